@@ -6,7 +6,7 @@ import { EXIT_TEMPORARY_FAILURE } from '../config/constants.ts';
 import { LogFile } from '../observe/logging/log-file.ts';
 import { Child } from './child.ts';
 import { Component } from './component.ts';
-import { auditLog, logDir, SERVER_NODE_OPTIONS } from './paths.ts';
+import { auditLog, logDir } from './paths.ts';
 import { TemporaryFailure } from './supervisor.ts';
 
 /** How every server is started. */
@@ -37,7 +37,7 @@ export class Instance extends Component {
 
   protected spawn(): Child {
     const { config, env, file } = this.#program;
-    return new Child(this.name, process.execPath, [...SERVER_NODE_OPTIONS, file], {
+    return new Child(this.name, process.execPath, [file], {
       env: {
         ...process.env,
         ...env,

@@ -1,11 +1,11 @@
 /**
  * `npm run server`: a server without Envoy, for an edge on this machine or another. Checks the settings and the port,
- * prints a message, and replaces itself with src/main.ts and its Node options, in the same process.
+ * prints a message, and replaces itself with src/main.ts, in the same process.
  */
 import { formatAddress } from '../config/addresses.ts';
 import { type Config, ConfigError } from '../config/config.ts';
 import { type Command, checkSingleInstance, run } from './command.ts';
-import { SERVER, SERVER_NODE_OPTIONS } from './paths.ts';
+import { SERVER } from './paths.ts';
 import { checkFree } from './ports.ts';
 
 const COMMAND: Command = {
@@ -21,7 +21,7 @@ await run(async (config) => {
   await checkFree('GRPC_PORT', config.grpcHost, config.grpcPort);
   process.stderr.write(`${startMessage(config)}\n`);
   if (process.execve === undefined) throw new ConfigError('npm run server needs Linux or macOS');
-  process.execve(process.execPath, [process.execPath, ...SERVER_NODE_OPTIONS, SERVER]);
+  process.execve(process.execPath, [process.execPath, SERVER]);
 }, COMMAND);
 
 function startMessage({ grpcHost, grpcPort, internalTls }: Config): string {
