@@ -26,6 +26,8 @@ const PRAGMAS = [
   'PRAGMA synchronous = FULL',
   'PRAGMA foreign_keys = ON',
 ];
+/** What a savepoint may undo stays in memory, a few MB: the disk of temporary files may be full or read-only. */
+const IN_MEMORY = 'PRAGMA temp_store = MEMORY';
 
 export interface SqliteOptions extends EngineOptions {
   readonly commitListener?: CommitListener | undefined;
@@ -51,8 +53,8 @@ export async function openSqlite(
   } finally {
     await knex.destroy(); // from now on it only composes SQL
   }
-  const writer = await SqliteConnection.open(file, PRAGMAS);
-  const reader = await SqliteConnection.open(file, [...PRAGMAS, 'PRAGMA query_only = ON']);
+  const writer = await SqliteConnection.open(file, [...PRAGMAS, IN_MEMORY]);
+  const reader = await SqliteConnection.open(file, [...PRAGMAS, IN_MEMORY, 'PRAGMA query_only = ON']);
   const commits = new GroupCommit(writer, commitListener);
   const availability = new Availability(logger, "the database can't be written to: calls that change something fail");
   const observed = async <T>(write: Promise<T>): Promise<T> => {
@@ -93,7 +95,8 @@ export async function openSqlite(
       query.whereIn(column, (ids) => {
         ids.select('value').fromRaw('json_each(?)', [param('ids')] as never);
       }),
-    elementsOf: (name) => knex.raw('json_each(?)', [param(name)]),
+    // Its rowid is its own order, so that a statement in the order of the keys sorts nothing.
+    elementsOf: (name) => knex.raw('(select value, rowid as key from json_each(?))', [param(name)]),
     fromHex: (sql) => `unhex(${sql})`,
     // No locks are needed, since there is one writer.
     forUpdate: (query) => query,

@@ -4,7 +4,9 @@ import anyTest, { type TestFn } from 'ava';
 import { TABLES } from '../../src/schema.ts';
 import { categoryTable } from '../../src/shop/category-table.ts';
 import { toCategoryId } from '../../src/shop/model.ts';
+import { petTable } from '../../src/shop/pet-table.ts';
 import type { Engine, Runner } from '../../src/storage/engine.ts';
+import { idempotencyTable } from '../../src/storage/idempotency.ts';
 import { compile, param } from '../../src/storage/statement.ts';
 import { createStore } from '../../src/storage/store.ts';
 import { Cancelled } from '../../src/storage/store-errors.ts';
@@ -48,6 +50,18 @@ test('SQLite - a commit is on disk before it is acknowledged: WAL, synchronous=F
     t.deepEqual(await run('PRAGMA journal_mode'), [{ journal_mode: 'wal' }]);
     t.deepEqual(await run('PRAGMA synchronous'), [{ synchronous: FULL }]);
   });
+});
+
+test('SQLite - statements write no temporary files: they sort nothing, and undo from memory', async (t) => {
+  const MEMORY = 2;
+  t.deepEqual(await read(t.context, 'PRAGMA temp_store'), [{ temp_store: MEMORY }]);
+  t.deepEqual(await write(t.context, (run) => run('PRAGMA temp_store')), [{ temp_store: MEMORY }]);
+  const { engine } = t.context;
+  for (const { insert } of [idempotencyTable(engine).statements, petTable(engine).statements]) {
+    const explain = { name: `explain ${insert.name}`, sql: `EXPLAIN QUERY PLAN ${insert.sql}`, bind: insert.bind };
+    const plan = await engine.reader.all(explain, {});
+    t.notRegex(plan.map(({ detail }) => detail).join(), /TEMP B-TREE/);
+  }
 });
 
 test('SQLite - foreign keys are enforced, and the read connection can not write', async (t) => {
