@@ -187,9 +187,10 @@ test('events - an abort, a break and a close end the iteration, and the stream a
 });
 
 test('events - an abort while it waits for the server ends the iteration at once', async (t) => {
+  t.timeout(30_000);
   const { done, abort } = follow(t.context.client);
   const metadata = new Metadata();
-  metadata.set('grpc-retry-pushback-ms', '60000');
+  metadata.set('grpc-retry-pushback-ms', '600000');
   end(await nth(t.context, 0), Status.RESOURCE_EXHAUSTED, metadata);
   setTimeout(() => abort.abort(new Error('no longer')), 500); // it waits by then, or has not begun to
   await t.throwsAsync(done, { message: 'no longer' });
