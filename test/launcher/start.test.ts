@@ -30,7 +30,7 @@ test('kill -9 of the launcher - ends server and Envoy, and the next start succee
 
   const next = launch(t);
   t.is((await next.opened()).key, key);
-  t.false(pair.some(isRunning));
+  await until(() => !pair.some(isRunning), 'the end of the first server and Envoy');
   t.deepEqual((await new RestClient(url, key).get(`/categories/${id}`)).body, { id, name: 'Cats' });
   for (const folder of folders) t.is(statSync(folder).mode & 0o777, 0o700, 'it was open to others');
   t.is(readFileSync(pidFile, 'utf8'), `${next.pid}\n`);
