@@ -4,7 +4,7 @@ import { bytes, integer, text } from './fields.ts';
 import type { IdempotencyRecord } from './model.ts';
 import { compileInsert } from './statement.ts';
 import { AlreadyDone } from './store-errors.ts';
-import { lookup, oldest, table } from './table.ts';
+import { insertFromJson, lookup, oldest, table } from './table.ts';
 
 const RECORDS = table<IdempotencyRecord>('idempotency_records', {
   id: text('id'),
@@ -16,16 +16,14 @@ const RECORDS = table<IdempotencyRecord>('idempotency_records', {
 export function idempotencyTable(engine: Engine) {
   const { byIds, find } = lookup(engine, RECORDS);
   const expired = oldest(engine, RECORDS.name, 'sequence', 'created_at_ms');
-  const { name, columns } = RECORDS;
-  const insert = `insert into ${name} (${columns}) select ${RECORDS.fromJson(engine, columns)} from ? order by key`;
-  const returning = 'on conflict (id) do nothing returning sequence as id, id as record_id';
+  const rest = 'order by key on conflict (id) do nothing returning sequence as id, id as record_id';
   const statements = {
     byIds,
     // The records of writes that run at the same time share it.
     insert: compileInsert(
       'idempotency.insert',
-      engine.knex.raw(`${insert} ${returning}`, [engine.elementsOf('elements')]),
-      columns,
+      insertFromJson(engine, RECORDS, 'elements', rest),
+      RECORDS.columns,
       ({ id }, row) => row.record_id === id,
     ),
     deleteOldest: expired.statement,

@@ -126,13 +126,14 @@ export function pages<R extends object>(
     read({ after, limit }: PageRequest, filter: Filter<R> = {}, others: Params = {}): Promise<Page<R>> {
       const filters = filterParams(table, filter);
       const page = statement(Object.keys(filters));
-      const readOne = async (params: Params) => {
-        const rows = await reader.all(page, params);
-        return { rows: rows.slice(0, limit).map(table.toRecord), hasMore: rows.length > limit };
-      };
-      const load = async (all: readonly Params[]) => all.map(readOne); // in one run if the engine can
-      const nameOf = (params: Params) => toJsonArray(page.bind(params));
-      const read = readers(`${page.name} ${limit}`, () => sharedReads(load, nameOf, MAX_ROWS / (limit + 1)));
+      const read = readers(`${page.name} ${limit}`, () => {
+        const readOne = async (params: Params) => {
+          const rows = await reader.all(page, params);
+          return { rows: rows.slice(0, limit).map(table.toRecord), hasMore: rows.length > limit };
+        };
+        const load = async (all: readonly Params[]) => all.map(readOne); // in one run if the engine can
+        return sharedReads(load, (params) => toJsonArray(page.bind(params)), MAX_ROWS / (limit + 1));
+      });
       return read({ ...others, ...filters, after, rows: limit + 1 });
     },
   };
@@ -203,12 +204,22 @@ export function resource<R extends { readonly id: bigint }>(
  */
 export function compilePut<R extends object>(
   engine: Engine,
-  { name, columns, fromJson }: Table<R>,
+  table: Table<R>,
   key: readonly string[],
   set: (column: string) => string,
 ): Statement {
-  const updates = columns.filter((column) => !key.includes(column)).map((column) => `${column} = ${set(column)}`);
-  const insert = `insert into ${name} (${columns}) select ${fromJson(engine, columns)} from ? order by 1, 2`;
-  const onConflict = `on conflict (${key}) do update set ${updates}`;
-  return compile(`${name}.put`, engine.knex.raw(`${insert} ${onConflict}`, [engine.elementsOf('rows')]));
+  const updates = table.columns.filter((column) => !key.includes(column)).map((column) => `${column} = ${set(column)}`);
+  const rest = `order by 1, 2 on conflict (${key}) do update set ${updates}`;
+  return compile(`${table.name}.put`, insertFromJson(engine, table, 'rows', rest));
+}
+
+/** Composes an insert of the rows in the JSON array of the parameter `rows`. `rest` is the SQL after their table. */
+export function insertFromJson<R extends object>(
+  engine: Engine,
+  { name, columns, fromJson }: Table<R>,
+  rows: string,
+  rest: string,
+): Knex.Raw {
+  const insert = `insert into ${name} (${columns}) select ${fromJson(engine, columns)} from ? ${rest}`;
+  return engine.knex.raw(insert, [engine.elementsOf(rows)]);
 }
