@@ -13,6 +13,7 @@ import { limits } from './access/interceptors/limits.ts';
 import type { PlanQuotas } from './access/keys/plans.ts';
 import type { Limiter } from './access/limits/limiter.ts';
 import type { UsageRecorder } from './access/limits/usage-recorder.ts';
+import type { Ban } from './access/tables/model.ts';
 import { formatAddress } from './config/addresses.ts';
 import { addAccessLogHeaders } from './edge/access-log.ts';
 import { edgeService } from './edge/edge-service.ts';
@@ -26,7 +27,7 @@ import type { CallMetrics } from './observe/metrics/calls.ts';
 import type { Tracing } from './observe/tracing/otel.ts';
 import { loadOperations } from './proto/operations.ts';
 import { createValidation } from './proto/validation-rules.ts';
-import type { ApiKeys } from './rpc/caller.ts';
+import type { ApiKeys, Caller } from './rpc/caller.ts';
 import { createHealth } from './rpc/health.ts';
 import { deprecation } from './rpc/interceptors/deprecation.ts';
 import { etags } from './rpc/interceptors/etags.ts';
@@ -82,17 +83,11 @@ export function createServer(dependencies: Dependencies): PetstoreServer {
   const operations = loadOperations();
   const all = [...operations.byPath.values()];
   const openCalls = new OpenCalls({ ...streams, countFeeds: limiter.countStreams });
-  const {
-    interceptor: countRequest,
-    keyless,
-    anonymous,
-  } = limits(limiter, {
-    shares: openCalls,
-    onBan(ban, caller) {
-      usage.recordBan(ban);
-      metrics?.ban(caller);
-    },
-  });
+  const onBan = (ban: Ban, caller: Caller): void => {
+    usage.recordBan(ban);
+    metrics?.ban(caller);
+  };
+  const { interceptor: countRequest, keyless, anonymous } = limits(limiter, { shares: openCalls, onBan });
 
   // The order of errors: 401, then 429, then those in the request itself, then those that the method finds.
   const message = readMessage(createValidation(operations.registry));
