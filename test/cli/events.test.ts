@@ -98,7 +98,7 @@ test.serial('Events tail - says what is wrong from the start, and ends', async (
     [1, invalid, { API_KEY: 'pst_wrong' }, ''],
     [1, invalid, {}, `--key-file ${file}`],
     [1, /^the API key can't be read: ENOENT/, {}, `--key-file ${file}s`],
-    [2, /^--after 99 has not been reached: the newest event is \d$/, {}, '--after 99'],
+    [2, /^--after 99 has not been reached: the newest event is \d+$/, {}, '--after 99'],
     [2, /^--types must be in list \[pet\.created, /, {}, '--types pet.sold'],
   ];
   for (const [expected, message, env, line] of cases) {
