@@ -52,18 +52,19 @@ function sessionsOf(page: string): Step[][] {
 
 const SEPARATOR = '\u001e';
 
-/** Runs the steps in one shell, and compares what each prints. */
+/** Runs the steps in one shell, and compares what each prints. Those without an end are ended after some seconds. */
 async function follow(t: Test, steps: readonly Step[]): Promise<void> {
   const { url, dataDir, launcher } = t.context;
-  const cli = `timeout 8 ${process.execPath} ${ROOT}src/cli/main.ts`;
+  const cli = `${process.execPath} ${ROOT}src/cli/main.ts`;
   const script = steps
     .map(({ command }) => command)
     .join(`printf '${SEPARATOR}'\n`)
     .replaceAll('http://127.0.0.1:8080', url)
     .replaceAll('127.0.0.1:8080', new URL(url).host)
     .replaceAll(/(?<=[ (])data\//g, `${dataDir}/`)
+    .replaceAll('npm run -s petstore -- events', `timeout 20 ${cli} events`)
     .replaceAll('npm run -s petstore --', cli)
-    .replaceAll(/ -N$/gm, ' -N --max-time 2');
+    .replaceAll(/ -N$/gm, ' -N --max-time 8');
   const env = { ...process.env, ...launcher.settings };
   const shell = promisify(execFile)('bash', ['-c', `exec 2>&1\n${script}`], { env });
   const { stdout } = await shell.catch((error: { stdout: string }) => error); // when the last command is refused
