@@ -109,22 +109,3 @@ test.serial('Events tail - says what is wrong from the start, and ends', async (
     else t.regex(said, message);
   }
 });
-
-test.serial('Events tail - goes on by itself after the end of the server, without a gap or a repetition', async (t) => {
-  const { server, settings } = t.context;
-  const tail = start(t, '--after', '0');
-  const { length } = await tail.until(3);
-  await server.end('SIGKILL');
-  const next = await startServerProcess(server.dataDir, { GRPC_PORT: settings.GRPC_PORT ?? '' });
-  t.teardown(async () => {
-    next.grpc.close();
-    await next.end('SIGKILL');
-  });
-  await until(() => server.grpc.category().catch(() => undefined), 'a response');
-  await tail.until(length + 1);
-  const ids = (await tail.isInterrupted()).map((line) => Number(line.split(' ')[0]));
-  t.deepEqual(
-    ids,
-    ids.map((_, i) => i + 1),
-  );
-});

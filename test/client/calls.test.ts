@@ -4,16 +4,7 @@ import { CategoryServiceService as Categories } from '../../gen/petstore/v1/cate
 import { InventoryServiceService as Inventory } from '../../gen/petstore/v1/inventory.ts';
 import { OrderServiceService as Orders } from '../../gen/petstore/v1/orders.ts';
 import { NewPet as NewPetMessage, PetServiceService as Pets } from '../../gen/petstore/v1/pets.ts';
-import {
-  createClient,
-  etagOf,
-  type NewPet,
-  type Pet,
-  type PetstoreClient,
-  PetstoreError,
-  pages,
-} from '../../src/client/index.ts';
-import type { Input } from '../../src/client/methods.ts';
+import { createClient, etagOf, type Pet, type PetstoreClient, PetstoreError, pages } from '../../src/client/index.ts';
 import { startTestStack, type TestStack } from '../support/stack.ts';
 
 const test = anyTest as TestFn<TestStack & { client: PetstoreClient }>;
@@ -54,30 +45,6 @@ test('client - optional request fields may be omitted; types check the others', 
   t.true([missing, mistyped, unknown, keyed, conditional].every((call) => typeof call === 'function'));
   const typed: (request: { petId: bigint }) => Promise<Pet> = client.pets.getPet;
   t.is(typeof typed, 'function');
-});
-
-interface Line {
-  name: string;
-  notes: string[];
-}
-
-interface Parcel {
-  name: string;
-  labels: string[];
-  lines: Line[];
-  best?: Line | undefined;
-}
-
-test('client - a list may be absent at any depth of a request; types check the rest', (t) => {
-  const parcel: Input<Parcel> = { name: 'a', lines: [{ name: 'b' }], best: { name: 'c' } };
-  const lists: Input<Parcel> = { name: 'a', labels: ['b'] as const, best: { name: 'c', notes: [] } };
-  // @ts-expect-error the name of a line is missing
-  const nameless: Input<Parcel> = { name: 'a', lines: [{}] };
-  // @ts-expect-error a note is a text
-  const mistyped: Input<Parcel> = { name: 'a', best: { name: 'c', notes: [1] } };
-  t.deepEqual([parcel, lists, nameless, mistyped].length, 4);
-  const pet: NewPet = { name: 'Tom', categoryId: 1n };
-  t.is(pet.name, 'Tom');
 });
 
 test('client - what is absent from a request has its default', (t) => {
@@ -181,15 +148,4 @@ test('client - invalid options are refused, and the error does not show the key'
   for (const wrong of [{ maxInFlight: 0 }, { maxInFlight: 1.5 }, { maxAttempts: 0 }, { maxAttempts: 6 }]) {
     t.throws(() => createClient({ address, apiKey: key, ...wrong }), { instanceOf: RangeError });
   }
-});
-
-test('client - close lets calls in flight finish and rejects queued and later ones', async (t) => {
-  const client = createClient({ address: t.context.grpcAddress, apiKey: t.context.key, maxInFlight: 1 });
-  const first = client.pets.listPets({});
-  const waiting = errorOf(client.pets.listPets({}));
-  const closed = client.close();
-  t.true(Array.isArray((await first).pets));
-  t.like(await waiting, { code: 'CANCELLED', message: 'the client is closed' });
-  t.is((await errorOf(client.pets.listPets({}))).code, 'CANCELLED');
-  await closed;
 });

@@ -2,7 +2,6 @@
 import axe, { type AxeResults, type RunOptions } from 'axe-core';
 import type { Locator, Page } from 'playwright-core';
 import {
-  authorize,
   DESKTOP,
   description,
   docsPageTest,
@@ -15,13 +14,7 @@ import {
   PHONE,
   setScheme,
   transitionsEnd,
-  tryOut,
-  watch,
 } from '../support/docs-page.ts';
-import { until } from '../support/until.ts';
-import { textsWithLowContrast } from './contrast.js';
-
-const chapters = description.tags.filter(({ name }) => !operations.some(({ operation }) => operation.tags[0] === name));
 
 // Serial, and in this order: each page is more and more open. Pages that load side by side make each other slow.
 const test = docsPageTest(async (opener) => {
@@ -43,27 +36,6 @@ test.serial('The page - loads its own files and the description, and nothing els
   t.is(await page.locator('html').getAttribute('lang'), 'en');
 });
 
-test.serial('The page - names the description when JavaScript is off', async (t) => {
-  const { page } = await watch(t.context, { javaScriptEnabled: false });
-  await page.goto(`${t.context.service.rest.url}/docs`);
-  t.regex((await page.locator('main').allInnerTexts()).join(), /needs JavaScript.*\/openapi\.yaml/s);
-});
-
-test.serial('Chapters - tags without operations show their whole text', async (t) => {
-  const { page } = t.context;
-  t.true(chapters.length >= 3);
-  t.is(await page.locator('.chapter').count(), chapters.length);
-  for (const { name, description: text } of chapters) {
-    const chapter = page.locator('.chapter', { has: page.getByRole('heading', { name, exact: true }) });
-    t.true(await chapter.isVisible());
-    const markdown = text
-      .replace(/^(\d+\. |```\w+$)|\]\(.*?\)/gm, '')
-      .replaceAll('{base_url}', t.context.service.rest.url)
-      .replaceAll('{host}', t.context.service.publicAddress);
-    t.deepEqual(words((await chapter.allInnerTexts()).join()), words(`${name} ${markdown}`));
-  }
-});
-
 test.serial('Contents - link to every tag, and to Categories, Orders, Inventory and Events in theirs', async (t) => {
   const { page } = t.context;
   const links = page.getByRole('navigation', { name: 'Contents' }).getByRole('link');
@@ -77,20 +49,6 @@ test.serial('Contents - link to every tag, and to Categories, Orders, Inventory 
   for (const name of names) {
     await links.getByText(name, { exact: true }).click();
     t.true(await isInView(tags.includes(name) ? heading(page, name) : page.locator(`#group-${name}`)), name);
-  }
-});
-
-test.serial('Contents - the address of a link opens the page at its tag, in the colours of the system', async (t) => {
-  const href = await t.context.page.getByRole('link', { name: 'Store', exact: true }).first().getAttribute('href');
-  const page = await openDocs(t.context, { colorScheme: 'dark' }, `/docs${href}`);
-  t.true(await until(() => isInView(heading(page, 'Store')), 'Store'));
-  for (const [colorScheme, background] of [
-    ['dark', 'rgb(28, 32, 34)'],
-    ['light', 'rgb(250, 250, 250)'],
-    ['dark', 'rgb(28, 32, 34)'],
-  ] as const) {
-    await setScheme(page, colorScheme);
-    t.is(await page.evaluate('getComputedStyle(document.documentElement).backgroundColor'), background);
   }
 });
 
@@ -128,35 +86,6 @@ test.serial('Operations - show beta, experimental, deprecated and sunset; others
 });
 
 test.serial(
-  'Operations - an open one takes at most two screens, with the errors of every operation folded',
-  async (t) => {
-    const { expanded: page } = t.context;
-    for (const { operation } of operations) {
-      const { operationId, responses } = operation;
-      const block = operationBlock(page, operation);
-      const height = (await block.boundingBox())?.height ?? Infinity;
-      t.true(height > 600 && height <= 2 * DESKTOP.height, `${operationId} is ${height} high`);
-      const byKind = Object.groupBy(Object.keys(responses), (code) => (responses[code]?.$ref ? 'shared' : 'own'));
-      const visible = block.locator('.responses-inner .response[data-code]');
-      t.deepEqual(await visible.evaluateAll((rows) => rows.map((row) => row.getAttribute('data-code'))), byKind.own);
-      const fold = block.locator('.shared-errors');
-      t.is(await fold.locator('> summary').textContent(), `Errors of every operation: ${byKind.shared?.join(', ')}`);
-      t.is(await fold.getAttribute('open'), null);
-      t.is(await block.getByRole('link', { name: 'Errors', exact: true }).count(), 1, operationId);
-    }
-  },
-);
-
-test.serial('Operations - the folded errors open, and the link leads to the page about errors', async (t) => {
-  const { expanded: page } = t.context;
-  const block = page.locator('#operations-Pets-listPets');
-  await block.locator('.shared-errors > summary').click();
-  for (const code of ['API_KEY_INVALID', 'RATE_LIMITED', 'INTERNAL']) await block.getByText(code).first().waitFor();
-  await block.getByRole('link', { name: 'Errors', exact: true }).click();
-  t.true(await isInView(page.locator('#operations-tag-Errors')));
-});
-
-test.serial(
   'Try it out - is offered unless the description excludes it, which says why, or it is a stream',
   async (t) => {
     for (const { operation } of operations) {
@@ -187,51 +116,13 @@ test.serial(
     await openFolds(page);
     await page.setViewportSize(PHONE.viewport);
     t.is(await widthOf(page), 360);
-    // This rule of axe takes half a minute on a page with everything open. The next tests look at all colours.
+    // This rule of axe takes half a minute on a page with everything open. The test before looks at colours.
     t.deepEqual(await violationsOf(page, { rules: { 'color-contrast': { enabled: false } } }), []);
-  },
-);
-
-for (const colorScheme of ['light', 'dark'] as const) {
-  test.serial(`Accessibility - every text has enough contrast with everything open, ${colorScheme}`, async (t) => {
-    const { expanded: page } = t.context;
-    await setScheme(page, colorScheme);
-    t.deepEqual(await page.evaluate(textsWithLowContrast, 4.5), []);
-  });
-}
-
-test.serial(
-  'Accessibility - axe finds nothing in forms, a response and the dialog, which the keyboard opens',
-  async (t) => {
-    const { page, service } = t.context;
-    const block = page.locator('#operations-Pets-listPets');
-    await block.locator('.opblock-summary-control').focus();
-    await page.keyboard.press('Enter');
-    await block.getByRole('button', { name: 'Try it out' }).click();
-    await block.locator('.execute').waitFor();
-    await page.getByRole('button', { name: 'Add integer item' }).click();
-    await page.locator('.btn.authorize').focus();
-    await page.keyboard.press('Enter');
-    const field = page.locator('.modal-ux input');
-    await field.waitFor();
-    t.true(await field.evaluate((element) => element.matches(':focus')));
-    t.deepEqual(await violationsOf(page), []);
-    await page.keyboard.press('Escape');
-    await field.waitFor({ state: 'detached' });
-    await authorize(page, service.key);
-    await tryOut(page, page.locator('#operations-Pets-listCategories'));
-    t.deepEqual(await violationsOf(page), []);
-    await page.setViewportSize(PHONE.viewport);
-    t.is(await widthOf(page), 360);
   },
 );
 
 function heading(page: Page, tag: string): Locator {
   return page.locator(`#operations-tag-${tag.replaceAll(' ', '_')}`);
-}
-
-function words(text: string): string[] {
-  return text.match(/[\p{L}\p{N}]+/gu) ?? [];
 }
 
 /** Returns a line for each violation that axe-core finds. Evaluated, because the page's policy forbids a script tag. */

@@ -8,38 +8,6 @@ import { until } from '../support/until.ts';
 // Serial, and in this order, on one page: what a test has opened stays open.
 const test = docsPageTest(async () => ({}));
 
-test.serial('Commands - each has a button that copies it as it is', async (t) => {
-  const { page } = t.context;
-  const samples = page.locator('.chapter pre');
-  t.is(await page.locator('.chapter').getByRole('button', { name: 'Copy' }).count(), await samples.count());
-  const command = page.locator('.code', { hasText: '"quantity": 12}' }).first();
-  await command.getByRole('button', { name: 'Copy' }).click();
-  await command.getByRole('button', { name: 'Copied' }).waitFor();
-  await page.locator('.btn.authorize').click();
-  await page.locator('.modal-ux input').press('Control+v');
-  const [text = ''] = await command.locator('pre').allInnerTexts();
-  t.is(await page.locator('.modal-ux input').inputValue(), text.trimEnd().replaceAll('\n', ' '));
-  await page.keyboard.press('Escape');
-});
-
-test.serial('Try it out - forms are empty except for path ids and defaults', async (t) => {
-  const { page } = t.context;
-  for (const [id, values] of [
-    ['Pets-listCategories', ['20', '']],
-    ['Pets-createPet', ['']],
-    ['Pets-replacePet', ['1', '']],
-    ['Pets-getPet', ['1', '']],
-  ] as const) {
-    const block = page.locator(`#operations-${id}`);
-    await block.locator('.opblock-summary-control').click();
-    await block.getByRole('button', { name: 'Try it out' }).click();
-    const fields = block.locator('.parameters').locator('input[type=text], select');
-    await fields.first().waitFor();
-    const shown = await fields.evaluateAll((all) => all.map((field) => (field as unknown as { value: string }).value));
-    t.deepEqual(shown, values, id);
-  }
-});
-
 test.serial('Try it out - GET /pets returns what the API returns, with the key and the rate headers', async (t) => {
   const { page, service } = t.context;
   const { rest, key } = service;

@@ -75,24 +75,18 @@ export function docsPageTest<More = object>(
   return test;
 }
 
-/** Opens an empty page. */
-export async function watch({ browser, pages }: Opener, options: BrowserContextOptions = {}): Promise<WatchedPage> {
-  const watched = await watchedPage(browser, { viewport: DESKTOP, ...options });
-  pages.push(watched);
-  return watched;
-}
-
 /** Loads the docs page and waits until it shows the description. */
-export async function load(page: Page, { service }: Opener, path = '/docs'): Promise<void> {
-  await page.goto(`${service.rest.url}${path}`);
+export async function load(page: Page, { service }: Opener): Promise<void> {
+  await page.goto(`${service.rest.url}/docs`);
   await page.locator('#contents a').first().waitFor();
 }
 
 /** Opens a new page that shows the description. */
-export async function openDocs(opener: Opener, options: BrowserContextOptions = {}, path = '/docs'): Promise<Page> {
-  const { page } = await watch(opener, options);
-  await load(page, opener, path);
-  return page;
+export async function openDocs(opener: Opener, options: BrowserContextOptions = {}): Promise<Page> {
+  const watched = await watchedPage(opener.browser, { viewport: DESKTOP, ...options });
+  opener.pages.push(watched);
+  await load(watched.page, opener);
+  return watched.page;
 }
 
 /** Opens all operations and the schemas at once; one click of the mouse after another would take long. */
