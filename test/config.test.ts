@@ -65,36 +65,23 @@ function configError(env: Settings): string {
 const server = (host: string, port: number) => ({ host, port });
 const GOOD: readonly (readonly [settings: Settings, expected: Partial<Config>])[] = [
   [
-    { HOST: '::', PORT: '1', GRPC_PORT: '65535' },
-    { host: '::', port: 1, grpcPort: 65_535 },
-  ],
-  [
-    { HOST: 'fd00::2', ENVOY: '/usr/bin/envoy' },
-    { host: 'fd00::2', envoy: '/usr/bin/envoy' },
-  ],
-  [{ DATA_DIR: 'here' }, { dataDir: resolve('here') }],
-  [{ METRICS_PORT: '9464', METRICS_HOST: '::1' }, { metrics: { host: '::1', port: 9_464 } }],
-  [
-    { IDEMPOTENCY_HOURS: '48', USAGE_DAYS: '30' },
-    { idempotencyMs: 48 * 3_600_000, usageDays: 30 },
-  ],
-  [
-    { EVENTS_DAYS: '7', LOG_LEVEL: 'silent' },
-    { eventsDays: 7, logLevel: 'silent' },
-  ],
-  [{ OPERATOR_KEY: 'a-key-of-the-operator' }, { operatorKey: 'a-key-of-the-operator' }],
-  [
-    { DATABASE_CONNECTIONS: '2', PGBOUNCER: 'yes' },
-    { databaseConnections: 2, pgbouncer: true },
-  ],
-  [
-    { MIGRATE_AT_START: 'no', DEMO_ACCOUNT: 'no' },
-    { migrateAtStart: false, demoAccount: false },
-  ],
-  [{ PROXY_PROTOCOL: 'yes', TRUSTED_PROXIES: '10.0.0.7' }, { proxyProtocol: true }],
-  [
-    { TRUSTED_PROXIES: '10.0.0.7, 10.1.0.0/16,fd00::/8,::ffff:10.0.0.0/104' },
     {
+      ...{ HOST: '::', PORT: '1', GRPC_PORT: '65535', ENVOY: '/usr/bin/envoy', DATA_DIR: 'here', LOG_LEVEL: 'silent' },
+      ...{ METRICS_PORT: '9464', METRICS_HOST: '::1', IDEMPOTENCY_HOURS: '48', USAGE_DAYS: '30', EVENTS_DAYS: '7' },
+      ...{ DATABASE_CONNECTIONS: '2', PGBOUNCER: 'yes', MIGRATE_AT_START: 'no', DEMO_ACCOUNT: 'no' },
+      OPERATOR_KEY: 'a-key-of-the-operator',
+    },
+    {
+      ...{ host: '::', port: 1, grpcPort: 65_535, envoy: '/usr/bin/envoy', dataDir: resolve('here') },
+      ...{ logLevel: 'silent', metrics: { host: '::1', port: 9_464 }, idempotencyMs: 48 * 3_600_000, usageDays: 30 },
+      ...{ eventsDays: 7, databaseConnections: 2, pgbouncer: true, migrateAtStart: false, demoAccount: false },
+      operatorKey: 'a-key-of-the-operator',
+    },
+  ],
+  [
+    { PROXY_PROTOCOL: 'yes', TRUSTED_PROXIES: '10.0.0.7, 10.1.0.0/16,fd00::/8,::ffff:10.0.0.0/104' },
+    {
+      proxyProtocol: true,
       trustedProxies: [
         { address: '10.0.0.7', bits: 32 },
         { address: '10.1.0.0', bits: 16 },

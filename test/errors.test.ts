@@ -71,15 +71,8 @@ test('Error table - each code has the HTTP status of the contract and the gRPC s
   for (const [code, pair] of pairs) t.true(pair in CONTRACT, `${code}: no other code has ${pair}`);
 });
 
-test('Error table - every message is one line, and gives the numbers and says what to do', (t) => {
+test('Error table - every message is one line', (t) => {
   for (const error of everyError('x')) t.regex(error.message, /^[^\n\r]{10,}$/);
-  for (const [{ message }, pattern] of [
-    [anyError('INSUFFICIENT_STOCK', { petId: 7n, wanted: 12, inStock: 3 }), /\b7\b.*\b12\b.*\b3\b/],
-    [anyError('RATE_LIMITED', { limit: 60, window: 'minute', retryAfterSeconds: 9 }), /\b60\b.*minute.*\b9 s\b/],
-    [anyError('CATEGORY_IN_USE', { categoryId: 7n }), /\b7\b.*move or delete/],
-  ] as const) {
-    t.regex(message, pattern);
-  }
 });
 
 test('Error table - a 401 carries the challenge of RFC 6750', (t) => {
@@ -98,12 +91,6 @@ test('Error messages - are short, and well-formed when truncated', (t) => {
       }
     }
   }
-});
-
-test('Error messages - quote short texts of a caller in full', (t) => {
-  t.is(anyError('ROUTE_NOT_FOUND', { method: 'GET', path: '/猫' }).message, 'nothing answers to GET /猫');
-  const violation = { path: 'pet.name', name: 'name', description: 'must be 1 to 200 characters after trimming' };
-  t.is(invalidArgument([violation, violation]).message, Array(2).fill(`name: ${violation.description}`).join('; '));
 });
 
 /** Node sends headers of 64 KiB. A gRPC message is percent-encoded, a binary value base64. */

@@ -9,10 +9,12 @@ import { CategoryServiceService as Categories } from '../gen/petstore/v1/categor
 import { PetServiceService as Pets } from '../gen/petstore/v1/pets.ts';
 import { generateKey } from '../src/access/keys/format.ts';
 import { operatorKeyFile } from '../src/access/keys/key-files.ts';
+import { loadOperations } from '../src/proto/operations.ts';
 import { GrpcCaller } from './support/grpc-caller.ts';
 import { connectOperator } from './support/operator.ts';
 import type { RestClient } from './support/rest-client.ts';
-import { startTestStack } from './support/stack.ts';
+import { startTestStack, type TestStack } from './support/stack.ts';
+import { http1, http2 } from './support/wire.ts';
 
 interface Session {
   readonly secrets: readonly string[];
@@ -23,6 +25,9 @@ interface Session {
 }
 
 const test = anyTest as TestFn<Session>;
+
+/** Paths without a key, which the access log shows. */
+const SHOWN_PATHS = ['/pets/1', '/store/inventory/-9223372036854775808', '/docs/swagger-ui-bundle.js', '/wp-login.php'];
 
 /** The number of a key's first characters that are stored to identify it. */
 const DISPLAYED = 12;
@@ -50,6 +55,7 @@ test.before(async (t) => {
     }
   };
   await calls();
+  for (const key of [stack.key, unknown, generateKey('pso')]) await sendEverywhere(stack, key);
   for (let count = 0; count < 30; count += 1) errors.push((await rest.withKey(banned).get('/pets')).text);
 
   // From here on the service fails.
@@ -66,6 +72,55 @@ test.before(async (t) => {
   t.context = { secrets, files: readAll(config.dataDir), errors };
   await stack.close();
 });
+
+const percentEncoded = (text: string) => Buffer.from(text).toString('hex').replace(/../g, '%$&');
+
+/** Requests with a key in the request line, in a header, or in the body. */
+function requestsWith(key: string): string[] {
+  const paths = [
+    ...[`/pets/${key}`, `/${key}/pets`, `/pets?limit=${key}`, `/pets/1.${key}.x`, `/pets\\${key}`, `/pets/%3F${key}`],
+    ...[`/pets/${percentEncoded(key)}`, `/pets/${percentEncoded(`${key}/`)}`, `/pets#${key}`, `/%00/${key}`, key],
+    ...[`http://x/${key}`, `/${'x'.repeat(300)}${key}`, `/${'x/'.repeat(120)}${key}`, `/petstore.v1.PetService/${key}`],
+  ];
+  const lines = [...paths.map((path) => `GET ${path} HTTP/1.1`), `${key} /pets HTTP/1.1`, `GET /pets ${key}`];
+  const headers = [
+    `X-Request-Id: ${key}`, // and no Host, which is refused early
+    `Host: x\r\nX-Request-Id: ${key}\r\nX-Envoy-Original-Path: /${key}\r\nX-Envoy-Original-Method: ${key}`,
+    `Host: ${key}`,
+    `Host: x\r\nContent-Type: application/grpc\r\nTE: ${key}`,
+    `Host: x\r\n${key}: ${key}\xff`,
+    `Host: x\r\nTransfer-Encoding: ${key}`,
+    `Host: x\r\nContent-Length: ${key}`,
+  ];
+  const all = lines.map((line) => `${line}\r\nHost: x\r\n\r\n`);
+  all.push(...headers.map((header) => `${lines[0]}\r\n${header}\r\n\r\n`));
+  const body = `{"name":"${key}","${key}":}`;
+  const post = 'POST /pets HTTP/1.1\r\nHost: x\r\nContent-Type: application/json\r\n';
+  return [
+    ...all,
+    `${post}Content-Length: ${body.length}\r\n\r\n${body}`,
+    `${post}Transfer-Encoding: chunked\r\n\r\n${key}`,
+  ];
+}
+
+/** Sends a key wherever a request may have one, also as the key of the request. */
+async function sendEverywhere({ publicAddress, rest }: TestStack, key: string): Promise<void> {
+  let responses = 0;
+  for (const request of requestsWith(key)) {
+    for (const authorization of ['', `\r\nAuthorization: Bearer ${key}`]) {
+      const sent = Buffer.from(request.replace(' HTTP/1.1', ` HTTP/1.1${authorization}`), 'latin1');
+      // Some are closed without a response, or with one that is not REST.
+      await http1(publicAddress, sent).then(
+        () => (responses += 1),
+        () => undefined,
+      );
+    }
+  }
+  if (responses < 30) throw new Error(`only ${responses} responses`);
+  const headers = { 'x-request-id': key, authorization: `Bearer ${key}` };
+  for (const path of [`/pets/${key}`, `/%00/${key}`]) await http2(publicAddress, { method: 'GET', path, headers });
+  for (const path of SHOWN_PATHS) await rest.get(path);
+}
 
 /** Makes good and bad calls. Resolves with the bodies of the errors. */
 async function restSession(rest: RestClient): Promise<string[]> {
@@ -99,11 +154,12 @@ function readAll(folder: string): Map<string, Buffer> {
   return new Map(names.map((name) => [name, readFileSync(name)]));
 }
 
-/** Returns the key as text, without the characters that are stored, in base64 and in hex. */
+/** Returns the key as text, without the characters that are stored, in base64, in hex and percent-encoded. */
 function encodings(key: string): string[] {
   const isShown = key.length <= DISPLAYED;
   const base64 = Buffer.from(key).toString('base64').replace(/=+$/, '');
-  return [key, ...(isShown ? [] : [key.slice(DISPLAYED)]), base64, Buffer.from(key).toString('hex')];
+  const hex = Buffer.from(key).toString('hex');
+  return [key, ...(isShown ? [] : [key.slice(DISPLAYED)]), base64, hex, percentEncoded(key)];
 }
 
 test('Secrets - the session has refusals of each kind, internal errors, logs and a database', (t) => {
@@ -118,6 +174,8 @@ test('Secrets - no file except key files contains a key, in any encoding', (t) =
   for (const [name, bytes] of t.context.files) {
     for (const text of t.context.secrets.flatMap(encodings)) t.false(bytes.includes(text), name);
     if (name.endsWith('.log')) t.notRegex(bytes.toString('latin1'), /authorization|bearer/i, name);
+    if (!name.endsWith('access.log')) continue;
+    for (const path of [...SHOWN_PATHS, '(hidden)']) t.true(bytes.includes(`"path":"${path}"`), path);
   }
 });
 
@@ -128,4 +186,10 @@ test('Secrets - no error repeats a key or an internal cause, which is logged', (
   }
   const [, log = Buffer.of()] = [...t.context.files].find(([name]) => name.endsWith('server.log')) ?? [];
   t.true(log.includes('no such table'));
+});
+
+test('Secrets - no path of a public method is so long that logs would hide it', (t) => {
+  for (const path of [...loadOperations().byPath.keys()].filter((one) => one.startsWith('/petstore.v1.'))) {
+    for (const name of path.split(/[/.]/)) t.true(name.length <= 21, name);
+  }
 });

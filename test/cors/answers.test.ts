@@ -1,26 +1,19 @@
 /** Responses of the public port to pages of other origins, by the setting CORS_ORIGINS. */
 import { readFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
-import anyTest, { type TestFn } from 'ava';
 import { ListPetsRequest, PetServiceService as Pets } from '../../gen/petstore/v1/pets.ts';
 import { ConfigError, readConfig } from '../../src/config/config.ts';
 import { grpcFrame } from '../support/hostile/sockets.ts';
 import { withinOneMinute } from '../support/limit-windows.ts';
-import { connectOperator } from '../support/operator.ts';
-import type { RestRequest } from '../support/rest-client.ts';
+import { stackTest } from '../support/shared-stack.ts';
 import { startTestStack, type TestStack } from '../support/stack.ts';
 import { until } from '../support/until.ts';
-
-const test = anyTest as TestFn<TestStack>;
 
 const SHOP = 'https://shop.example';
 const LOCAL = 'http://localhost:3000';
 const { paths, components } = JSON.parse(readFileSync('gen/openapi/openapi.json', 'utf8'));
 
-test.before(async (t) => {
-  t.context = await startTestStack({ CORS_ORIGINS: `${SHOP}, ${LOCAL}` });
-});
-test.after.always((t) => t.context.close());
+const test = stackTest({ CORS_ORIGINS: `${SHOP}, ${LOCAL}` });
 
 type Answer = Pick<Response, 'status' | 'headers'>;
 
@@ -94,56 +87,38 @@ test.serial('OPTIONS - a request that is not a preflight is treated like any oth
 
 // The last one of this stack: it kills the server, and Envoy's threads learn one after the other of the new one.
 test.serial('Responses - pages of an allowed origin can read all, with all documented headers', async (t) => {
-  const { rest, stack } = t.context;
-  const operator = await connectOperator(t.context);
-  const limited = rest.withKey(await operator.keyOf({ perMinute: 1, perDay: 100 }));
-  operator.close();
+  const { rest, stack, key } = t.context;
   const anonymous = rest.withKey(undefined);
-  const [id, categoryId] = [await rest.pet(), await rest.category()];
-  const known = { 'if-none-match': (await rest.get(`/categories/${categoryId}`)).headers.get('etag') ?? '' };
-  const json = { 'content-type': 'application/json' };
+  const headers = { origin: SHOP };
+  const rpc = async (type: string, body: Uint8Array, authorization: string): Promise<Answer> =>
+    fetch(`${rest.url}${Pets.listPets.path}`, {
+      ...{ method: 'POST', headers: { ...headers, 'content-type': type, authorization }, body: Buffer.from(body) },
+    });
   const message = ListPetsRequest.encode({ ids: [], pageToken: '' }).finish();
-  const web = { headers: { 'content-type': 'application/grpc-web+proto' }, raw: grpcFrame(message) };
-  const connect = { headers: { 'content-type': 'application/proto' }, raw: message };
-  await withinOneMinute(10_000);
-  await limited.get('/pets');
-  const send = async (by: typeof rest, target: string, { headers, ...request }: RestRequest): Promise<Answer> => {
-    const [method = '', path = ''] = target.split(' ');
-    if (target !== `POST ${Pets.listPets.path}`) {
-      return by.send(method, path, { ...request, headers: { ...headers, origin: SHOP } });
-    }
-    const authorization = by === anonymous ? 'none' : `Bearer ${t.context.key}`;
-    const sent = { ...headers, authorization, origin: SHOP };
-    return fetch(`${rest.url}${path}`, { method, headers: sent, body: Buffer.from(request.raw ?? '') });
-  };
+  const [web, connect] = ['application/grpc-web+proto', 'application/proto'];
   const responses: Answer[] = [];
-  for (const [status, by, target, request] of [
-    [200, rest, 'GET /pets'],
-    [201, rest, 'POST /categories', { json: { name: 'Cats' } }],
-    [204, rest, `DELETE /pets/${id}`],
-    [304, rest, `GET /categories/${categoryId}`, { headers: known }],
-    [200, rest, 'HEAD /pets'],
-    [200, anonymous, 'GET /healthz'],
-    [401, anonymous, 'GET /pets'],
-    [401, anonymous, 'POST /pets', { json: {} }],
-    [429, limited, 'GET /pets'],
-    [404, rest, 'GET /nope'],
-    [404, rest, 'GET /pets/999999'],
-    [405, rest, 'OPTIONS /pets'],
-    [400, rest, 'GET /pets/abc'],
-    [400, rest, 'POST /pets', { raw: '{', headers: json }],
-    [413, rest, 'POST /pets', { raw: `{"name":"${'x'.repeat(70_000)}"}`, headers: json }],
-    ...[web, connect].map((call) => [200, rest, `POST ${Pets.listPets.path}`, call] as const),
-    [200, anonymous, `POST ${Pets.listPets.path}`, web], // with a gRPC status
-    [401, anonymous, `POST ${Pets.listPets.path}`, connect],
+  for (const [status, response] of [
+    [200, rest.get('/pets', { headers })],
+    [201, rest.send('POST', '/categories', { json: { name: 'Cats' }, headers })],
+    [204, rest.send('DELETE', `/pets/${await rest.pet()}`, { headers })],
+    [200, anonymous.get('/healthz', { headers })],
+    [401, anonymous.get('/pets', { headers })],
+    [404, rest.get('/nope', { headers })],
+    [404, rest.get('/pets/999999', { headers })],
+    [405, rest.send('OPTIONS', '/pets', { headers })],
+    [400, rest.get('/pets/abc', { headers })],
+    [413, rest.send('POST', '/pets', { json: { name: 'x'.repeat(70_000) }, headers })],
+    [200, rpc(web, grpcFrame(message), `Bearer ${key}`)],
+    [200, rpc(web, grpcFrame(message), 'none')], // with a gRPC status
+    [200, rpc(connect, message, `Bearer ${key}`)],
+    [401, rpc(connect, message, 'none')],
   ] as const) {
-    const response = await send(by, target, request ?? {});
-    t.is(response.status, status, target);
-    responses.push(response);
+    t.is((await response).status, status);
+    responses.push(await response);
   }
   stack.servers[0]?.process.kill('SIGKILL');
   const find503 = async () => {
-    const response = await send(rest, 'GET /pets', {});
+    const response = await rest.get('/pets', { headers });
     return response.status === 503 && response;
   };
   responses.push(await until(find503, 'a 503'));

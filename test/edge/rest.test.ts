@@ -149,20 +149,3 @@ test('REST response - is JSON with the status of its operation and its length in
   const ofHead = { ...type, 'x-petstore-length': length };
   t.deepEqual(responseTo('PetService/GetPet', 'HEAD', pet), { status: 200, headers: ofHead, body: '' });
 });
-
-test('REST response - a list is a bare array', (t) => {
-  for (const [path, name] of [
-    ['PetService/ListPets', 'pets'],
-    ['InventoryService/ListInventory', 'items'],
-  ] as const) {
-    t.is(responseTo(path, 'GET', { [name]: [], nextPageToken: 'x' })?.body, '[]');
-    const items = [{ id: 1n, petId: 2n }];
-    t.regex(String(responseTo(path, 'GET', { [name]: items, nextPageToken: '' })?.body), /^\[\{.*\}\]$/);
-  }
-});
-
-test('Connect response - is the encoded message', (t) => {
-  const headers = { 'content-type': 'application/proto', 'content-length': '3' };
-  const { http } = respond('PetService/GetPet', { 'x-petstore-connect': '1' }, PET);
-  t.deepEqual(http, { status: 200, headers, body: RESPONSE.bytes });
-});

@@ -47,16 +47,6 @@ test('Generation - a failure says what is wrong in one line, and changes nothing
   isAsInRepository(t);
 });
 
-test('Generation - says what the examples lack after a change of an error', (t) => {
-  const errors = join(t.context.copy, 'src/shop/errors.ts');
-  const before = readFileSync(errors, 'utf8');
-  writeFileSync(errors, before.replaceAll("notFound('pet', 'petId')", "notFound('pet', 'petName')"));
-  t.regex(
-    generate(t.context).stderr,
-    /give SAMPLE in src\/openapi\/error-responses\.ts the field that PET_NOT_FOUND needs: "pet undefined /,
-  );
-});
-
 test('Generation - needs nothing of gen/, of which files may be missing or broken', (t) => {
   const gen = join(t.context.copy, 'gen');
   for (const file of ['petstore', 'openapi', 'client/services.ts']) rmSync(join(gen, file), { recursive: true });

@@ -1,24 +1,15 @@
 /** Bodies as a whole: content type, JSON, size, however they are sent. fields.test.ts has their values. */
-import anyTest, { type TestFn } from 'ava';
 import { isError } from '../support/contract.ts';
 import { requestsTo } from '../support/resources.ts';
-import { startTestStack, type TestStack } from '../support/stack.ts';
+import { stackTest } from '../support/shared-stack.ts';
+import type { TestStack } from '../support/stack.ts';
 import { http1, http2 } from '../support/wire.ts';
 
-const test = anyTest as TestFn<TestStack>;
-
-test.before(async (t) => {
-  t.context = await startTestStack();
-});
-test.after.always((t) => t.context.close());
+const test = stackTest();
 
 const BODY = '{"name":"Cats"}';
-const JSON_TYPES = ['application/json', 'Application/Json;charset=UTF-8;x=y', 'application/json ; a=b'];
-const OTHER_TYPES = [
-  '', // no Content-Type header
-  ...['application/x-www-form-urlencoded', 'text/plain', 'application/jsonp', 'application/json-patch+json', 'json'],
-  ...['text/plain; a=application/json', 'application/grpcjson', 'application/grpc-webjson'],
-];
+/** What is sent, and what the error says of it. test/edge/rest.test.ts has more. */
+const OTHER_TYPES = { '': 'nothing', 'text/plain': '"text/plain"', 'application/grpcjson': '"application/grpcjson"' };
 
 /** How a body can be sent: HTTP/1.1 in one piece or in chunks, HTTP/2 with and without its length. */
 const TRANSPORTS = ['HTTP/1.1', 'HTTP/1.1, chunked', 'HTTP/2', 'HTTP/2, no length'] as const;
@@ -48,19 +39,12 @@ function post(
 
 for (const transport of TRANSPORTS) {
   test(`Content-Type - over ${transport} application/json is accepted, and nothing else`, async (t) => {
-    for (const type of JSON_TYPES) {
-      const { status, text } = await post(t.context, transport, type);
-      t.is(status, 201, `${type}: ${text}`);
-    }
-    for (const type of OTHER_TYPES) {
-      const said = type === '' ? 'nothing' : `"${type}"`;
+    t.is((await post(t.context, transport, 'Application/Json;charset=UTF-8')).status, 201);
+    for (const [type, said] of Object.entries(OTHER_TYPES)) {
       const message = `a request with a body must say "Content-Type: application/json"; this one says ${said}`;
       isError(t, await post(t.context, transport, type), 400, 'UNSUPPORTED_CONTENT_TYPE', message);
     }
-  });
-
-  test(`Content-Type - over ${transport} is ignored for a request without a body`, async (t) => {
-    t.is((await post(t.context, transport, 'text/plain', '', '/store/orders')).status, 201);
+    t.is((await post(t.context, transport, 'text/plain', '', '/store/orders')).status, 201, 'without a body');
   });
 }
 
@@ -78,7 +62,6 @@ test('Content-Type - a value with bytes beyond ASCII is a 400', async (t) => {
   const other = await post(t.context, 'HTTP/1.1', 'text/pl\xe9in');
   isError(t, other, 400, 'UNSUPPORTED_CONTENT_TYPE', /"text\/pl\?in"$/);
   t.is((await post(t.context, 'HTTP/1.1', 'application/json; x=\xe9')).status, 201);
-  t.is((await post(t.context, 'HTTP/1.1', 'application/json;\tx=y')).status, 201);
 });
 
 /** What the transcoder refuses, and one of each kind that only the filter does: envoy/test/json_test.lua has them. */
@@ -121,16 +104,13 @@ test('BODY_TOO_LARGE - a body of 64 KiB is accepted, one byte more is a 413', as
 
 test('INVALID_ARGUMENT - names the field for any body of up to 64 KiB, query and value', async (t) => {
   const message = /^quantity: "x*(xxx…|abc") is not a whole number$/;
-  for (const size of [60_000, 65_500, MAX]) {
-    const longValue = `{"quantity":"${'x'.repeat(size - 15)}"}`;
-    const longBody = `{"quantity":"abc","x":"${'x'.repeat(size - 25)}"}`;
-    for (const [raw, query, said] of [
-      [longValue, '', message],
-      [longBody, '', message],
-      [longBody, `?${'a'.repeat(6_000)}=1`, /^a+/],
-    ] as const) {
-      const response = await t.context.rest.send('PUT', `/store/inventory/1${query}`, { raw, headers: JSON_TYPE });
-      isError(t, response, 400, 'INVALID_ARGUMENT', said);
-    }
+  const longValue = `{"quantity":"${'x'.repeat(MAX - 15)}"}`;
+  const longBody = `{"quantity":"abc","x":"${'x'.repeat(MAX - 25)}"}`;
+  for (const [raw, query, said] of [
+    [longValue, '', message],
+    [longBody, `?${'a'.repeat(6_000)}=1`, /^a+/],
+  ] as const) {
+    const response = await t.context.rest.send('PUT', `/store/inventory/1${query}`, { raw, headers: JSON_TYPE });
+    isError(t, response, 400, 'INVALID_ARGUMENT', said);
   }
 });

@@ -1,7 +1,7 @@
 /**
  * The interface description: that its examples are true, and that a third party's client works with it (test/docs has
  * how it is served). openapi-typescript has generated gen/openapi/types.ts from it, openapi-fetch calls the service
- * with these types: half of that test is that this file compiles under `--strict`. test/clients has other clients.
+ * with these types: half of that test is that this file compiles under `--strict`.
  */
 import { readFileSync } from 'node:fs';
 import anyTest, { type ExecutionContext, type TestFn } from 'ava';

@@ -48,13 +48,8 @@ test('500 - INTERNAL does not contain the cause, which is logged with the reques
     await isInternal(await rest.get(path), /invalid int32: 3000000000/);
   }
   sabotage('alter table orders rename to misplaced');
-  for (const [method, path] of [
-    ['GET', '/store/orders'],
-    ['GET', '/store/orders/1'],
-    ['POST', '/store/orders'],
-    ['DELETE', '/store/orders/1'],
-  ] as const) {
-    await isInternal(await rest.send(method, path), /no such table: orders/);
+  for (const method of ['GET', 'POST']) {
+    await isInternal(await rest.send(method, '/store/orders'), /no such table: orders/);
   }
   t.is((await rest.get('/pets')).status, 200); // other requests succeed
 });

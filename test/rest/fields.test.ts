@@ -4,7 +4,6 @@
  */
 import { ScalarType } from '@bufbuild/protobuf';
 import anyTest, { type TestFn } from 'ava';
-import fc from 'fast-check';
 import { isError, isInvalid } from '../support/contract.ts';
 import { PUBLIC } from '../support/resources.ts';
 import type { RestResponse } from '../support/rest-client.ts';
@@ -121,9 +120,12 @@ test('ids in the body - are int64 to the last digit, as numbers and in strings',
   const { rest } = t.context;
   const headers = { 'content-type': 'application/json' };
   for (const id of ['-1', '9007199254740993', '9223372036854775807', '-9223372036854775808']) {
-    for (const raw of [`{"name":"Tom","categoryId":${id}}`, `{"name":"Tom","categoryId":"${id}"}`]) {
-      const message = `categoryId: category ${id} does not exist`;
-      isError(t, await rest.send('POST', '/pets', { raw, headers }), 400, 'UNKNOWN_CATEGORY', message);
+    for (const sent of [id, `"${id}"`]) {
+      const [pet, order] = [`{"name":"Tom","categoryId":${sent}}`, `{"petId":${sent}}`];
+      const noCategory = await rest.send('POST', '/pets', { raw: pet, headers });
+      isError(t, noCategory, 400, 'UNKNOWN_CATEGORY', `categoryId: category ${id} does not exist`);
+      const noPet = await rest.send('POST', '/store/orders', { raw: order, headers });
+      isError(t, noPet, 400, 'UNKNOWN_PET', `petId: pet ${id} does not exist`);
     }
   }
 });
@@ -165,44 +167,12 @@ for (const { template: path, queryParameters } of READS) {
   });
 }
 
-test('query - may be percent-encoded; what is unknown or repeated is named', async (t) => {
-  const { rest } = t.context;
-  for (const query of ['%6Cimit=%31', 'limit=1&', '']) t.is((await rest.get(`/pets?${query}`)).status, 200, query);
-  isInvalid(t, await rest.get('/pets?%63olour=red'), 'colour');
-  isInvalid(t, await rest.get('/pets?limit=5&colour=red&limit=6&status=sold&status=sold'), 'limit', 'colour', 'status');
-});
-
-test.serial('int64 - is a JSON number in every response, alone and in lists', async (t) => {
-  const { rest } = t.context;
-  const categoryId = await rest.category();
-  const petId = await rest.pet({ categoryId, stock: 3 });
-  const { id } = await rest.order({ petId });
-  const texts = {
-    [`{"id":${petId},"name":"Tom","categoryId":${categoryId},"status":"available"}`]: [`/pets/${petId}`, '/pets'],
-    [`{"id":${categoryId},"name":"Cats"}`]: [`/categories/${categoryId}`, '/categories'],
-    [`{"id":${id},"petId":${petId},"quantity":1,"complete":false}`]: [`/store/orders/${id}`, '/store/orders'],
-    [`{"petId":${petId},"quantity":2,"status":"available"}`]: [`/store/inventory/${petId}`, '/store/inventory'],
-  };
-  for (const [text, [one, list]] of Object.entries(texts)) {
-    t.is((await rest.get(`${one}`)).text, text);
-    t.true((await rest.get(`${list}?limit=100`)).text.includes(text), list);
-  }
-});
-
 test('numbers - are accepted in strings too', async (t) => {
   const { rest } = t.context;
   const { body: pet } = await rest.post('/pets', { name: 'Tom', categoryId: `${await rest.category()}` });
   t.is((await rest.put(`/store/inventory/${pet.id}`, { quantity: '5' })).body.quantity, 5);
   const { body: order } = await rest.post('/store/orders', { petId: `${pet.id}`, quantity: '2' });
   t.deepEqual(order, { id: order.id, petId: pet.id, quantity: 2, complete: false });
-});
-
-test('fields - every value is written, also 0 and false; an unset optional field is absent', async (t) => {
-  const { rest } = t.context;
-  const petId = await rest.pet();
-  t.is((await rest.get(`/store/inventory/${petId}`)).text, `{"petId":${petId},"quantity":0,"status":"available"}`);
-  const { id } = await rest.order();
-  t.is((await rest.get(`/store/orders/${id}`)).text, `{"id":${id},"quantity":1,"complete":false}`);
 });
 
 const SHIP_DATES = [
@@ -246,55 +216,27 @@ test('bodies - an unknown field is ignored, whatever its value', async (t) => {
   t.deepEqual((await rest.patch(`/store/orders/${order.id}`, unknown)).body, order);
 });
 
-/** Texts that the REST side parses, and characters that JSON must escape. */
-const TRAPS = fc.constantFrom(
-  ...['"', '\\', '\\"', '\\\\"', '"id":"7"', '"petId":"12",', '{"id":"1"', '"}', '],"nextPageToken":"AQ"}', '[', '{'],
-  ...["'", '/', ':', ',', '\\u0022', '\\n', '%', '$1', '%1', '7', 'null', '<b>&'],
-  ...['😺', '🏳️‍🌈', 'e\u0301', '\u2028', '\u2029', '\u00a0', '\ufeff', '\u{e0041}', '\uffff', '\u200b', '人', 'ß'],
-);
-const CONTROLS = fc.constantFrom(
-  ...Array.from({ length: 31 }, (_, i) => String.fromCharCode(i + 1)),
-  '\u007f',
-  '\u0085',
-);
+/** What JSON must escape, and what is next to it; all that is no control character is a name too. */
+const PRINTED = ['"\\\\" \\u0022 {"id":"7"},[]% $1 <b>&', "人'/\u2028\u2029\u00a0|\ufeff\u{e0041}\uffff 🏳️‍🌈 e\u0301"];
+const CONTROLS = Array.from({ length: 31 }, (_, code) => String.fromCharCode(code + 1)).join('');
 
-const pieces = (piece: fc.Arbitrary<string>) => fc.array(piece, { maxLength: 30 }).map((parts) => parts.join(''));
-/** U+0000 is refused: no engine's text has it. */
-const description = pieces(fc.oneof(TRAPS, CONTROLS, fc.string({ unit: 'binary', maxLength: 5 }))).map((text) =>
-  text.replaceAll('\0', '').toWellFormed(),
-);
-/** A name that trimming does not change. */
-const name = pieces(fc.oneof(TRAPS, fc.string({ unit: 'grapheme', maxLength: 3 })))
-  .map((text) => `x${text.replace(/\p{Cc}/gu, '').toWellFormed()}x`)
-  .filter((text) => [...text].length <= 200);
-const around = fc.constantFrom('', ' ', '\u00a0 ', '\u2003');
-const gaps = fc.constantFrom(' ', '\n', '\t', '\r\n', '');
-
-/** A string in JSON, with every character as an escape if so wished; surrogate pairs are two. */
-function quote(text: string, isEscaped: boolean): string {
+/** A string in JSON with every character as an escape; surrogate pairs are two. */
+function escaped(text: string): string {
   const units = Array.from({ length: text.length }, (_, index) => text.charCodeAt(index).toString(16));
-  return isEscaped ? `"${units.map((unit) => `\\u${unit.padStart(4, '0')}`).join('')}"` : JSON.stringify(text);
+  return `"${units.map((unit) => `\\u${unit.padStart(4, '0')}`).join('')}"`;
 }
 
 test('names and descriptions - are returned exactly as they were sent, names trimmed', async (t) => {
   const { rest } = t.context;
   const headers = { 'content-type': 'application/json' };
-  const property = fc.asyncProperty(
-    name,
-    description,
-    around,
-    fc.boolean(),
-    gaps,
-    async (plain, text, space, isEscaped, gap) => {
-      const [sent, said] = [quote(space + plain + space, isEscaped), quote(text, isEscaped)];
-      const raw = `${gap}${['{', '"name"', ':', sent, ',', '"description"', ':', said, '}'].join(gap)}${gap}`;
-      const { status, body } = await rest.send('POST', '/categories', { raw, headers });
-      t.is(status, 201, raw);
-      t.deepEqual(body, { id: body.id, name: plain, description: text });
-      const { body: pet } = await rest.post('/pets', { name: plain, categoryId: body.id });
-      t.deepEqual((await rest.get(`/pets?ids=${pet.id}`)).body, [pet]); // a list of one
-      t.is(pet.name, plain);
-    },
-  );
-  await fc.assert(property, { numRuns: 40 });
+  for (const quote of [JSON.stringify as typeof escaped, escaped]) {
+    for (const name of PRINTED) {
+      const description = `${CONTROLS}${name}\u007f\u0085`;
+      const raw = `\r\n{ "name"\t:${quote(`\u2003 ${name}\u00a0`)} ,"description": ${quote(description)}}\n`;
+      const { body } = await rest.send('POST', '/categories', { raw, headers });
+      t.deepEqual(body, { id: body.id, name, description });
+      const { body: pet } = await rest.post('/pets', { name, categoryId: body.id });
+      t.deepEqual((await rest.get(`/pets?ids=${pet.id}`)).body, [{ ...pet, name }]); // a list of one
+    }
+  }
 });

@@ -2,23 +2,20 @@
 import { once } from 'node:events';
 import type { IncomingHttpHeaders } from 'node:http2';
 import { availableParallelism } from 'node:os';
-import anyTest, { type ExecutionContext, type TestFn } from 'ava';
+import type { ExecutionContext } from 'ava';
 import { generateKey } from '../../src/access/keys/format.ts';
 import { isError } from '../support/contract.ts';
 import { grpcHeaders, openSession, targetOf } from '../support/hostile/sockets.ts';
-import { startTestStack, type TestStack } from '../support/stack.ts';
+import { stackTest } from '../support/shared-stack.ts';
+import type { TestStack } from '../support/stack.ts';
 
-const test = anyTest as TestFn<TestStack>;
 const BURST = 30;
 /** Each worker thread of Envoy counts for itself. */
 const MAX_SENT = (BURST + 5) * availableParallelism();
 const MESSAGE = 'the limit of 1 per second is used up: try again in 1 s';
 const METHOD = '/petstore.v1.PetService/ListPets';
 
-test.before(async (t) => {
-  t.context = await startTestStack({ ADDRESS_BURST: String(BURST), ADDRESS_PER_SECOND: '1' });
-});
-test.after.always((t) => t.context.close());
+const test = stackTest({ ADDRESS_BURST: String(BURST), ADDRESS_PER_SECOND: '1' });
 
 /** Repeats a request until it `isRefused` by Envoy. Resolves with the refusal, and with how many requests it took. */
 async function flood<T>(request: () => Promise<T>, isRefused: (response: T) => boolean) {

@@ -1,17 +1,12 @@
 /** What holds for every operation, by the table of test/support/resources.ts. */
 import { fromBinary, fromJson, type JsonObject, toBinary, toJson } from '@bufbuild/protobuf';
-import anyTest, { type TestFn } from 'ava';
 import { isError, isInvalid } from '../support/contract.ts';
 import { PUBLIC, requestsTo, type TestRequest } from '../support/resources.ts';
 import type { RestResponse } from '../support/rest-client.ts';
-import { startTestStack, type TestStack } from '../support/stack.ts';
+import { stackTest } from '../support/shared-stack.ts';
+import type { TestStack } from '../support/stack.ts';
 
-const test = anyTest as TestFn<TestStack>;
-
-test.before(async (t) => {
-  t.context = await startTestStack();
-});
-test.after.always((t) => t.context.close());
+const test = stackTest();
 
 test('Every operation - responds to a valid request, and shows what is left of the limits', async (t) => {
   const { rest } = t.context;

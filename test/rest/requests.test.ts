@@ -2,20 +2,14 @@
  * What is wrong with a request, in the order in which it is judged: 401, then 413, then 404 and 405, then 400. Which
  * values the fields of a body and a query may have: fields.test.ts, bodies as a whole: bodies.test.ts.
  */
-import anyTest, { type TestFn } from 'ava';
 import { generateKey } from '../../src/access/keys/format.ts';
 import { BODY_TIMEOUT_MS } from '../../src/config/constants.ts';
 import { isError } from '../support/contract.ts';
 import { PUBLIC } from '../support/resources.ts';
-import { startTestStack, type TestStack } from '../support/stack.ts';
+import { stackTest } from '../support/shared-stack.ts';
 import { http1, http2 } from '../support/wire.ts';
 
-const test = anyTest as TestFn<TestStack>;
-
-test.before(async (t) => {
-  t.context = await startTestStack();
-});
-test.after.always((t) => t.context.close());
+const test = stackTest();
 
 const MISSING = 'an API key is needed: send "Authorization: Bearer <API_KEY>"';
 const INVALID = 'the API key is not valid: it is unknown, revoked or expired';
@@ -125,11 +119,10 @@ test('405 - every path allows only its methods, as its Allow header says', async
 
 test('405 - also for TRACE and for unknown methods', async (t) => {
   const { publicAddress, key } = t.context;
-  const headers = { authorization: `Bearer ${key}`, 'content-type': 'application/json' };
-  for (const method of ['TRACE', 'PURGE', 'PROPFIND', 'QUERY']) {
-    const lines = Object.entries(headers).map(([name, value]) => `${name}: ${value}\r\n`);
+  const headers = { authorization: `Bearer ${key}` };
+  for (const method of ['TRACE', 'PURGE']) {
     for (const response of [
-      await http1(publicAddress, `${method} /pets HTTP/1.1\r\nHost: x\r\n${lines.join('')}\r\n`),
+      await http1(publicAddress, `${method} /pets HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer ${key}\r\n\r\n`),
       await http2(publicAddress, { method, path: '/pets', headers }),
     ]) {
       isError(t, response, 405, 'METHOD_NOT_ALLOWED');
@@ -203,20 +196,12 @@ test('HTTP - a request that Envoy can not parse is a 400 with the usual error bo
 test('HTTP - HTTP/1.0 and an Upgrade get a normal response, CONNECT a 404', async (t) => {
   const { publicAddress, key } = t.context;
   const bearer = `Authorization: Bearer ${key}\r\n`;
-  const json = 'Content-Type: application/json\r\nContent-Length: 15\r\n';
-  const upgrade =
-    'Connection: Upgrade\r\nUpgrade: websocket\r\nSec-WebSocket-Version: 13\r\nSec-WebSocket-Key: eA==\r\n';
-  const h2c = 'Connection: Upgrade, HTTP2-Settings\r\nUpgrade: h2c\r\nHTTP2-Settings: AAMAAABk\r\n';
   for (const [request, status] of [
-    [`GET /pets HTTP/1.0\r\n${bearer}\r\n`, 200],
-    [`POST /categories HTTP/1.0\r\n${bearer}${json}\r\n{"name":"Cats"}`, 201],
-    ['GET /pets HTTP/1.0\r\n\r\n', 401],
-    [`GET /pets HTTP/1.1\r\nHost: x\r\n${upgrade}${bearer}\r\n`, 200],
-    [`GET /pets HTTP/1.1\r\nHost: x\r\n${h2c}${bearer}\r\n`, 200],
-    [`GET /pets HTTP/1.1\r\nHost: x\r\n${upgrade}\r\n`, 401],
-    [`CONNECT example.com:443 HTTP/1.1\r\nHost: example.com\r\n${bearer}\r\n`, 404],
+    [`GET /pets HTTP/1.0\r\n${bearer}`, 200],
+    [`GET /pets HTTP/1.1\r\nHost: x\r\nConnection: Upgrade\r\nUpgrade: websocket\r\n${bearer}`, 200],
+    [`CONNECT example.com:443 HTTP/1.1\r\nHost: example.com\r\n${bearer}`, 404],
   ] as const) {
-    t.is((await http1(publicAddress, request)).status, status, request);
+    t.is((await http1(publicAddress, `${request}\r\n`)).status, status, request);
   }
   const headers = { authorization: `Bearer ${key}` };
   isError(t, await http2(publicAddress, { method: 'CONNECT', headers }), 404, 'ROUTE_NOT_FOUND');

@@ -2,17 +2,11 @@
  * What is each resource's own. operations.test.ts has what holds for all of them. The rules of stock and status have a
  * model in test/shop, which any history agrees with: here is one history.
  */
-import anyTest, { type TestFn } from 'ava';
 import { isError, isInvalid } from '../support/contract.ts';
 import type { RestClient } from '../support/rest-client.ts';
-import { startTestStack, type TestStack } from '../support/stack.ts';
+import { stackTest } from '../support/shared-stack.ts';
 
-const test = anyTest as TestFn<TestStack>;
-
-test.before(async (t) => {
-  t.context = await startTestStack();
-});
-test.after.always((t) => t.context.close());
+const test = stackTest();
 
 /** The ids of a list, in its order. */
 async function idsOf(rest: RestClient, path: string): Promise<number[]> {
@@ -183,27 +177,6 @@ test('DELETE /categories/{categoryId} - is 409 CATEGORY_IN_USE while a pet is in
   t.is((await rest.delete(`/categories/${used}`)).status, 204);
 });
 
-test('PUT /store/inventory/{petId} - quantity is required: 0 is a value, absent is an error', async (t) => {
-  const { rest } = t.context;
-  const petId = await rest.pet({ stock: 3 });
-  for (const json of [{}, undefined, { quantity: null }, { status: 'sold' }]) {
-    isInvalid(t, await rest.put(`/store/inventory/${petId}`, json), 'quantity');
-  }
-  t.is((await rest.get(`/store/inventory/${petId}`)).body.quantity, 3);
-  const entry = { petId, quantity: 0, status: 'available' };
-  t.deepEqual((await rest.put(`/store/inventory/${petId}`, { petId: 7, quantity: 0, status: 'sold' })).body, entry);
-});
-
-test('PUT /store/inventory/{petId} - leaves room for the units of open orders', async (t) => {
-  const { rest } = t.context;
-  const petId = await rest.pet({ stock: 1_000_000_000 });
-  for (const quantity of [1_000_000, 1_000_000, 1_000_000]) await rest.order({ petId, quantity });
-  const refused = await rest.put(`/store/inventory/${petId}`, { quantity: 997_000_001 });
-  const message = 'quantity: must be at most 997000000 while 3000000 units are in open orders, which may be cancelled';
-  isError(t, refused, 400, 'INVALID_ARGUMENT', message);
-  t.is((await rest.put(`/store/inventory/${petId}`, { quantity: 997_000_000 })).status, 200);
-});
-
 test('POST /store/orders - no field is required: quantity is 1 and complete is false', async (t) => {
   const { rest } = t.context;
   for (const json of [{}, undefined, { petId: null, quantity: null, shipDate: null, complete: null }]) {
@@ -235,65 +208,4 @@ test('/store/orders/{orderId} - a complete order can not be changed: 409 ORDER_C
     t.deepEqual((await rest.get(path)).body, order);
   }
   t.is((await rest.get(`/store/inventory/${petId}`)).body.quantity, 4);
-});
-
-interface World {
-  readonly rest: RestClient;
-  readonly petId: number;
-  /** The path of each order. */
-  readonly orders: string[];
-}
-type Step = (world: World) => Promise<unknown>;
-
-const place = (quantity: number, fields: object = {}): Step => {
-  return async ({ rest, petId, orders }) =>
-    orders.push(`/store/orders/${(await rest.order({ petId, quantity, ...fields })).id}`);
-};
-const change = (json: object, order = -1): Step => {
-  return ({ rest, orders }) => rest.patch(orders.at(order) ?? '', json);
-};
-const cancel: Step = ({ rest, orders }) => rest.delete(orders.at(-1) ?? '');
-const restock = (quantity: number): Step => {
-  return ({ rest, petId }) => rest.put(`/store/inventory/${petId}`, { quantity });
-};
-const setStatus = (status: string): Step => {
-  return ({ rest, petId }) => rest.patch(`/pets/${petId}`, { status });
-};
-
-/** What happens to a pet with 10 units, then its stock and its status. */
-const STORY: readonly (readonly [what: string, Step, number, string])[] = [
-  ['an order takes its units', place(3), 7, 'available'],
-  ['one without a pet takes none', ({ rest }) => rest.order({ quantity: 9 }), 7, 'available'],
-  ['a larger order takes the difference', change({ quantity: 9 }), 1, 'available'],
-  ['a smaller one returns it', change({ quantity: 2 }), 8, 'available'],
-  ['a cancelled one returns its units', cancel, 10, 'available'],
-  ['once only', cancel, 10, 'available'],
-  [
-    'more than the stock is refused',
-    ({ rest, petId }) => rest.post('/store/orders', { petId, quantity: 11 }),
-    10,
-    'available',
-  ],
-  ['the last unit makes an available pet pending', place(10), 0, 'pending'],
-  ['a refused change changes nothing', change({ quantity: 11, complete: true }), 0, 'pending'],
-  ['returned units make it available', change({ quantity: 4 }), 6, 'available'],
-  ['a client may set any status, which stays', setStatus('sold'), 6, 'sold'],
-  ['until the last unit is taken, which changes only an available pet', place(6), 0, 'sold'],
-  ['new stock makes it available', restock(5), 5, 'available'],
-  ['an inventory of zero changes no status', restock(0), 0, 'available'],
-  ['nor does a change of another field', change({ shipDate: '2027-01-02T03:04:05Z' }), 0, 'available'],
-  ['the inventory is what is left without the units of open orders', cancel, 6, 'available'],
-  ['an order placed complete takes its stock', place(6, { complete: true }), 0, 'pending'],
-  ['without stock and open orders a pending pet is sold', change({ complete: true }, 1), 0, 'sold'],
-];
-
-test('Stock and status - follow orders, the inventory and what a client sets, step by step', async (t) => {
-  const { rest } = t.context;
-  const petId = await rest.pet({ stock: 10 });
-  const world = { rest, petId, orders: [] };
-  for (const [what, step, quantity, status] of STORY) {
-    await step(world);
-    t.deepEqual((await rest.get(`/store/inventory/${petId}`)).body, { petId, quantity, status }, what);
-    t.is((await rest.get(`/pets/${petId}`)).body.status, status, what);
-  }
 });

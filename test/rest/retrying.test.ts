@@ -2,23 +2,20 @@
  * What makes a request safe to send again, through Envoy: entity tags, conditions and idempotency keys. How lists of
  * tags are parsed: test/rpc/entity-tags.test.ts. What the interceptors do: test/rpc/interceptors.
  */
-import anyTest, { type ExecutionContext, type TestFn } from 'ava';
+import type { ExecutionContext } from 'ava';
 import { OrderServiceService as Orders } from '../../gen/petstore/v1/orders.ts';
 import { isError, isInvalid } from '../support/contract.ts';
 import { GrpcCaller } from '../support/grpc-caller.ts';
 import { connectOperator } from '../support/operator.ts';
 import { requestsTo, type TestRequest } from '../support/resources.ts';
 import type { RestClient, RestResponse } from '../support/rest-client.ts';
-import { startTestStack, type TestStack } from '../support/stack.ts';
+import { stackTest } from '../support/shared-stack.ts';
+import type { TestStack } from '../support/stack.ts';
 import { http1, http2 } from '../support/wire.ts';
 
-const test = anyTest as TestFn<TestStack>;
 type Test = ExecutionContext<TestStack>;
 
-test.before(async (t) => {
-  t.context = await startTestStack();
-});
-test.after.always((t) => t.context.close());
+const test = stackTest();
 
 const etagOf = ({ headers }: RestResponse) => headers.get('etag') ?? 'none';
 const tagAt = async (rest: RestClient, path: string) => etagOf(await rest.get(path));
@@ -68,19 +65,6 @@ test('If-None-Match - a 304 has the other headers of the 200: rate limits, depre
     const headers = { authorization: `Bearer ${key}`, 'if-none-match': etagOf(full) };
     t.like(await http2(publicAddress, { method: 'GET', path, headers }), { status: 304, text: '' });
   }
-});
-
-test('If-None-Match - accepts a list, several lines, weak tags, and * for what exists', async (t) => {
-  const { rest, publicAddress, key } = t.context;
-  const path = `/categories/${await rest.category()}`;
-  const tag = await tagAt(rest, path);
-  for (const list of [`W/${tag}`, `"x","y", ${tag} ,`, '*']) t.is((await readIf(rest, path, list)).status, 304, list);
-  t.is((await readIf(rest, path, `"${tag.slice(1, -2)}"`)).status, 200);
-  const lines = ['"x"', tag].map((one) => `If-None-Match: ${one}\r\n`).join('');
-  const head = `GET ${path} HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer ${key}\r\n`;
-  t.is((await http1(publicAddress, `${head}${lines}\r\n`)).status, 304);
-  isInvalid(t, await http1(publicAddress, `${head}If-None-Match:\r\n\r\n`), 'if-none-match');
-  isError(t, await readIf(rest, '/pets/999999', '*'), 404, 'PET_NOT_FOUND');
 });
 
 type Write = Pick<TestRequest, 'method' | 'path'> & { readonly json?: object | undefined };

@@ -77,14 +77,3 @@ test.serial('Idempotency key - a call that waits for another with its key ends a
   t.deepEqual(replays.sort(), ['', 'true']);
   t.deepEqual(await names(t), ['Cats']);
 });
-
-test.serial('Idempotency key - when the running call is cancelled, the next one that waits runs', async (t) => {
-  const { grpc } = t.context;
-  const release = await holdDatabase(t);
-  const impatient = grpc.failure(Categories.createCategory, CATS, { ...keyed, timeoutMs: 300 });
-  const patient = grpc.exchange(Categories.createCategory, CATS, keyed);
-  t.is((await impatient).code, Code.DEADLINE_EXCEEDED);
-  await release();
-  await patient;
-  t.deepEqual(await names(t), ['Cats']);
-});

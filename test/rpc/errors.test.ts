@@ -1,19 +1,13 @@
 /** Errors and messages over gRPC: the canonical code, the same message as over REST, standard details. */
 import { status as Code } from '@grpc/grpc-js';
-import anyTest, { type TestFn } from 'ava';
 import { CategoryServiceService as Categories } from '../../gen/petstore/v1/categories.ts';
 import { OrderServiceService as Orders } from '../../gen/petstore/v1/orders.ts';
 import { PetServiceService as Pets } from '../../gen/petstore/v1/pets.ts';
 import { generateKey } from '../../src/access/keys/format.ts';
 import { PUBLIC } from '../support/resources.ts';
-import { startTestServer, type TestServer } from '../support/server.ts';
+import { serverTest } from '../support/shared-stack.ts';
 
-const test = anyTest as TestFn<TestServer>;
-
-test.before(async (t) => {
-  t.context = await startTestServer();
-});
-test.after.always((t) => t.context.close());
+const test = serverTest();
 
 const NOBODY = 999_999n;
 const { UNAUTHENTICATED, NOT_FOUND, INVALID_ARGUMENT, FAILED_PRECONDITION, ABORTED, RESOURCE_EXHAUSTED } = Code;
@@ -38,9 +32,14 @@ test('Errors - are the canonical status that fits, with the reason and the messa
 });
 
 test('INVALID_ARGUMENT - names every field with a violation by its path', async (t) => {
-  const failure = await t.context.grpc.failure(Pets.createPet, { pet: { name: '', status: 0 } });
+  const { grpc } = t.context;
+  const failure = await grpc.failure(Pets.createPet, { pet: { name: '', status: 0 } });
   t.regex(failure.message, /^name: .*; categoryId: .*; status: /);
   t.deepEqual(failure.fields, ['pet.name', 'pet.categoryId', 'pet.status']);
+  for (const nanos of [-1, 1_000_000_000]) {
+    const order = { shipDate: { seconds: 0n, nanos } };
+    t.deepEqual((await grpc.failure(Orders.placeOrder, { order })).fields, ['order.shipDate']);
+  }
 });
 
 test('UNAUTHENTICATED - with the challenge, before every other error', async (t) => {

@@ -3,8 +3,6 @@ import { once } from 'node:events';
 import { Client, status as Code, type ServiceError } from '@grpc/grpc-js';
 import anyTest, { type TestFn } from 'ava';
 import { HealthService, HealthCheckResponse_ServingStatus as Status } from '../../gen/grpc/health/v1/health.ts';
-import { reflection } from '../../src/rpc/reflection.ts';
-import { newCall } from '../support/call.ts';
 import { insecure, stream, unary } from '../support/grpc.ts';
 import { askInBytes, filesOf, listServices } from '../support/reflection.ts';
 import { SERVICES } from '../support/resources.ts';
@@ -38,22 +36,6 @@ test('Health - Check knows every public service by name', async (t) => {
   }
   const unknown = unary(client, HealthService.check, { service: 'petstore.v9.Dragons' });
   t.is((await t.throwsAsync<ServiceError>(unknown)).code, Code.NOT_FOUND);
-});
-
-test('Health - List has every service with its health', async (t) => {
-  const { statuses } = (await unary(t.context.client, HealthService.list, {})).message;
-  for (const service of ['', ...SERVICES]) t.deepEqual(statuses[service], { status: Status.SERVING });
-  t.is(statuses['petstore.admin.v1.AdminService'], undefined);
-});
-
-test('Health - Watch of an unknown service says so, and stays open', async (t) => {
-  const { client } = t.context;
-  const { seen, call } = watch(client, 'petstore.v9.Dragons');
-  await until(() => seen.length > 0, 'the first health');
-  await unary(client, HealthService.check, { service: '' });
-  t.deepEqual(seen, [Status.SERVICE_UNKNOWN]);
-  t.false(call.destroyed);
-  call.cancel();
 });
 
 test('Health - Watch says SERVING at once, and NOT_SERVING when it drains, and takes no call', async (t) => {
@@ -93,19 +75,3 @@ for (const version of ['v1', 'v1alpha'] as const) {
     t.is((await t.throwsAsync<ServiceError>(malformed)).code, Code.INVALID_ARGUMENT);
   });
 }
-
-test('Reflection - works when its library can be loaded again', async (t) => {
-  const services = [...SERVICES];
-  services[Symbol.iterator] = () => {
-    services[Symbol.iterator] = () => SERVICES.values();
-    throw new Error('too many open files');
-  };
-  const [method] = reflection(services).methods;
-  const list = Buffer.of(0x3a, 0); // ServerReflectionRequest { list_services: "" }
-  const ask = () => {
-    const call = newCall('/grpc.reflection.v1.ServerReflection/ServerReflectionInfo', { bytes: list });
-    return Array.fromAsync(method?.handler(call) as AsyncIterable<Buffer>);
-  };
-  await t.throwsAsync(ask, { message: 'too many open files' });
-  t.is((await ask()).length, 1);
-});

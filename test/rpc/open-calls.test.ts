@@ -3,7 +3,6 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { status as Status } from '@grpc/grpc-js';
 import anyTest, { type ExecutionContext, type TestFn } from 'ava';
 import { MAX_CALLS_PER_SERVER } from '../../src/config/constants.ts';
-import { apiError } from '../../src/errors.ts';
 import { MAX_PER_ADDRESS } from '../../src/rpc/open-calls.ts';
 import {
   type Caller,
@@ -173,17 +172,6 @@ test('Streams - end at their maximum age with DEADLINE_EXCEEDED, unary calls do 
   old?.step('end'); // the method notices that its caller has gone
   await until(() => old?.ends.length, 'the end');
   t.is(old?.ends[0]?.code, Status.DEADLINE_EXCEEDED);
-});
-
-test('Call - that is given up ends for the first reason', async (t) => {
-  const { scripted, caller } = await open(t, {});
-  scripted.call.giveUp(apiError('DEADLINE_EXCEEDED'));
-  scripted.call.giveUp(apiError('UNAVAILABLE'));
-  scripted.step('end');
-  t.is(await caller.outcome, 'refused');
-  t.is(caller.fields()['grpc-status'], String(Status.DEADLINE_EXCEEDED));
-  await until(() => scripted.ends.length > 0, 'the end of the call');
-  t.is(scripted.ends[0]?.error?.code, 'DEADLINE_EXCEEDED');
 });
 
 test('Address - a share that is released twice is given back once', async (t) => {

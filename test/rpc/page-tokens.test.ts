@@ -1,13 +1,12 @@
 /** Page tokens, and those of every list. Callers hold tokens, also across an upgrade. */
 import assert from 'node:assert/strict';
 import { fromJson, toBinary } from '@bufbuild/protobuf';
-import anyTest, { type TestFn } from 'ava';
 import fc from 'fast-check';
 import { ApiError } from '../../src/errors.ts';
 import { loadOperations } from '../../src/proto/operations.ts';
 import { pageTokens } from '../../src/rpc/page-token.ts';
 import { LISTS } from '../support/resources.ts';
-import { startTestServer, type TestServer } from '../support/server.ts';
+import { serverTest } from '../support/shared-stack.ts';
 
 /** The first byte of a list's tokens. Never change one. The next free number is 8. */
 const NUMBERS: Readonly<Record<string, number>> = {
@@ -20,12 +19,7 @@ const NUMBERS: Readonly<Record<string, number>> = {
 const OPERATOR_KEY = 'an-operator-key-of-a-test';
 const lists = [...loadOperations().byPath.values()].filter(({ response }) => response.next?.parameter === 'pageToken');
 
-const test = anyTest as TestFn<TestServer>;
-
-test.before(async (t) => {
-  t.context = await startTestServer({ OPERATOR_KEY });
-});
-test.after.always((t) => t.context.close());
+const test = serverTest({ OPERATOR_KEY });
 
 test('Page tokens - every list has a number here', (t) => {
   t.deepEqual(lists.map(({ path }) => path).sort(), Object.keys(NUMBERS).sort());

@@ -1,43 +1,9 @@
 /** The private parts of grpc-js that the server uses (src/rpc/private-parts.ts) are there, and do what it needs. */
 import { setTimeout as delay } from 'node:timers/promises';
-import { promisify } from 'node:util';
-import { Server, ServerCredentials } from '@grpc/grpc-js';
 import test from 'ava';
-import { type BaseCall, takeEveryCall } from '../../src/rpc/private-parts.ts';
 import { grpcHeaders } from '../support/hostile/sockets.ts';
 import { request, startScriptedServer, streamsOf } from '../support/scripted-server.ts';
 import { until } from '../support/until.ts';
-
-/** Statuses that grpc-js would send by itself. */
-type Sent = Parameters<BaseCall['sendStatus']>[0];
-
-test('grpc-js - a call has its HTTP/2 stream, and ends by a status that can be replaced', async (t) => {
-  const calls: { base: BaseCall; sent: Sent[] }[] = [];
-  const server = new Server();
-  takeEveryCall(server, (base) => {
-    const sent: Sent[] = [];
-    base.sendStatus = (status) => sent.push(status);
-    calls.push({ base, sent });
-  });
-  const port = await promisify(server.bindAsync).call(server, '127.0.0.1:0', ServerCredentials.createInsecure());
-  const timeout = { 'grpc-timeout': '200m' };
-  const first = request(port, { protocol: 'gRPC', isStream: false, id: '1', isWhole: false, headers: timeout });
-  const [late] = await until(() => calls.length > 0 && calls, 'the call');
-  t.is(late?.base.stream.session?.destroyed, false);
-  t.is(typeof late?.base.stream.respond, 'function');
-  await until(() => (late?.sent.length ?? 0) > 0, 'the deadline');
-  t.is(late?.sent[0]?.code, 4);
-
-  const second = request(port, { protocol: 'gRPC', isStream: false, id: '2', isWhole: false, headers: timeout });
-  const [, ended] = await until(() => calls.length > 1 && calls, 'the call');
-  ended?.base.notifyOnCancel();
-  second.stream.write(Buffer.alloc(100_000)); // more than the window: it is read and thrown away
-  await until(() => second.stream.writableLength === 0, 'the data');
-  await delay(300);
-  t.deepEqual(ended?.sent, [], 'no deadline after the answer');
-  for (const { session } of [first, second]) session.destroy();
-  server.forceShutdown();
-});
 
 test('grpc-js - an unknown method or a wrong content type is answered, and leaves no stream', async (t) => {
   const server = await startScriptedServer();

@@ -10,23 +10,11 @@ export function nextOf(headers: Headers): string | undefined {
   return target;
 }
 
-/** The page token in a path. */
-export function tokenOf(path: string | undefined): string {
-  const token = new URLSearchParams(path?.split('?')[1]).get('pageToken');
-  if (token === null) throw new Error(`there is no page token in ${path}`);
-  return token;
-}
-
-/** The rows of each page from `path` to the last. `between` runs after each page, during the next request. */
-export async function walk<T>(
-  rest: RestClient,
-  path: string,
-  between: (page: readonly T[]) => Promise<unknown> = async () => undefined,
-): Promise<T[][]> {
+/** The rows of each page from `path` to the last. */
+export async function walk<T>(rest: RestClient, path: string): Promise<T[][]> {
   const pages: T[][] = [];
   for (let next: string | undefined = path; next !== undefined; ) {
-    const page = pages.at(-1);
-    const [{ status, headers, text, body }] = await Promise.all([rest.get(next), page && between(page)]);
+    const { status, headers, text, body } = await rest.get(next);
     if (status !== 200) throw new Error(`GET ${next} answered ${status}: ${text}`);
     pages.push(body);
     next = nextOf(headers);

@@ -147,30 +147,6 @@ test.serial('End - within 5 s of the end of its key, or at its maximum age, clea
   }
 });
 
-test.serial('End - when its server drains, cleanly; who resumes misses and repeats nothing', async (t) => {
-  const own = await startTestStack();
-  t.teardown(() => own.close());
-  const { key, stack, rest } = own;
-  const after = (await listed(own, 0)).at(-1) ?? 0;
-  const busy = new AbortController();
-  const changing = changeAll(own, busy.signal).catch(() => undefined); // one server: some writes are refused
-  const readings = [readRest(own, key, after), readGrpc(own.publicAddress, key, after)];
-  const all = endOf(readings);
-  await haveEvents(readings);
-  await stack.restart();
-  t.deepEqual(await all, [undefined, status.UNAVAILABLE]);
-  busy.abort();
-  await changing;
-  await rest.category('the last');
-  const expected = await listed(own, after);
-  for (const { ids } of readings) {
-    const resumed = await openEvents(`${rest.url}/events/stream?after=${ids.at(-1) ?? after}`, key);
-    const more = await resumed.take(expected.length - ids.length);
-    t.deepEqual([...ids, ...more.map(({ data }) => data.id)], expected);
-    resumed.close();
-  }
-});
-
 /** A stream with a small window that nobody reads until `turn`. Rejects when it is reset. */
 async function readLater(address: string, headers: IncomingHttpHeaders, turn: Promise<unknown>, message?: Buffer) {
   const session = connect(`http://${address}`);

@@ -1,28 +1,16 @@
-/** The feed of events: the list, server-sent events, and the other protocols. */
-import { status } from '@grpc/grpc-js';
-import anyTest, { type TestFn } from 'ava';
-import {
-  EventServiceService as Events,
-  WatchEventsRequest,
-  WatchEventsResponse,
-} from '../../../gen/petstore/v1/events.ts';
+import { EventServiceService as Events, WatchEventsRequest } from '../../../gen/petstore/v1/events.ts';
 import { call, isConnectError } from '../../support/connect-client.ts';
 import { isInvalid } from '../../support/contract.ts';
 import { openEvents } from '../../support/event-source.ts';
 import { isReplicated } from '../../support/followers.ts';
-import { grpcFrame, openSocket, targetOf } from '../../support/hostile/sockets.ts';
+import { openSocket, targetOf } from '../../support/hostile/sockets.ts';
 import { readAll } from '../../support/replica.ts';
-import { startTestStack, type TestStack } from '../../support/stack.ts';
+import { stackTest } from '../../support/shared-stack.ts';
+import type { TestStack } from '../../support/stack.ts';
 import { until } from '../../support/until.ts';
-import { watchEvents } from '../../support/watch-events.ts';
 
-const test = anyTest as TestFn<TestStack>;
-
-test.before(async (t) => {
-  t.context = await startTestStack({ EVENT_STREAMS: '100' });
-  await t.context.rest.category();
-});
-test.after.always((t) => t.context.close());
+const test = stackTest({ EVENT_STREAMS: '100' });
+test.serial.before(async (t) => void (await t.context.rest.category()));
 
 const newest = async ({ rest, key }: TestStack) => (await readAll(rest.url, key, '/events')).at(-1)?.id ?? 0;
 const urlOf = ({ rest }: TestStack, query = '') => `${rest.url}/events/stream${query}`;
@@ -89,16 +77,6 @@ test.serial(
 
 test.serial('Replica rule - from the first event, or from lists read after a stream began', async (t) => {
   await isReplicated(t, t.context);
-});
-
-test('HEAD /events and /events/stream - have the headers of GET and no body', async (t) => {
-  for (const [path, type] of [
-    ['/events?limit=1', 'application/json'],
-    ['/events/stream', 'text/event-stream'],
-  ] as const) {
-    const { status: httpStatus, headers, text } = await t.context.rest.send('HEAD', path);
-    t.deepEqual([httpStatus, headers.get('content-type'), text], [200, type, '']);
-  }
 });
 
 test('Parameters - what is no id, or not reached, is a 400 that names it; so is an unknown parameter', async (t) => {
@@ -197,44 +175,4 @@ test('Last-Event-ID - of every shape over HTTP/1.1: an id goes on after it, an e
 test('Connect - WatchEvents is unimplemented', async (t) => {
   const message = WatchEventsRequest.encode({ types: [] }).finish();
   isConnectError(t, await call(t.context, Events.watchEvents.path, message), 501, 'unimplemented', 'ROUTE_NOT_FOUND');
-});
-
-test('gRPC-Web - WatchEvents streams a checkpoint, then events', async (t) => {
-  const { rest, key } = t.context;
-  const abort = new AbortController();
-  const response = await fetch(`${rest.url}${Events.watchEvents.path}`, {
-    method: 'POST',
-    headers: { authorization: `Bearer ${key}`, 'content-type': 'application/grpc-web+proto', 'x-grpc-web': '1' },
-    body: grpcFrame(WatchEventsRequest.encode({ after: 0n, types: [] }).finish()),
-    signal: abort.signal,
-  });
-  t.is(response.status, 200);
-  const found: WatchEventsResponse[] = [];
-  let bytes = Buffer.alloc(0);
-  for await (const chunk of response.body ?? []) {
-    bytes = Buffer.concat([bytes, chunk]);
-    while (bytes.length >= 5 && bytes.length >= 5 + bytes.readUInt32BE(1)) {
-      t.is(bytes[0], 0, 'a message');
-      found.push(WatchEventsResponse.decode(bytes.subarray(5, 5 + bytes.readUInt32BE(1))));
-      bytes = bytes.subarray(5 + bytes.readUInt32BE(1));
-    }
-    if (found.length >= 2) break;
-  }
-  t.deepEqual([found[0]?.checkpoint?.id, found[1]?.event?.id], [0n, 1n]);
-  abort.abort();
-});
-
-test("gRPC - WatchEvents sends a checkpoint, then events; the caller's deadline ends it", async (t) => {
-  const { publicAddress, key, rest } = t.context;
-  const messages: WatchEventsResponse[] = [];
-  const onMessage = (message: WatchEventsResponse) => void messages.push(message);
-  const { ended } = watchEvents(publicAddress, key, { timeoutMs: 3_000, onMessage });
-  await until(() => messages.length > 0, 'the first message');
-  const id = await rest.category();
-  t.is((await ended)?.code, status.DEADLINE_EXCEEDED);
-  const [first, ...events] = messages;
-  const head = first?.checkpoint?.id ?? 0n;
-  t.true(head >= 1n);
-  t.true(events.some(({ event }) => event?.category?.id === BigInt(id)));
-  t.true(events.every(({ event }) => (event?.id ?? 0n) > head));
 });
