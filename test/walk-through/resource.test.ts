@@ -43,7 +43,7 @@ test('A resource - is at most 12 files by hand, none of them in the platform', (
 });
 
 test('A resource - the files of the walk-through make one that passes the tests of every operation', (t) => {
-  t.timeout(300_000);
+  t.timeout(600_000);
   run(t, 'git', 'apply', PATCH);
   run(t, 'node', 'scripts/generate.ts');
   run(t, 'tsc');
