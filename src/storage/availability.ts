@@ -6,7 +6,7 @@
  */
 import type { StorageLogger } from './engine.ts';
 
-/** How long after a failure a call must begin for its response to count, unless its connection is newer. */
+/** How long after a failure a call must begin for its response to count: a server that stops may still respond. */
 const SETTLE_MS = 1_000;
 
 export class Availability {
@@ -35,10 +35,8 @@ export class Availability {
     this.#logger.warn({ cause: cause.message }, this.#awayText);
   }
 
-  /** Records a response. A server that is shutting down may still respond on one connection after it closed another. */
-  noteResponse(callBeganMs: number, connectionOpenedMs = 0): void {
-    if (!this.#isAway) return;
-    if (connectionOpenedMs <= this.#changedMs && callBeganMs <= this.#changedMs + SETTLE_MS) return;
+  noteResponse(callBeganMs: number): void {
+    if (!this.#isAway || callBeganMs <= this.#changedMs + SETTLE_MS) return;
     this.#isAway = false;
     this.#changedMs = performance.now();
     this.#logger.info({}, 'the database is back');

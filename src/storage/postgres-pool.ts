@@ -12,10 +12,9 @@ import { Pool, type PoolClient } from 'pg';
 import type { Availability } from './availability.ts';
 import { Connection, SERVER_TIMEOUTS } from './postgres-connection.ts';
 import { isOutOfConnections, unavailable } from './postgres-errors.ts';
-import { Semaphore } from './semaphore.ts';
+import { StoreUnavailable } from './store-errors.ts';
 
-/** How long a call waits for a free connection, and for a new one to open. */
-const FREE_MS = 10_000;
+/** How long a call waits for a connection, a free one or a new one. */
 const CONNECT_MS = 5_000;
 /** How many calls may wait for a connection. Further calls are refused at once. */
 const MAX_WAITING = 2_000;
@@ -39,17 +38,14 @@ export type PoolReading = Pick<PostgresPool, 'size' | 'inUse' | 'waiting'>;
 
 export class PostgresPool {
   readonly #pool: Pool;
-  readonly #semaphore: Semaphore;
   readonly size: number;
   readonly #isPooled: boolean;
   readonly #availability: Availability;
-  readonly #openedMs = new WeakMap<PoolClient, number>();
 
   constructor({ url, size, isPooled }: PoolOptions, availability: Availability) {
     this.#availability = availability;
     this.size = size;
     this.#isPooled = isPooled;
-    this.#semaphore = new Semaphore({ what: 'a connection', limit: size, maxWaiting: MAX_WAITING, maxWaitMs: FREE_MS });
     this.#pool = new Pool({
       connectionString: url,
       max: size,
@@ -64,54 +60,50 @@ export class PostgresPool {
     });
     // A query reports a connection that breaks during it, and the pool removes an idle one: nothing is left to do.
     this.#pool.on('error', () => undefined);
-    this.#pool.on('connect', (client) => {
-      client.on('error', () => undefined);
-      this.#openedMs.set(client, performance.now());
-    });
+    this.#pool.on('connect', (client) => client.on('error', () => undefined));
   }
 
+  /** Connections that calls use, or that are being opened for them. */
   get inUse(): number {
-    return this.#semaphore.running;
+    return this.#pool.totalCount - this.#pool.idleCount;
   }
 
   /** Calls that wait for a connection. */
   get waiting(): number {
-    return this.#semaphore.waiting;
+    return this.#pool.waitingCount;
   }
 
   /** Runs `work` with a connection. @throws StoreUnavailable when none is available in time. */
-  use<T>(work: (connection: Connection) => Promise<T>): Promise<T> {
-    return this.#semaphore.run(async () => {
-      const beganMs = performance.now();
-      const client = await this.#connect(beganMs);
-      const connection = new Connection(client, this.#isPooled);
-      try {
-        return await work(connection);
-      } finally {
-        const { failure, hasResponse } = connection;
-        if (failure !== undefined) this.#availability.noteFailure(failure, beganMs);
-        else if (hasResponse) this.#availability.noteResponse(beganMs, this.#openedMs.get(client));
-        client.release(failure !== undefined);
-      }
-    });
+  async use<T>(work: (connection: Connection) => Promise<T>): Promise<T> {
+    const client = await this.#connect();
+    const beganMs = performance.now();
+    const connection = new Connection(client, this.#isPooled);
+    try {
+      return await work(connection);
+    } finally {
+      const { failure, hasResponse } = connection;
+      if (failure !== undefined) this.#availability.noteFailure(failure, beganMs);
+      else if (hasResponse) this.#availability.noteResponse(beganMs);
+      client.release(failure !== undefined);
+    }
   }
 
   close(): Promise<void> {
     return this.#pool.end();
   }
 
-  async #connect(beganMs: number): Promise<PoolClient> {
+  async #connect(): Promise<PoolClient> {
+    if (this.waiting >= MAX_WAITING) throw new StoreUnavailable('too many calls wait for a connection');
+    const beganMs = performance.now();
     for (;;) {
+      const isFull = this.inUse >= this.#pool.options.max;
       try {
         return await this.#pool.connect();
       } catch (error) {
-        const unavailableError = unavailable(error);
-        if (!isOutOfConnections(error)) {
-          this.#availability.noteFailure(unavailableError, beganMs);
-          throw unavailableError;
-        }
-        this.#shrink();
-        if (performance.now() > beganMs + CONNECT_MS) throw unavailableError;
+        const failure = unavailable(error);
+        if (isOutOfConnections(error)) this.#shrink();
+        else if (!isFull) this.#availability.noteFailure(failure, beganMs); // a full pool is busy
+        if (!isOutOfConnections(error) || performance.now() > beganMs + CONNECT_MS) throw failure;
         await delay(RETRY_MS); // an open connection may be free by then
       }
     }
@@ -119,7 +111,9 @@ export class PostgresPool {
 
   /** Limits the pool to its open connections for a while. */
   #shrink(): void {
-    this.#semaphore.setLimit(this.#pool.totalCount);
-    setTimeout(() => this.#semaphore.setLimit(this.size), GROW_MS).unref();
+    this.#pool.options.max = Math.max(1, this.#pool.totalCount);
+    setTimeout(() => {
+      this.#pool.options.max = this.size;
+    }, GROW_MS).unref();
   }
 }

@@ -22,7 +22,7 @@ import type { Connection } from './postgres-connection.ts';
 import { isConflict, toStoreError, unavailable } from './postgres-errors.ts';
 import { migratePostgres } from './postgres-migrate.ts';
 import { PostgresPool } from './postgres-pool.ts';
-import { NamedMutex } from './semaphore.ts';
+import { NamedMutex } from './named-mutex.ts';
 import { compile, param } from './statement.ts';
 import { Cancelled } from './store-errors.ts';
 
