@@ -1,6 +1,6 @@
 /**
- * A log file, or stdout. A failed write (the disk is full, or fails) never ends the process: the line is kept and
- * written later, the lines after it are dropped, and the log then says how many.
+ * A log file, or stdout. A failed write never ends the process (the disk is full, or fails): the line is kept and
+ * written later, the lines after it are dropped.
  *
  * Writes are synchronous, so that a crash loses no lines. They only go to the page cache.
  */
@@ -15,7 +15,6 @@ export class LogFile {
   #fd = STDOUT;
   /** The part of the last line that is not written yet. */
   #pending: Uint8Array = new Uint8Array();
-  #dropped = 0;
 
   /** Appends to the file at `path`, which is created if necessary; to stdout without a path. */
   constructor(path?: string) {
@@ -25,26 +24,21 @@ export class LogFile {
   }
 
   /** Writes text. The logger passes whole lines; a process's output comes in pieces, which may end within a line. */
-  write(lines: string): void {
-    if (!this.#flush()) {
-      this.#dropped += 1;
-      return;
-    }
-    this.#pending = Buffer.from(this.#dropped === 0 ? lines : droppedLine(this.#dropped) + lines);
-    this.#dropped = 0;
+  write(text: string): void {
+    if (this.#flush()) this.#pending = Buffer.from(text);
     this.#flush();
   }
 
   /** Opens the path again after a rotation. Keeps the open file when that fails. */
   reopen(): void {
     if (!this.isFile) return;
-    const oldFd = this.#fd;
     try {
-      this.#fd = openSync(this.path, 'a');
+      const fd = openSync(this.path, 'a');
+      closeSync(this.#fd);
+      this.#fd = fd;
     } catch {
-      return;
+      // The rotation has left no file, or the disk fails.
     }
-    closeSync(oldFd);
   }
 
   /** Returns true when nothing is pending. The rest of a partly written line goes to the new file after `reopen`. */
@@ -56,10 +50,4 @@ export class LogFile {
       return false;
     }
   }
-}
-
-/** A line in the format of the logger. */
-function droppedLine(count: number): string {
-  const msg = 'lines of this log could not be written and were dropped';
-  return `${JSON.stringify({ level: 40, time: new Date().toISOString(), dropped: count, msg })}\n`;
 }

@@ -27,7 +27,7 @@ test.afterEach.always((t) => rmSync(t.context.folder, { recursive: true }));
 const FULL = '/dev/full';
 
 (process.platform === 'linux' ? test : test.skip)(
-  'Log file - on a full disk drops lines, and says how many when there is room again',
+  'Log file - on a full disk keeps the first line and drops others, until there is room again',
   (t) => {
     const { path } = t.context;
     symlinkSync(FULL, path);
@@ -44,10 +44,8 @@ const FULL = '/dev/full';
       .map((line) => JSON.parse(line));
     t.deepEqual(
       lines.map(({ msg }) => msg),
-      ['line 1', 'lines of this log could not be written and were dropped', 'line 6', 'line 7'],
+      ['line 1', 'line 6', 'line 7'],
     );
-    t.like(lines[1], { level: 40, dropped: 4 });
-    t.is(new Date(lines[1].time).toJSON(), lines[1].time);
   },
 );
 
