@@ -78,9 +78,7 @@ export class LoadGenerator {
   async run(job: Job): Promise<Outcome> {
     this.#child.process.send(job);
     const message = this.#child.nextMessage() as Promise<Outcome | { readonly failure: string }>;
-    const outcome = await message.catch(async (error: Error) => ({
-      failure: `${error.message}\n${await this.#child.finalOutput()}`,
-    }));
+    const outcome = await message.catch((error: Error) => ({ failure: error.message }));
     if ('failure' in outcome) throw new CommandFailed(outcome.failure);
     return outcome;
   }

@@ -1,21 +1,19 @@
 /** The server process: starts the service, waits for the signal to stop, drains, closes and exits with 0. */
 import { logVerbosity, setLogVerbosity } from '@grpc/grpc-js';
-import { hideKeys } from './access/keys/format.ts';
-import { ConfigError, readConfig } from './config/config.ts';
-import { EXIT_TEMPORARY_FAILURE } from './config/constants.ts';
-import { isDiskFull, makePrivate, PRIVATE_UMASK } from './files/private-folder.ts';
+import type { Config } from './config/config.ts';
+import { makePrivate } from './files/private-folder.ts';
+import { fail, run } from './launcher/command.ts';
 import { lockDataFolder } from './launcher/data-lock.ts';
+import { checkFree } from './launcher/ports.ts';
 import { LogFile } from './observe/logging/log-file.ts';
 import { createService } from './service.ts';
-import { StoreUnavailable } from './storage/store-errors.ts';
 
-async function main(): Promise<void> {
-  process.umask(PRIVATE_UMASK);
+async function main(config: Config): Promise<void> {
   // grpc-js writes to stderr, with its value, each header that it can't parse; anybody can send one.
   setLogVerbosity(logVerbosity.NONE);
-  const config = readConfig();
   await makePrivate(config.dataDir);
-  const isAlone = process.send === undefined; // a launcher locks the folder for its servers
+  const isAlone = process.send === undefined; // a launcher locks the folder for its servers, and checks their ports
+  if (isAlone) await checkFree([['GRPC_PORT', config.grpcHost, config.grpcPort]]);
   const lock = isAlone && config.databaseUrl === undefined ? lockDataFolder(config.dataDir) : undefined;
   const log = new LogFile(config.logFile);
   const auditLog = config.auditFile === undefined ? log : new LogFile(config.auditFile);
@@ -27,6 +25,7 @@ async function main(): Promise<void> {
   process.on('message', (message) => {
     if (message === 'ping' && process.connected) process.send?.('pong');
     if (message === 'reopen') for (const file of new Set([log, auditLog])) file.reopen();
+    if (message === 'end feeds') service.endFeeds();
     if (message !== 'drain') return;
     logger.info('no longer ready');
     void service.startDraining(); // the launcher asks Envoy itself when it knows
@@ -50,20 +49,4 @@ function nextSignal(): Promise<string> {
 }
 
 process.on('uncaughtException', fail);
-await main().catch(fail);
-
-function fail(error: unknown): void {
-  process.stderr.write(hideKeys(`petstore: ${describe(error)}\n`));
-  process.exit(isTemporary(error) ? EXIT_TEMPORARY_FAILURE : 1); // a failed start may leave handles open
-}
-
-/** Whether the same start may succeed later. */
-function isTemporary(error: unknown): boolean {
-  const cause = error instanceof Error ? error.cause : undefined;
-  return [error, cause].some((one) => one instanceof StoreUnavailable || isDiskFull(one));
-}
-
-function describe(error: unknown): string {
-  if (error instanceof ConfigError) return error.message;
-  return error instanceof Error ? (error.stack ?? error.message) : String(error);
-}
+await run(main);

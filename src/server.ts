@@ -17,7 +17,6 @@ import type { Ban } from './access/tables/model.ts';
 import { formatAddress } from './config/addresses.ts';
 import { addAccessLogHeaders } from './edge/access-log.ts';
 import { edgeService } from './edge/edge-service.ts';
-import { EDGE_HEADERS } from './edge/headers.ts';
 import { origins } from './edge/protocols.ts';
 import { READINESS_SERVICE, Readiness } from './edge/readiness.ts';
 import { edgeOnly, rest } from './edge/rest.ts';
@@ -49,6 +48,8 @@ export interface PetstoreServer {
   listen(host: string, port: number, credentials?: ServerCredentials): Promise<number>;
   /** Fails Envoy's health check, but keeps serving. Ends the feeds when Envoy sends new calls to other servers. */
   startDraining(): Promise<void>;
+  /** Ends all streams of events. Their readers go on elsewhere, or later. */
+  endFeeds(): void;
   /** Reports NOT_SERVING, refuses new calls, and resolves when the open ones have ended, after 10 seconds at most. */
   drain(): Promise<void>;
   /** How many calls are open. */
@@ -111,10 +112,7 @@ export function createServer(dependencies: Dependencies): PetstoreServer {
   const listed = ['grpc.health.v1.Health', ...shop.map(({ name }) => name)];
   const healthNames = ['', READINESS_SERVICE, ...listed];
   const readiness = new Readiness();
-  const health = createHealth(healthNames, (name, call) => {
-    readiness.recordCheck(name, call);
-    if (call.isFromEdge && call.header(EDGE_HEADERS.leaving) !== undefined) openCalls.endFeedsFrom(call);
-  });
+  const health = createHealth(healthNames, (name, call) => readiness.recordCheck(name, call));
   const admin = adminService({ store, plans, onChange: onKeysChanged, limits: limiter, flushUsage: usage.flush });
   const edge = implement<EdgeServiceServer>(EdgeServiceService, edgeService(all));
   const server = createGrpcServer({
@@ -150,6 +148,8 @@ export function createServer(dependencies: Dependencies): PetstoreServer {
       await readiness.startDraining();
       openCalls.endFeeds();
     },
+
+    endFeeds: () => openCalls.endFeeds(),
 
     async drain() {
       health.set(healthNames, false);

@@ -10,7 +10,6 @@ import { createMemoryLimiter } from './access/limits/memory.ts';
 import { createUsageRecorder, deleteOldUsage, restoreLimits } from './access/limits/usage-recorder.ts';
 import type { Config, TracesConfig } from './config/config.ts';
 import { EventFeed } from './events/feed.ts';
-import { diskFull, isDiskFull } from './files/private-folder.ts';
 import { createLogger } from './observe/logging/logger.ts';
 import { traceLimiter } from './observe/tracing/limiter.ts';
 import type { Tracing } from './observe/tracing/otel.ts';
@@ -18,16 +17,15 @@ import { traceStore } from './observe/tracing/store.ts';
 import { mutualTls } from './rpc/mutual-tls.ts';
 import { MIGRATIONS, type Store, TABLE_NAMES, TABLES } from './schema.ts';
 import { createServer, type PetstoreServer } from './server.ts';
-import { explainUnavailable, openEngine } from './storage/open.ts';
+import { explain, openEngine } from './storage/open.ts';
 import { startRetention } from './storage/retention.ts';
 import { createStore } from './storage/store.ts';
-import { StoreUnavailable } from './storage/store-errors.ts';
 
 const DAY_MS = 86_400_000;
 /** How many addresses have a count of their own in one minute; the others share one. */
 const MAX_ADDRESSES = 100_000;
 
-export interface Service extends Pick<PetstoreServer, 'startDraining' | 'drain'> {
+export interface Service extends Pick<PetstoreServer, 'startDraining' | 'endFeeds' | 'drain'> {
   readonly store: Store;
   readonly logger: Logger;
   /** Listens on the address and the port of the settings. Port 0 picks a free one. Resolves with the port. */
@@ -45,7 +43,7 @@ interface Logs {
 
 /**
  * @throws ConfigError when a database, folder or file of the settings can't be used.
- * @throws StoreUnavailable when the database is unavailable.
+ * @throws TemporaryFailure when it can't be used now.
  */
 export async function createService(config: Config, logs: Logs): Promise<Service> {
   const opened = new AsyncDisposableStack();
@@ -53,7 +51,7 @@ export async function createService(config: Config, logs: Logs): Promise<Service
     return await openService(config, logs, opened);
   } catch (error) {
     await opened.disposeAsync().catch(() => undefined); // the first error says more
-    throw error;
+    throw explain(error, config);
   }
 }
 
@@ -146,6 +144,7 @@ async function openService(config: Config, { log, auditLog }: Logs, opened: Asyn
       return port;
     },
     startDraining: () => server.startDraining(),
+    endFeeds: () => server.endFeeds(),
     drain: () => server.drain(),
     close: () => opened.disposeAsync(),
   };
@@ -163,11 +162,6 @@ async function startTracing(config: Config, traces: TracesConfig, log: Destinati
 /** Creates the demo key and the operator's key if they don't exist. Resolves with the operator's. */
 async function makeKeys(config: Config, store: Store): Promise<string> {
   const { demoAccount, operatorKey, dataDir } = config;
-  try {
-    if (demoAccount) await ensureDemoKey(store, dataDir);
-    return operatorKey ?? (await ensureOperatorKey(dataDir));
-  } catch (error) {
-    if (error instanceof StoreUnavailable) throw explainUnavailable(error, config);
-    throw isDiskFull(error) ? diskFull(dataDir, error) : error;
-  }
+  if (demoAccount) await ensureDemoKey(store, dataDir);
+  return operatorKey ?? (await ensureOperatorKey(dataDir));
 }

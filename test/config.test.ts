@@ -188,11 +188,6 @@ for (const [name, values, rule] of BAD) {
 
 const FAR = ', which is not loopback: set INTERNAL_TLS_CA, INTERNAL_TLS_CERT and INTERNAL_TLS_KEY';
 const TOGETHER: readonly (readonly [settings: Settings, line: string])[] = [
-  [{ PORT: '9000', GRPC_PORT: '9000' }, "GRPC_PORT must not be PORT's port 9000"],
-  [{ TLS_CERT: 'a', TLS_KEY: 'b', HTTP_PORT: '8080' }, "HTTP_PORT must not be PORT's port 8080"],
-  [{ PORT: '9901' }, "ENVOY_ADMIN_PORT must not be PORT's port 9901"],
-  [{ INSTANCES: '2', GRPC_PORT: '9900', ...SHARED }, "ENVOY_ADMIN_PORT must not be GRPC_PORT+1's port 9901"],
-  [{ INSTANCES: '2', METRICS_PORT: '50050', ...SHARED }, "METRICS_PORT+1 must not be GRPC_PORT's port 50051"],
   [{ INSTANCES: '2', DATABASE_URL: 'postgres://db/p' }, 'INSTANCES=2 needs REDIS_URL (limits in memory are for one'],
   [{ INSTANCES: '2', REDIS_URL: 'redis://cache' }, 'INSTANCES=2 needs DATABASE_URL (SQLite is for one process)'],
   [{ INSTANCES: '2' }, 'INSTANCES=2 needs DATABASE_URL (SQLite is for one process) and REDIS_URL'],

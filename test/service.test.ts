@@ -3,7 +3,7 @@ import { readdirSync, readlinkSync } from 'node:fs';
 import { createServer } from 'node:net';
 import { dirname } from 'node:path';
 import test from 'ava';
-import { ConfigError, readConfig } from '../src/config/config.ts';
+import { readConfig, TemporaryFailure } from '../src/config/config.ts';
 import { createService } from '../src/service.ts';
 import { createTestDatabase } from './support/database.ts';
 import { holdTransaction } from './support/hold-transaction.ts';
@@ -28,7 +28,7 @@ test('Service - a start that finds the SQLite file locked says so, and not that 
   const other = await open(); // creates the tables, but no demo account
   const release = await holdTransaction(other);
   const config = readConfig({ DATA_DIR: dirname(file) });
-  const error = await t.throwsAsync(createService(config, { log, auditLog: log }), { instanceOf: ConfigError });
+  const error = await t.throwsAsync(createService(config, { log, auditLog: log }), { instanceOf: TemporaryFailure });
   t.regex(error?.message ?? '', /^another process keeps the SQLite file in .*: end it, or wait until it is done$/);
   await release();
   await other.close();

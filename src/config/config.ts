@@ -5,10 +5,17 @@
 import type { RedisConfig, ServerAddress } from './checks.ts';
 import { allOrNone, checkInternalTls } from './internal-tls.ts';
 import type { Network } from './networks.ts';
-import { ConfigError, type Environment, readSettings, type ValuesOf } from './setting.ts';
+import {
+  ConfigError,
+  type Environment,
+  ExpectedError,
+  readSettings,
+  TemporaryFailure,
+  type ValuesOf,
+} from './setting.ts';
 import { SETTINGS } from './settings.ts';
 
-export { ConfigError, type Network, type RedisConfig, type ServerAddress };
+export { ConfigError, ExpectedError, type Network, type RedisConfig, type ServerAddress, TemporaryFailure };
 
 const HOUR_MS = 3_600_000;
 
@@ -22,7 +29,6 @@ export type TracesConfig = NonNullable<Config['traces']>;
 export function readConfig(env: Environment = process.env): Config {
   const config = toConfig(readSettings(env, SETTINGS));
   checkHttpPort(config);
-  checkPortsDiffer(config);
   checkInstances(config);
   checkInternalTls(config);
   checkProxyProtocol(config);
@@ -80,25 +86,6 @@ function toTraces({ otelExporterOtlpEndpoint: endpoint, otelTracesSampler: sampl
 function checkHttpPort({ httpPort, tls }: Config): void {
   if (httpPort !== undefined && tls === undefined) {
     throw new ConfigError('HTTP_PORT needs TLS_CERT and TLS_KEY: it only sends callers on to HTTPS');
-  }
-}
-
-function checkPortsDiffer(config: Config): void {
-  const ports = {
-    PORT: [config.port],
-    HTTP_PORT: config.httpPort === undefined ? [] : [config.httpPort],
-    GRPC_PORT: grpcPorts(config),
-    ENVOY_ADMIN_PORT: [config.envoyAdminPort],
-    METRICS_PORT: metricsPorts(config),
-  };
-  const names = new Map<number, string>();
-  for (const [setting, all] of Object.entries(ports)) {
-    for (const [index, port] of all.entries()) {
-      const name = index === 0 ? setting : `${setting}+${index}`;
-      const other = names.get(port);
-      if (other !== undefined) throw new ConfigError(`${name} must not be ${other}'s port ${port}`);
-      names.set(port, name);
-    }
   }
 }
 

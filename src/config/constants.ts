@@ -1,6 +1,5 @@
 /**
- * Constants that no setting changes: limits of a request, which Envoy and the server share, exit codes, the
- * version.
+ * Constants that no setting changes: limits of a request, which Envoy and the server share, and the version.
  */
 import { readFileSync } from 'node:fs';
 
@@ -29,12 +28,6 @@ export const MAX_CALLS_PER_SERVER = 512;
  * 9110, section 5.3).
  */
 export const IDEMPOTENCY_KEY = /^[\x21-\x2b\x2d-\x7e]{1,255}$/;
-
-/**
- * The exit code of a server that can't start now but may later: the database is unavailable, or the disk is full.
- * `EX_TEMPFAIL` in BSD's sysexits.h.
- */
-export const EXIT_TEMPORARY_FAILURE = 75;
 
 /** The version in package.json. */
 export function version(): string {

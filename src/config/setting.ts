@@ -26,9 +26,17 @@ export class Expected {
   }
 }
 
-/** A bad setting. The message is one line for the operator. */
-export class ConfigError extends Error {
+/** An error whose message says in one line all that the operator needs. */
+export class ExpectedError extends Error {}
+
+/** A bad setting, or something else that the operator has to change. */
+export class ConfigError extends ExpectedError {
   override name = 'ConfigError';
+}
+
+/** What fails now may succeed later, without a change: the database is unavailable, or the disk is full. */
+export class TemporaryFailure extends ExpectedError {
+  override name = 'TemporaryFailure';
 }
 
 /** Returns the value, or what the text should have been. */

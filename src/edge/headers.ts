@@ -7,8 +7,6 @@ import type { Call } from '../rpc/chain.ts';
 export const EDGE_HEADERS = {
   /** To the server: EDGE_SECRET, the proof that the request comes from Envoy. */
   edge: 'x-petstore-edge',
-  /** To the server, with a health check: this edge stops, so its feeds have to end. */
-  leaving: 'x-petstore-leaving',
   /** To the server, for a request with a body: its content type; empty when it has none. */
   bodyType: 'x-petstore-body-type',
   /** To the server: the caller's Accept-Encoding, which grpc-js would remove. */

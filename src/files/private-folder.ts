@@ -3,7 +3,7 @@
  * files 0600, whatever the umask is.
  */
 import { chmod, mkdir, stat } from 'node:fs/promises';
-import { ConfigError } from '../config/config.ts';
+import { ConfigError, TemporaryFailure } from '../config/config.ts';
 
 /** The umask of processes that write to the data folder, and of their children. */
 export const PRIVATE_UMASK = 0o077;
@@ -31,9 +31,9 @@ export function isDiskFull(error: unknown): error is Error {
 }
 
 /** The error for a start with a full disk. */
-export function diskFull(folder: string, cause: Error): ConfigError {
+export function diskFull(folder: string, cause: Error): TemporaryFailure {
   const wayOut = 'make room there, or set DATA_DIR to a folder on another disk';
-  return new ConfigError(`there is no room to write in ${folder} (${cause.message}): ${wayOut}`, { cause });
+  return new TemporaryFailure(`there is no room to write in ${folder} (${cause.message}): ${wayOut}`, { cause });
 }
 
 function unusable(folder: string, why: string): ConfigError {

@@ -1,11 +1,12 @@
 /**
  * A child process in its own process group, so that Ctrl-C reaches only the launcher. If the log is a file, the
- * launcher reads the process's stdout and stderr, which is little, and writes it there. So the reason why the process
- * ended is known even if the disk is full. If the log is stdout, the process inherits it.
+ * launcher reads the process's stdout and stderr, which is little, and writes it there. If the log is stdout, the
+ * process inherits it.
  */
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { setTimeout as delay } from 'node:timers/promises';
+import { ExpectedError } from '../config/config.ts';
 import type { LogFile } from '../observe/logging/log-file.ts';
 
 export interface ChildOptions {
@@ -19,10 +20,6 @@ export interface ChildOptions {
 }
 
 const STDOUT = 1;
-/** How much of its output is kept. */
-const MAX_OUTPUT_CHARS = 65_536;
-/** How long the end of the output may take after the process has ended. */
-const FINAL_OUTPUT_MS = 1_000;
 
 /**
  * Replaces the shell with the program, and leaves a background process that stops the program (`$$`) when the pipe on
@@ -41,8 +38,6 @@ export class Child {
   hasServed = false;
   /** Whether it was told to drain, so that its end is expected. */
   isDraining = false;
-  #output = '';
-  readonly #outputEnded: Promise<unknown>;
 
   constructor(name: string, command: string, args: readonly string[], options: ChildOptions) {
     this.name = name;
@@ -57,12 +52,8 @@ export class Child {
     });
     if (endsWithParent) this.process.once('exit', () => this.process.stdio[3]?.destroy());
     for (const stream of [this.process.stdout, this.process.stderr]) {
-      stream?.setEncoding('utf8').on('data', (text: string) => {
-        this.#output = (this.#output + text).slice(-MAX_OUTPUT_CHARS);
-        log.write(text);
-      });
+      stream?.setEncoding('utf8').on('data', (text: string) => log.write(text));
     }
-    this.#outputEnded = once(this.process, 'close').catch(() => undefined);
     this.ended = new Promise((resolve) => {
       this.process.once('error', (error) => resolve(error.message));
       this.process.once('exit', (code, signal) => resolve(signal === null ? `exit code ${code}` : `signal ${signal}`));
@@ -74,9 +65,13 @@ export class Child {
     return pid !== undefined && exitCode === null && signalCode === null;
   }
 
-  /** Resolves with the next IPC message. Rejects if the process ends first. */
+  /** Resolves with the next IPC message. Rejects if the process ends without one. */
   async nextMessage(): Promise<unknown> {
-    return Promise.race([once(this.process, 'message').then(([message]) => message as unknown), this.failure()]);
+    const ended = this.ended.then(async () => {
+      if (this.process.connected) await once(this.process, 'disconnect'); // its last message may not be read yet
+      return this.failure();
+    });
+    return Promise.race([once(this.process, 'message').then(([message]) => message as unknown), ended]);
   }
 
   /** Sends an IPC message. It is lost if the process has ended. */
@@ -87,12 +82,6 @@ export class Child {
   /** Rejects when the process ends. */
   async failure(): Promise<never> {
     throw new ChildExited(this, await this.ended);
-  }
-
-  /** Resolves with the end of its output, after the process has ended. */
-  async finalOutput(): Promise<string> {
-    await Promise.race([this.#outputEnded, delay(FINAL_OUTPUT_MS, undefined, { ref: false })]);
-    return this.#output;
   }
 
   /** Sends SIGTERM, and SIGKILL after `graceMs`. Resolves when the process has ended. */
@@ -110,7 +99,7 @@ export class Child {
 }
 
 /** A child process ended unexpectedly. */
-export class ChildExited extends Error {
+export class ChildExited extends ExpectedError {
   override name = 'ChildExited';
 
   constructor({ name, log }: Child, how: string) {

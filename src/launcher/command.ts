@@ -1,56 +1,40 @@
-/** What all commands have in common: `--help`, misspelled settings, and how errors are printed. */
-import { parseArgs } from 'node:util';
+/** What all programs have in common: how they read the settings, and how they fail. */
 import { hideKeys } from '../access/keys/format.ts';
-import { type Config, ConfigError, readConfig } from '../config/config.ts';
-import { describeMisspelled } from '../config/misspelled.ts';
-import { PRIVATE_UMASK } from '../files/private-folder.ts';
-import { ChildExited } from './child.ts';
-import { TemporaryFailure, TooManyFailures } from './supervisor.ts';
+import { type Config, ConfigError, ExpectedError, readConfig, TemporaryFailure } from '../config/config.ts';
+import { isDiskFull, PRIVATE_UMASK } from '../files/private-folder.ts';
 
-export interface Command {
-  /** "npm run server". */
-  readonly name: string;
-  /** Its description. */
-  readonly about: string;
+/** The exit code of a failure that may pass by itself: `EX_TEMPFAIL` in BSD's sysexits.h. */
+const EXIT_TEMPORARY_FAILURE = 75;
+
+/** What a server tells its launcher before it ends. */
+export interface Failure {
+  readonly reason: string;
+  readonly isTemporary: boolean;
 }
 
-/** Runs a command. Warns of variables that look like misspelled settings. Prints an expected error as one line. */
-export async function run(main: (config: Config) => Promise<void>, command?: Command): Promise<void> {
-  // Writing to a closed terminal fails. That must not end the process.
-  for (const stream of [process.stdout, process.stderr]) stream.on('error', () => undefined);
+/** Runs a program. An error ends it. */
+export async function run(main: (config: Config) => Promise<void>): Promise<void> {
   process.umask(PRIVATE_UMASK);
   try {
-    if (command !== undefined && printHelp(command)) return;
-    for (const line of describeMisspelled(process.env)) process.stderr.write(`petstore: ${line}\n`);
+    if (process.argv.length > 2) throw new ConfigError('there are no arguments, only settings: see docs/settings.md');
     await main(readConfig());
   } catch (error) {
-    process.stderr.write(hideKeys(`petstore: ${describe(error)}\n`));
-    process.exit(1);
+    fail(error);
   }
+}
+
+/** Ends the process, and says why: an expected error in one line. */
+export function fail(error: unknown): void {
+  const reason = hideKeys(describe(error));
+  const isTemporary = error instanceof TemporaryFailure || isDiskFull(error);
+  process.stderr.on('error', () => undefined).write(`petstore: ${reason}\n`); // the terminal may be closed
+  const exit = () => process.exit(isTemporary ? EXIT_TEMPORARY_FAILURE : 1); // a failed start may leave handles open
+  if (process.connected) process.send?.({ reason, isTemporary } satisfies Failure, exit);
+  else exit();
 }
 
 function describe(error: unknown): string {
-  const isSystem = error instanceof Error && 'syscall' in error; // the message of EACCES and others is clear
-  const expected = [ConfigError, ChildExited, TooManyFailures, TemporaryFailure];
-  const isExpected = isSystem || expected.some((kind) => error instanceof kind);
-  return isExpected ? (error as Error).message : String((error as Error).stack);
-}
-
-/** Throws ConfigError when the settings ask a standalone server or edge for several servers. */
-export function checkSingleInstance({ instances }: Config, command: Command): void {
-  if (instances === 1) return;
-  const advice = "unset it and list the edge's servers in SERVERS, or use npm start";
-  throw new ConfigError(`INSTANCES=${instances} is not for ${command.name}: ${advice}`);
-}
-
-/** Prints the help and returns true if the arguments request it. Throws ConfigError for any other argument. */
-function printHelp({ name, about }: Command): boolean {
-  try {
-    const { help = false } = parseArgs({ options: { help: { type: 'boolean', short: 'h' } } }).values;
-    if (help)
-      process.stdout.write(`${name}\n\n${about}\n\nIts settings are environment variables: docs/settings.md.\n`);
-    return help;
-  } catch {
-    throw new ConfigError(`${name} takes no arguments but --help: everything else is a setting (docs/settings.md)`);
-  }
+  if (!(error instanceof Error)) return String(error);
+  const isSystem = 'syscall' in error; // the message of EACCES and others is clear
+  return error instanceof ExpectedError || isSystem ? error.message : String(error.stack);
 }

@@ -3,23 +3,14 @@ import { listServers } from '../../envoy/config/servers.ts';
 import { formatAddress } from '../config/addresses.ts';
 import { type Config, ConfigError } from '../config/config.ts';
 import { createLogger } from '../observe/logging/logger.ts';
-import { type Command, checkSingleInstance, run } from './command.ts';
+import { run } from './command.ts';
 import { logDir } from './paths.ts';
 import { printLine, publicUrl, runInForeground } from './program.ts';
 
-const COMMAND: Command = {
-  name: 'npm run edge',
-  about: `Runs Envoy without a server, in front of servers on this machine or others.
-It starts even if no server can be reached: callers get a 503 until then.
-An Envoy that dies is restarted. SIGTERM and Ctrl-C close the public port,
-wait for open requests (10 seconds at most), and stop Envoy.`,
-};
-
 await run(async (config) => {
-  checkSingleInstance(config, COMMAND);
   checkSecret(config);
   await runInForeground({ config, isEdge: true, report: createReporter(config), startMessage });
-}, COMMAND);
+});
 
 function checkSecret({ edgeSecret, internalTls }: Config): void {
   if (edgeSecret !== undefined || internalTls !== undefined) return;

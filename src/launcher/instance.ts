@@ -1,13 +1,12 @@
 /** One of the servers behind Envoy. */
 import { once } from 'node:events';
 import { join } from 'node:path';
-import { type Config, ConfigError, metricsPorts } from '../config/config.ts';
-import { EXIT_TEMPORARY_FAILURE } from '../config/constants.ts';
+import { type Config, ConfigError, metricsPorts, TemporaryFailure } from '../config/config.ts';
 import { LogFile } from '../observe/logging/log-file.ts';
 import { Child } from './child.ts';
+import type { Failure } from './command.ts';
 import { Component } from './component.ts';
 import { auditLog, logDir } from './paths.ts';
-import { TemporaryFailure } from './supervisor.ts';
 
 /** How every server is started. */
 export interface ServerProgram {
@@ -56,16 +55,12 @@ export class Instance extends Component {
     });
   }
 
-  /** Resolves when the server reports that it serves. Rejects with its error message when it can't start. */
+  /** Resolves when the server reports that it serves. Rejects with its reason when it can't start. */
   protected async waitUntilServing(child: Child): Promise<void> {
-    try {
-      await child.nextMessage();
-    } catch (error) {
-      const lines = (await child.finalOutput()).trimEnd().split('\n');
-      const [, reason] = /^petstore: (.+)$/.exec(lines.at(-1) ?? '') ?? [];
-      if (reason === undefined) throw error;
-      throw child.process.exitCode === EXIT_TEMPORARY_FAILURE ? new TemporaryFailure(reason) : new ConfigError(reason);
-    }
+    const { reason, isTemporary } = (await child.nextMessage()) as Partial<Failure>;
+    if (reason === undefined) return;
+    await child.ended;
+    throw isTemporary ? new TemporaryFailure(reason) : new ConfigError(reason);
   }
 
   ping(signal: AbortSignal): Promise<unknown> {
@@ -79,6 +74,11 @@ export class Instance extends Component {
   async reopenLogs(): Promise<void> {
     this.log.reopen();
     this.child.send('reopen');
+  }
+
+  /** Makes the server end all streams of events, as Envoy stops and would wait for them. */
+  endFeeds(): void {
+    this.child.send('end feeds');
   }
 
   /** Makes the server's health checks fail, while it still accepts calls. Returns its process. */

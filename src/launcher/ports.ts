@@ -1,30 +1,36 @@
 /** Checks at start that the ports are free, so that a busy one is one clear line. */
+import { once } from 'node:events';
 import { createServer } from 'node:net';
 import { type Config, ConfigError, grpcPorts, metricsPorts } from '../config/config.ts';
 
+/** A setting that ends with PORT, and the value of the setting ..._HOST. */
+type Listener = readonly [setting: string, host: string, port: number];
+
 /** Checks the ports of Envoy, and of the servers that start with it. Throws ConfigError when one is not free. */
 export async function checkPorts(config: Config, hasServers: boolean): Promise<void> {
-  if (hasServers) {
-    for (const port of grpcPorts(config)) await checkFree('GRPC_PORT', '127.0.0.1', port);
-    for (const port of metricsPorts(config)) await checkFree('METRICS_PORT', config.metrics?.host ?? '', port);
-  }
-  await checkFree('PORT', config.host, config.port);
-  if (config.httpPort !== undefined) await checkFree('HTTP_PORT', config.host, config.httpPort);
-  await checkFree('ENVOY_ADMIN_PORT', config.envoyAdminHost, config.envoyAdminPort);
+  const { host, port, httpPort, envoyAdminHost, envoyAdminPort, metrics } = config;
+  const ofServers: readonly Listener[] = [
+    ...grpcPorts(config).map((one): Listener => ['GRPC_PORT', '127.0.0.1', one]),
+    ...metricsPorts(config).map((one): Listener => ['METRICS_PORT', metrics?.host ?? '', one]),
+  ];
+  await checkFree([
+    ...(hasServers ? ofServers : []),
+    ['PORT', host, port],
+    ...(httpPort === undefined ? [] : [['HTTP_PORT', host, httpPort] as const]),
+    ['ENVOY_ADMIN_PORT', envoyAdminHost, envoyAdminPort],
+  ]);
 }
 
-/** Throws ConfigError when the port is not free. `setting` ends with PORT; the address is the setting ..._HOST. */
-export async function checkFree(setting: string, host: string, port: number): Promise<void> {
-  const server = createServer();
-  try {
-    await new Promise<void>((resolve, reject) => {
-      server.once('error', reject);
-      server.listen({ host, port, exclusive: true }, resolve);
-    });
-  } catch (error) {
-    throw new ConfigError(describe(setting, host, port, error as NodeJS.ErrnoException));
-  } finally {
-    await new Promise<void>((resolve) => server.close(() => resolve()));
+/** Throws ConfigError when a port is not free. Holds all ports meanwhile: no two settings may have the same one. */
+export async function checkFree(listeners: readonly Listener[]): Promise<void> {
+  await using held = new AsyncDisposableStack();
+  for (const [setting, host, port] of listeners) {
+    const server = held.use(createServer());
+    try {
+      await once(server.listen({ host, port, exclusive: true }), 'listening');
+    } catch (error) {
+      throw new ConfigError(describe(setting, host, port, error as NodeJS.ErrnoException));
+    }
   }
 }
 

@@ -21,6 +21,8 @@ interface Program {
  * terminal may send several. SIGUSR2 starts a rolling restart.
  */
 export async function runInForeground({ config, isEdge = false, report, startMessage }: Program): Promise<void> {
+  // Writing to a closed terminal fails. That must not end the process.
+  for (const stream of [process.stdout, process.stderr]) stream.on('error', () => undefined);
   const interrupt = new AbortController();
   let stack: Stack | undefined;
   let stoppingSinceMs: number | undefined;

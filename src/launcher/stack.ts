@@ -12,7 +12,6 @@ import { type Child, ChildExited } from './child.ts';
 import { CLOSE_MS, DRAIN_MS } from './component.ts';
 import { type DataLock, lockDataFolder } from './data-lock.ts';
 import { Envoy, findEnvoy } from './envoy.ts';
-import { endFeeds } from './feeds.ts';
 import { Instance } from './instance.ts';
 import { rotateLogs } from './log-rotation.ts';
 import { accessLog, auditLog, logDir, SERVER } from './paths.ts';
@@ -27,7 +26,6 @@ const READY_MS = 30_000;
 /** How long Envoy may take to become ready: less than half of that. */
 const ENVOY_READY_MS = 12_000;
 const CALL_LIMIT_MS = 5_000;
-const END_FEEDS_MS = 500;
 
 export interface Stack {
   /** The servers' current processes, in the order of their ports. */
@@ -165,11 +163,8 @@ function keepRunning(servers: readonly Instance[], envoy: Envoy, { config, repor
     restart: () => rollingRestart(servers, envoy, { shutdown, report }),
     async stop() {
       stopping.abort();
-      const drained = new AbortController();
-      // Again and again, since some may come on connections that are open.
-      void repeat(END_FEEDS_MS, drained.signal, () => endFeeds(config).catch(() => undefined));
+      for (const server of servers) server.endFeeds();
       await envoy.drain();
-      drained.abort();
       await envoy.stop(CLOSE_MS);
       await stopServers();
       await ended.catch(() => undefined);

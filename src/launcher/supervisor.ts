@@ -5,6 +5,7 @@
  * Too many failures in a row end the service, unless other components do the same work. Temporary failures (the disk is
  * full, the database is unavailable) don't count.
  */
+import { ExpectedError, TemporaryFailure } from '../config/config.ts';
 import { type Child, ChildExited } from './child.ts';
 import type { Component } from './component.ts';
 import { pause } from './repeat.ts';
@@ -20,13 +21,8 @@ const MAX_FAILURES = 5;
 /** How often a process is pinged. */
 const PING_INTERVAL_MS = 1_000;
 
-/** A process can't start now, for a reason that may pass by itself. */
-export class TemporaryFailure extends Error {
-  override name = 'TemporaryFailure';
-}
-
 /** A component has failed too often and is not restarted. */
-export class TooManyFailures extends Error {
+export class TooManyFailures extends ExpectedError {
   override name = 'TooManyFailures';
 }
 

@@ -15,7 +15,6 @@
  */
 import { MAX_CALLS_PER_SERVER } from '../config/constants.ts';
 import { type ApiError, AT_A_TIME, apiError, tooMany } from '../errors.ts';
-import { addressOf } from './address.ts';
 import type { IncomingCall, MaxAges } from './call.ts';
 import type { AccountId } from './caller.ts';
 import type { Call } from './chain.ts';
@@ -128,14 +127,6 @@ export class OpenCalls {
 
   #tellFeeds(account: AccountId): void {
     void this.#countFeeds(account, this.#feedsByAccount.of(account), Number.MAX_SAFE_INTEGER);
-  }
-
-  /** Ends the feeds whose connections have the address of this one. Those of another edge behind it end too. */
-  endFeedsFrom(edge: Call): void {
-    const address = addressOf(undefined, edge);
-    for (const call of this.#calls) {
-      if (call.operation.isFeed && addressOf(undefined, call) === address) endAsDrained(call);
-    }
   }
 
   /** From now on feeds end, with UNAVAILABLE. Everything else goes on. */

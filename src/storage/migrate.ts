@@ -6,8 +6,8 @@
  * is not additive, all servers of earlier releases must be stopped.
  */
 import type { Knex } from 'knex';
+import { ConfigError } from '../config/config.ts';
 import type { StorageLogger } from './engine.ts';
-import { SchemaRefused } from './store-errors.ts';
 
 export interface Migration {
   /** Migrations run in the order of their names. */
@@ -21,7 +21,7 @@ const TABLE = 'schema_migrations';
 interface MigrateOptions {
   /** All migrations of this release, in the order in which they run. */
   readonly migrations: readonly Migration[];
-  /** Whether to run missing migrations, rather than throw SchemaRefused. */
+  /** Whether to run missing migrations, rather than throw ConfigError. */
   readonly migrates: boolean;
   readonly logger: StorageLogger;
   /** Prevents other processes from migrating until the transaction ends. */
@@ -32,7 +32,7 @@ interface MigrateOptions {
 /**
  * Runs the missing migrations.
  *
- * @throws SchemaRefused when this release does not support the schema.
+ * @throws ConfigError when this release does not support the schema.
  */
 export async function migrate(
   knex: Knex,
@@ -42,7 +42,7 @@ export async function migrate(
   if (missing.length === 0) return;
   if (!migrates) {
     const hint = 'run "npm run migrate", or start with MIGRATE_AT_START=yes';
-    throw new SchemaRefused(`the database lacks the migrations ${missing.join(', ')}: ${hint}`);
+    throw new ConfigError(`the database lacks the migrations ${missing.join(', ')}: ${hint}`);
   }
   const done = await knex.transaction(async (trx) => {
     await lock?.(trx);
@@ -64,7 +64,7 @@ async function findMissing(knex: Knex, migrations: readonly Migration[]): Promis
   const unknown = rows.filter(({ name, additive }) => !known.has(name) && !additive).map(({ name }) => name);
   if (unknown.length > 0) {
     const what = `the database has the migrations ${unknown.join(', ')} of a newer release`;
-    throw new SchemaRefused(
+    throw new ConfigError(
       `${what}, on which this one can't work: start the newer one, or restore the backup from before it`,
     );
   }

@@ -1,19 +1,19 @@
 /** Opens the database of the settings. */
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
-import { type Config, ConfigError } from '../config/config.ts';
-import { diskFull } from '../files/private-folder.ts';
+import { type Config, ConfigError, TemporaryFailure } from '../config/config.ts';
+import { diskFull, isDiskFull } from '../files/private-folder.ts';
 import type { Engine, StorageLogger } from './engine.ts';
 import type { CommitListener } from './group-commit.ts';
 import type { Migration } from './migrate.ts';
 import { openSqlite } from './sqlite.ts';
 import { isLockedByOther, isUnusable } from './sqlite-errors.ts';
-import { SchemaRefused, StoreUnavailable } from './store-errors.ts';
+import { StoreUnavailable } from './store-errors.ts';
 
 /**
  * Opens the database and, if the settings allow it, migrates its schema. `commitListener` observes SQLite's commits.
  *
- * @throws ConfigError with one line that explains why the database can't be used.
+ * @throws ConfigError or TemporaryFailure with one line that explains why the database can't be used.
  */
 export async function openEngine(
   config: Config,
@@ -28,12 +28,7 @@ export async function openEngine(
     const { openPostgres } = await import('./postgres.ts');
     return await openPostgres(databaseUrl, migrations, { ...options, connections: databaseConnections, isPooled });
   } catch (error) {
-    if (error instanceof SchemaRefused) throw new ConfigError(error.message);
-    if (isUnusable(error)) {
-      const advice = 'check who owns it; if it is damaged, restore a backup';
-      throw new ConfigError(`${join(dataDir, 'petstore.sqlite')} can't be used (${error.message}): ${advice}`);
-    }
-    throw error instanceof StoreUnavailable ? explainUnavailable(error, config) : error;
+    throw explain(error, config);
   }
 }
 
@@ -46,12 +41,16 @@ function findSqlite(dataDir: string): string {
   throw new ConfigError(`there is no ${file}, as a restore was not finished: ${wayOut}`);
 }
 
-/** Explains in one line why a start can't use the database. */
-export function explainUnavailable(error: StoreUnavailable, { databaseUrl, dataDir }: Config): ConfigError {
-  if (databaseUrl !== undefined) {
-    return new ConfigError(`DATABASE_URL can't be used: ${error.message}`, { cause: error });
+/** What a start throws in place of an error of the database or the disk. */
+export function explain(error: unknown, { databaseUrl, dataDir }: Config): unknown {
+  if (isUnusable(error)) {
+    const advice = 'check who owns it; if it is damaged, restore a backup';
+    return new ConfigError(`${join(dataDir, 'petstore.sqlite')} can't be used (${error.message}): ${advice}`);
   }
+  if (isDiskFull(error)) return diskFull(dataDir, error);
+  if (!(error instanceof StoreUnavailable)) return error;
+  if (databaseUrl !== undefined) return new TemporaryFailure(`DATABASE_URL can't be used: ${error.message}`);
   if (!isLockedByOther(error)) return diskFull(dataDir, error);
   const what = `another process keeps the SQLite file in ${dataDir} (${error.message})`;
-  return new ConfigError(`${what}: end it, or wait until it is done`, { cause: error });
+  return new TemporaryFailure(`${what}: end it, or wait until it is done`);
 }

@@ -1,9 +1,10 @@
 /** Migrates a PostgreSQL database: with the rights that a server needs, and one process at a time. */
 import type { Knex } from 'knex';
+import { ConfigError } from '../config/config.ts';
 import type { StorageLogger } from './engine.ts';
 import { type Migration, migrate } from './migrate.ts';
 import { isTimeout } from './postgres-errors.ts';
-import { SchemaRefused, StoreUnavailable } from './store-errors.ts';
+import { StoreUnavailable } from './store-errors.ts';
 
 /** The number of the advisory lock. It must be unique in the database. */
 const LOCK_ID = 7_073_746_573;
@@ -33,7 +34,7 @@ export interface MigrateOptions {
  * Migrates the schema, or only checks it.
  *
  * @throws StoreUnavailable when another process migrates for too long, or a table is in use for too long.
- * @throws SchemaRefused when this release does not support the schema, or the user lacks rights on it.
+ * @throws ConfigError when this release does not support the schema, or the user lacks rights on it.
  */
 export async function migratePostgres(knex: Knex, options: MigrateOptions): Promise<void> {
   await checkRights(knex);
@@ -50,7 +51,7 @@ async function checkRights(knex: Knex): Promise<void> {
   if (rows.length === 0) return;
   const names = rows.map(({ relname }) => relname).join(', ');
   const wayOut = 'the owner of the tables must run deploy/grants.sql';
-  throw new SchemaRefused(`the user of DATABASE_URL lacks rights on ${names}: ${wayOut}`);
+  throw new ConfigError(`the user of DATABASE_URL lacks rights on ${names}: ${wayOut}`);
 }
 
 /**

@@ -18,11 +18,11 @@ import { Availability } from './availability.ts';
 import { type Engine, type EngineOptions, SILENT } from './engine.ts';
 import type { Migration } from './migrate.ts';
 import type { IsCancelled } from './model.ts';
+import { NamedMutex } from './named-mutex.ts';
 import type { Connection } from './postgres-connection.ts';
 import { isConflict, toStoreError, unavailable } from './postgres-errors.ts';
 import { migratePostgres } from './postgres-migrate.ts';
 import { PostgresPool } from './postgres-pool.ts';
-import { NamedMutex } from './named-mutex.ts';
 import { compile, param } from './statement.ts';
 import { Cancelled } from './store-errors.ts';
 
@@ -47,7 +47,7 @@ export interface PostgresOptions extends EngineOptions {
  * Connects to the database at `url` and migrates its schema.
  *
  * @throws StoreUnavailable when the database can't be reached, with the reason as its message.
- * @throws SchemaRefused when this release does not support the schema.
+ * @throws ConfigError when this release does not support the schema.
  */
 export async function openPostgres(
   url: string,

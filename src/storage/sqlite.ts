@@ -37,7 +37,7 @@ export interface SqliteOptions extends EngineOptions {
  * Opens or creates `file` and migrates its schema.
  *
  * @throws StoreUnavailable when another process locks the file for too long, or the disk is full.
- * @throws SchemaRefused when this release does not support the schema.
+ * @throws ConfigError when this release does not support the schema.
  */
 export async function openSqlite(
   file: string,

@@ -17,8 +17,3 @@ export class AlreadyDone extends Error {
 export class StoreUnavailable extends Error {
   override name = 'StoreUnavailable';
 }
-
-/** This release does not support the schema. The message says what to do. */
-export class SchemaRefused extends Error {
-  override name = 'SchemaRefused';
-}

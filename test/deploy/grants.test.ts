@@ -5,9 +5,9 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { EventServiceService as Events } from '../../gen/petstore/v1/events.ts';
 import { generateKey, hashKey } from '../../src/access/keys/format.ts';
+import { ConfigError } from '../../src/config/config.ts';
 import { MIGRATIONS } from '../../src/schema.ts';
 import { openPostgres } from '../../src/storage/postgres.ts';
-import { SchemaRefused } from '../../src/storage/store-errors.ts';
 import { findProgram } from '../support/find-program.ts';
 import { ownPostgresMissing, query, startPostgres } from '../support/postgres.ts';
 import { startServerProcess } from '../support/process.ts';
@@ -34,7 +34,7 @@ test('Grants - the servers work with them, before and after a restore, and may n
   await migrate();
   const lacks =
     /^the user of DATABASE_URL lacks rights on accounts, .*schema_migrations.*: .* run deploy\/grants\.sql$/;
-  await t.throwsAsync(open(), { instanceOf: SchemaRefused, message: lacks });
+  await t.throwsAsync(open(), { instanceOf: ConfigError, message: lacks });
   const sql = new URL('../../deploy/grants.sql', import.meta.url).pathname;
   execFileSync('psql', ['--no-psqlrc', '--quiet', '--set=server=shop', `--file=${sql}`, as('owner')]);
   await open();

@@ -120,7 +120,7 @@ test('Restore - is refused while a server runs without a launcher, or another pr
   await makeStore(dataDir, 'mine');
   rmSync(join(dataDir, 'operator.key')); // it is none
   const [port] = await freePorts(1);
-  const server = new TestProcess('src/launcher/server-main.ts', { ...settings, GRPC_PORT: String(port) });
+  const server = new TestProcess('src/main.ts', { ...settings, GRPC_PORT: String(port) });
   t.teardown(() => server.end('SIGKILL'));
   await server.says(/"serving"/);
   const locked = await run('restore', [file], settings);

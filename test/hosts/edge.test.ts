@@ -1,17 +1,9 @@
 /** `npm run edge`: a standalone Envoy, in front of servers that start and stop. */
-import { once } from 'node:events';
 import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { Client, Metadata, type ServiceError, status } from '@grpc/grpc-js';
-import { HealthService } from '../../gen/grpc/health/v1/health.ts';
-import { EventServiceService as Events } from '../../gen/petstore/v1/events.ts';
-import { openEvents } from '../support/event-source.ts';
-import { bearer, insecure, stream, unary } from '../support/grpc.ts';
 import { childrenOf } from '../support/launcher.ts';
-import { freePorts } from '../support/ports.ts';
-import { RestClient } from '../support/rest-client.ts';
 import { until } from '../support/until.ts';
-import { get, keyOf, run, test, tlsAs } from './standalone.ts';
+import { get, run, test, tlsAs } from './standalone.ts';
 
 const CLEAN = { code: 0, signal: null };
 
@@ -49,10 +41,8 @@ test('Standalone edge - without a server it responds with 503 in each protocol, 
 });
 
 test('Standalone edge - bad settings are refused with one line', async (t) => {
-  const shared = { DATABASE_URL: 'postgres://a@127.0.0.1/b', REDIS_URL: 'redis://127.0.0.1' };
   for (const [settings, line] of [
     [{ EDGE_SECRET: '' }, /^petstore: npm run edge needs EDGE_SECRET[^\n]+\n$/],
-    [{ INSTANCES: '2', ...shared }, /^petstore: INSTANCES=2 is not for npm run edge[^\n]+SERVERS[^\n]+\n$/],
     [{ ...tlsAs(t, 'client'), INTERNAL_TLS_CA: '/nowhere' }, /^petstore: INTERNAL_TLS_CA can't be read[^\n]+\n$/],
   ] as const) {
     const edge = run(t, 'edge', settings);
@@ -86,75 +76,3 @@ test('Standalone edge - with mutual TLS a server needs a certificate for its nam
   t.is(edge.errors, '');
   await t.throwsAsync(readFile(join(folder, 'edge/logs/access.log')), { code: 'ENOENT' });
 });
-
-/** A caller says what only an edge may say. */
-async function pretendToLeave(address: string): Promise<void> {
-  const client = new Client(address, insecure);
-  const metadata = new Metadata();
-  metadata.set('x-petstore-leaving', '1');
-  await unary(client, HealthService.check, { service: '' }, metadata);
-  client.close();
-}
-
-/** Resolves with the end of a stream of events. */
-async function followGrpc(address: string, key: string): Promise<ServiceError> {
-  const client = new Client(address, insecure);
-  const call = stream(client, Events.watchEvents, { types: [] }, bearer(key));
-  const [error] = await once(call.resume(), 'error');
-  client.close();
-  return error;
-}
-
-for (const internal of ['in plain text', 'by mutual TLS'] as const) {
-  test(`Standalone edge - ends streams of events within 3 s, ${internal}; who goes on elsewhere has all`, async (t) => {
-    const { certificates, ports, folder } = t.context;
-    await certificates.issue('petstore-0', 'IP:127.0.0.1');
-    const isTls = internal === 'by mutual TLS';
-    run(t, 'server', isTls ? tlsAs(t, 'petstore-0') : {});
-    const settings = isTls ? tlsAs(t, 'client') : {};
-    const edge = run(t, 'edge', settings);
-    const [port = 0, otherAdmin = 0] = await freePorts(2);
-    const more = { DATA_DIR: join(folder, 'other'), PORT: String(port), ENVOY_ADMIN_PORT: String(otherAdmin) };
-    run(t, 'edge', { ...settings, ...more });
-    for (const one of [ports.edge, port]) {
-      await until(async () => (await get(t, '/pets', one)) === 200, 'the server');
-    }
-    const key = await keyOf(t);
-    const other = new RestClient(`http://127.0.0.1:${port}`, key);
-    const stream = await openEvents(`http://127.0.0.1:${ports.edge}/events/stream`, key);
-    t.is((await stream.next())?.event, 'ready');
-    const grpc = followGrpc(`127.0.0.1:${ports.edge}`, key);
-    await pretendToLeave(`127.0.0.1:${ports.edge}`);
-    if (!isTls) await pretendToLeave(`127.0.0.1:${ports.server}`);
-    const first = await other.category();
-    const [seen] = await stream.take(1);
-    t.is(seen?.data.category.id, first);
-
-    const writing = new AbortController();
-    const created: number[] = [];
-    const writes = (async () => {
-      while (!writing.signal.aborted) created.push(await other.category());
-    })();
-    const ids: number[] = [];
-    const ended = (async () => {
-      for (let event = await stream.next(); event !== undefined; event = await stream.next()) ids.push(event.data.id);
-    })();
-    const beganMs = performance.now();
-    t.deepEqual(await edge.end('SIGTERM'), CLEAN);
-    const tookMs = performance.now() - beganMs;
-    t.true(tookMs < 3_000, `${tookMs} ms`);
-    await ended; // between two events
-    const details = 'the service is not available just now; try again shortly';
-    t.like(await grpc, { code: status.UNAVAILABLE, details });
-    writing.abort();
-    await writes;
-    const resumed = await openEvents(`${other.url}/events/stream?after=${ids.at(-1) ?? seen?.id}`, key);
-    const rest = await resumed.take(created.length - ids.length);
-    ids.push(...rest.map(({ data }) => data.id));
-    t.deepEqual(
-      ids,
-      created.map((_, index) => Number(seen?.id) + 1 + index),
-    );
-    resumed.close();
-  });
-}

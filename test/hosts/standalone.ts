@@ -37,7 +37,7 @@ test.afterEach.always(async ({ context: { processes, certificates, remove } }) =
 
 export function run({ context }: Test, program: 'edge' | 'server', more: Settings = {}): TestProcess {
   const { folder, ports, processes } = context;
-  const started = new TestProcess(`src/launcher/${program}-main.ts`, {
+  const started = new TestProcess(program === 'edge' ? 'src/launcher/edge-main.ts' : 'src/main.ts', {
     ...UNLIMITED,
     EDGE_SECRET,
     DATA_DIR: join(folder, program),
@@ -60,7 +60,7 @@ export function tlsAs({ context: { certificates } }: Test, name: string): Settin
 }
 
 /** The demo account's key; empty before the server's first start. */
-export async function keyOf({ context: { folder } }: Test): Promise<string> {
+async function keyOf({ context: { folder } }: Test): Promise<string> {
   return (await readFile(demoKeyFile(join(folder, 'server')), 'utf8').catch(() => '')).trim();
 }
 

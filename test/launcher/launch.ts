@@ -69,8 +69,8 @@ export function launchForAll(
 }
 
 /** Asserts that the launcher refused to start, with one line and nothing else. */
-export async function refusedWith(t: Test, launcher: Launcher, line: string | RegExp): Promise<void> {
-  t.deepEqual(await launcher.ended, { code: 1, signal: null });
+export async function refusedWith(t: Test, launcher: Launcher, line: string | RegExp, code = 1): Promise<void> {
+  t.deepEqual(await launcher.ended, { code, signal: null });
   t.regex(launcher.errors, /^petstore: [^\n]+\n$/);
   const message = launcher.errors.slice('petstore: '.length).trimEnd();
   if (typeof line === 'string') t.is(message, line);

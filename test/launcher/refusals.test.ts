@@ -39,6 +39,14 @@ for (const [setting, offset, more] of [
   });
 }
 
+test('Start - with one port for two settings says that it is busy', async (t) => {
+  const { PORT = '' } = t.context.settings;
+  t.is(
+    await refusal(t, { GRPC_PORT: PORT }),
+    `port ${PORT} is busy: stop what listens there, or set PORT to another port`,
+  );
+});
+
 test('Start - without a usable address, Envoy or data folder says what is wrong', async (t) => {
   const folder = t.context.settings.DATA_DIR ?? '';
   const log = `${folder}/logs/envoy.log`;
@@ -77,14 +85,11 @@ for (const [setting, line] of [
 }
 
 // test/config.test.ts has the settings that are wrong by themselves. They are printed as `LOG_LEVEL` is.
-for (const program of ['launcher/main', 'launcher/server-main', 'launcher/edge-main', 'migrate-main']) {
-  test(`Start - ${program} reports a misspelled setting, and shows neither its value nor a key`, async (t) => {
-    const settings = { ...t.context.settings, DATABSE_URL: 'postgres://me:secret@host/shop', LOG_LEVEL: generateKey() };
-    const started = new TestProcess(`src/${program}.ts`, settings);
+for (const program of ['launcher/main', 'main', 'launcher/edge-main', 'migrate-main']) {
+  test(`Start - ${program} prints a bad setting in one line, without a key`, async (t) => {
+    const started = new TestProcess(`src/${program}.ts`, { ...t.context.settings, LOG_LEVEL: generateKey() });
     t.is((await started.ended).code, 1);
-    const [warning, failure] = started.errors.split('\n');
-    t.is(warning, 'petstore: the environment has DATABSE_URL, which is no setting: did you mean DATABASE_URL?');
-    t.regex(failure ?? '', /^petstore: LOG_LEVEL must be one of .*, not "\(a key\)"$/);
-    t.notRegex(started.output + started.errors, /secret/);
+    t.regex(started.errors, /^petstore: LOG_LEVEL must be one of .*, not "\(a key\)"\n$/);
+    t.is(started.output, '');
   });
 }

@@ -4,7 +4,6 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import test, { type ExecutionContext } from 'ava';
 import { readConfig } from '../../src/config/config.ts';
-import { EXIT_TEMPORARY_FAILURE } from '../../src/config/constants.ts';
 import { Instance } from '../../src/launcher/instance.ts';
 import { supervise, TooManyFailures } from '../../src/launcher/supervisor.ts';
 import { until } from '../support/until.ts';
@@ -15,20 +14,21 @@ const PROGRAM = `
   appendFileSync(process.env.STARTS, '.');
   const starts = readFileSync(process.env.STARTS).length;
   if (starts > 1 && starts < 2 + Number(process.env.FAILS)) {
-    console.error('petstore: not yet');
-    process.exit(Number(process.env.EXIT_CODE));
-  }
+    process.send({ reason: 'not yet', isTemporary: process.env.IS_TEMPORARY === 'true' }, () => process.exit(1));
+  } else process.send('serving');
   process.on('message', (message) => process.send(message));
-  process.send('serving');
 `;
 
 /** Kills such a server under supervision. `end` settles as the supervision does. */
-async function killed(t: ExecutionContext, { fails, code }: { readonly fails: number; readonly code: number }) {
+async function killed(
+  t: ExecutionContext,
+  { fails, isTemporary = false }: { readonly fails: number; readonly isTemporary?: boolean },
+) {
   const folder = await mkdtemp(join(tmpdir(), 'petstore-supervisor-'));
   await mkdir(join(folder, 'logs'));
   const file = join(folder, 'server.mjs');
   await writeFile(file, PROGRAM);
-  const env = { STARTS: join(folder, 'starts'), EXIT_CODE: String(code), FAILS: String(fails) };
+  const env = { STARTS: join(folder, 'starts'), IS_TEMPORARY: String(isTemporary), FAILS: String(fails) };
   const server = new Instance({ config: readConfig({ DATA_DIR: folder }), env, file }, 0);
   const stopping = new AbortController();
   t.teardown(async () => {
@@ -47,9 +47,9 @@ async function killed(t: ExecutionContext, { fails, code }: { readonly fails: nu
 /** With its death, as many failures as end a service. */
 const MOST = 4;
 
-test('Failed starts - that are temporary, exit code 75, are repeated until the server serves', async (t) => {
+test('Failed starts - that are temporary are repeated until the server serves', async (t) => {
   const startMs = performance.now();
-  const { lines, end } = await killed(t, { fails: MOST, code: EXIT_TEMPORARY_FAILURE });
+  const { lines, end } = await killed(t, { fails: MOST, isTemporary: true });
   await Promise.race([end, until(() => lines.length === 3, 'the start that succeeds')]);
   t.deepEqual(lines, [
     'The server ended unexpectedly (signal SIGKILL): see /logs/server.log. Starting it again …',
@@ -62,11 +62,11 @@ test('Failed starts - that are temporary, exit code 75, are repeated until the s
 
 test('Failed starts - any others end the service with the fifth failure in a row', async (t) => {
   const message = /^the server failed 5 times in a row, the last time: The server can't start: not yet \(see /;
-  await t.throwsAsync((await killed(t, { fails: MOST, code: 1 })).end, { instanceOf: TooManyFailures, message });
+  await t.throwsAsync((await killed(t, { fails: MOST })).end, { instanceOf: TooManyFailures, message });
 });
 
 test('Deaths - after a run of more than ten seconds do not count with those before it', async (t) => {
-  const { lines, end, server } = await killed(t, { fails: 0, code: 1 });
+  const { lines, end, server } = await killed(t, { fails: 0 });
   const servesAgain = (times: number) =>
     Promise.race([end, until(() => lines.length === 2 * times, `restart ${times}`, 20_000)]);
   for (let times = 1; times <= MOST; times += 1) {

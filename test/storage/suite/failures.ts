@@ -1,9 +1,10 @@
 /** What storage refuses, the same on every engine: an occupied, failing or closed database, a schema of others. */
+import { ConfigError } from '../../../src/config/config.ts';
 import type { Store } from '../../../src/schema.ts';
 import { type CategoryId, toCategoryId, toPetId } from '../../../src/shop/model.ts';
 import type { Engine } from '../../../src/storage/engine.ts';
 import { compile } from '../../../src/storage/statement.ts';
-import { SchemaRefused, StoreUnavailable } from '../../../src/storage/store-errors.ts';
+import { StoreUnavailable } from '../../../src/storage/store-errors.ts';
 import { until } from '../../support/until.ts';
 import { newCategory, newPet, occupyWriter, runSql, test } from './database.ts';
 
@@ -103,7 +104,7 @@ export function failureTests(): void {
     const message =
       "the database has the migrations 999-future of a newer release, on which this one can't work: " +
       'start the newer one, or restore the backup from before it';
-    await t.throwsAsync(database.open(), { instanceOf: SchemaRefused, message });
+    await t.throwsAsync(database.open(), { instanceOf: ConfigError, message });
   });
 
   test('Schema - missing migrations run, or are refused without permission to migrate', async (t) => {
@@ -113,7 +114,7 @@ export function failureTests(): void {
     const message =
       'the database lacks the migrations 003-usage, 005-key-uses: ' +
       'run "npm run migrate", or start with MIGRATE_AT_START=yes';
-    await t.throwsAsync(database.open({ migrates: false }), { instanceOf: SchemaRefused, message });
+    await t.throwsAsync(database.open({ migrates: false }), { instanceOf: ConfigError, message });
     t.deepEqual(await (await openAgain()).bans.inForce(0), []);
     await (await database.open({ migrates: false })).close();
   });
