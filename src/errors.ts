@@ -71,9 +71,7 @@ export const PLATFORM_ERRORS = {
     const said = contentType === '' ? 'nothing' : `"${short(contentType)}"`;
     return `a request with a body must say "Content-Type: application/json"; this one says ${said}`;
   }),
-  API_KEY_MISSING: unauthenticated<{ seen: string }>(
-    ({ seen }) => `an API key is needed: send "Authorization: Bearer <API_KEY>"${seen && `; ${seen}`}`,
-  ),
+  API_KEY_MISSING: unauthenticated(() => 'an API key is needed: send "Authorization: Bearer <API_KEY>"'),
   API_KEY_INVALID: unauthenticated<{ isSuspended: boolean }>(
     ({ isSuspended }) =>
       `the API key is not valid: ${isSuspended ? 'its account is suspended' : 'it is unknown, revoked or expired'}`,

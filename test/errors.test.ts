@@ -31,7 +31,7 @@ function everyError(text: string): readonly ApiError[] {
   const violations = Array.from({ length: 20 }, () => ({ path: text, name: text, description: text }));
   const [id, most] = [-(2n ** 63n), 2 ** 31 - 1];
   const known = {
-    ...{ isSuspended: false, seen: '', window: 'minute', allow: 'GET, HEAD', requestId: text },
+    ...{ isSuspended: false, window: 'minute', allow: 'GET, HEAD', requestId: text },
     ...{ wanted: most, inStock: most, limit: most, retryAfterSeconds: most, after: 1n, oldest: 2n ** 63n - 1n },
     etag: entityTag(Buffer.from(text)),
   };
@@ -129,7 +129,7 @@ test('Error response - for Connect it has the shape of the protocol, with the de
 });
 
 test('Error response - has the headers of the error, and Retry-After', (t) => {
-  const [missing, unavailable] = [anyError('API_KEY_MISSING', { seen: '' }), anyError('UNAVAILABLE')];
+  const [missing, unavailable] = [anyError('API_KEY_MISSING'), anyError('UNAVAILABLE')];
   for (const toResponse of [restResponse, connectResponse]) {
     t.like(toResponse(missing)?.headers, { 'www-authenticate': 'Bearer', 'retry-after': undefined });
     t.is(toResponse(unavailable)?.headers['retry-after'], '1');

@@ -33,14 +33,8 @@ export function tracing(traces: TracesConfig): Message {
   };
 }
 
-function sampler({ ratio, trustsCallers }: TracesConfig): Message {
-  if (trustsCallers) {
-    const sampling_percentage = { numerator: Math.round(ratio * 1_000_000), denominator: 'MILLION' };
-    return samplerOf('parent_based', 'ParentBasedSamplerConfig', {
-      wrapped_sampler: samplerOf('trace_id_ratio_based', 'TraceIdRatioBasedSamplerConfig', { sampling_percentage }),
-    });
-  }
-  // The caller's traceparent and trace id have no influence on whether a request is traced.
+/** The caller's traceparent and trace id have no influence on whether a request is traced. */
+function sampler({ ratio }: TracesConfig): Message {
   if (ratio === 1) return samplerOf('always_on', 'AlwaysOnSamplerConfig');
   // The request id is random, so its first digits decide: request.id < "80000000"
   const below = Math.floor(ratio * 2 ** 32);

@@ -34,7 +34,6 @@ function oneOf<T extends string>(...values: readonly T[]): Parser<T> {
 
 export const toLogLevel = oneOf('trace', 'debug', 'info', 'warn', 'error', 'fatal', 'silent');
 export const toLogs = oneOf('files', 'stdout');
-export const toSampler = oneOf('always_on', 'traceidratio', 'parentbased_always_on', 'parentbased_traceidratio');
 
 /** Parses a text that has a form. */
 function textThat(isRight: (text: string) => boolean, expected: string): Parser<string> {

@@ -39,6 +39,7 @@ type Values = ValuesOf<typeof SETTINGS>;
 
 function toConfig(values: Values) {
   const { internalTlsCa, internalTlsCert, internalTlsKey, metricsHost, metricsPort } = values;
+  const { otelExporterOtlpEndpoint: endpoint } = values;
   return {
     ...values,
     corsOrigins: values.corsOrigins ?? [],
@@ -52,7 +53,8 @@ function toConfig(values: Values) {
     internalTls: allOrNone('INTERNAL_TLS', { ca: internalTlsCa, cert: internalTlsCert, key: internalTlsKey }),
     /** The port is the first instance's; further instances use the ports after it. */
     metrics: metricsPort === undefined ? undefined : { host: metricsHost, port: metricsPort },
-    traces: toTraces(values),
+    /** Where traces are sent, and the share of requests that is. */
+    traces: endpoint === undefined ? undefined : { endpoint, ratio: values.otelTracesSamplerArg },
     /** The plans' numbers (docs/guarantees.md, Limits). An enterprise account has its own quota. */
     limits: {
       plans: {
@@ -74,13 +76,6 @@ function toConfig(values: Values) {
       },
     },
   };
-}
-
-/** Where traces are sent, the share of requests that is, and whether a caller's `traceparent` decides. */
-function toTraces({ otelExporterOtlpEndpoint: endpoint, otelTracesSampler: sampler, otelTracesSamplerArg }: Values) {
-  if (endpoint === undefined) return undefined;
-  const ratio = sampler.endsWith('ratio') ? otelTracesSamplerArg : 1;
-  return { endpoint, ratio, trustsCallers: sampler.startsWith('parentbased') };
 }
 
 function checkHttpPort({ httpPort, tls }: Config): void {

@@ -13,7 +13,6 @@ import {
   toPort,
   toRatio,
   toRedis,
-  toSampler,
   toSecret,
   toServers,
   toText,
@@ -233,17 +232,7 @@ const OBSERVABILITY = {
     'no traces',
     'The collector of traces, over OTLP/HTTP (Protobuf): `http://127.0.0.1:4318`.',
   ),
-  OTEL_TRACES_SAMPLER: setting(
-    toSampler,
-    'always_on',
-    'Which requests are traced: all (`always_on`) or a share of them (`traceidratio`). ' +
-      'With `parentbased_always_on` and `parentbased_traceidratio`, a `traceparent` header decides for its request.',
-  ),
-  OTEL_TRACES_SAMPLER_ARG: setting(
-    toRatio,
-    '1',
-    'The share of requests that `traceidratio` and `parentbased_traceidratio` trace.',
-  ),
+  OTEL_TRACES_SAMPLER_ARG: setting(toRatio, '1', 'The share of requests that is traced.'),
 };
 
 const LIMITS = {

@@ -33,7 +33,6 @@ const SAMPLE = {
   path: '/pets',
   requestId: '7b0bfa0a-4c5e-4b5e-9d5c-0f6f2f3c8a11',
   retryAfterSeconds: 30,
-  seen: '',
   violations: [{ path: 'pet.name', name: 'name', description: 'must be 1 to 200 characters after trimming' }],
   wanted: 5,
   window: 'minute',

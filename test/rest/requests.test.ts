@@ -22,22 +22,21 @@ const spaces = (size: number) => ({ raw: ' '.repeat(size), headers: JSON_TYPE })
 test('401 - without a header of the form Bearer <key> is API_KEY_MISSING', async (t) => {
   const { rest, key, publicAddress } = t.context;
   const anonymous = rest.withKey(undefined);
-  const anotherForm = `${MISSING}; this one has another form`;
-  const cases: [headers: Record<string, string>, message: string][] = [
-    [{}, MISSING],
-    [{ 'x-api-key': key }, `${MISSING}; X-API-Key is not read`],
-    [{ authorization: key }, `${MISSING}; this one has no "Bearer" before the key`],
-    [{ authorization: `Basic ${btoa(`user:${key}`)}` }, `${MISSING}; this one says "Basic"`],
-    [{ authorization: 'Bearer ' }, anotherForm],
-    [{ authorization: `Bearer ${key} ${key}` }, anotherForm],
+  const cases: Record<string, string>[] = [
+    {},
+    { 'x-api-key': key },
+    { authorization: key },
+    { authorization: `Basic ${btoa(`user:${key}`)}` },
+    { authorization: 'Bearer ' },
+    { authorization: `Bearer ${key} ${key}` },
   ];
-  for (const [headers, message] of cases) {
-    isError(t, await anonymous.get('/pets', { headers }), 401, 'API_KEY_MISSING', message);
+  for (const headers of cases) {
+    isError(t, await anonymous.get('/pets', { headers }), 401, 'API_KEY_MISSING', MISSING);
   }
   isError(t, await anonymous.get(`/pets?api_key=${key}&authorization=Bearer+${key}`), 401, 'API_KEY_MISSING', MISSING);
   const twice = `Authorization: Bearer ${key}\r\n`.repeat(2);
   const response = await http1(publicAddress, `GET /pets HTTP/1.1\r\nHost: x\r\n${twice}\r\n`);
-  isError(t, response, 401, 'API_KEY_MISSING', anotherForm);
+  isError(t, response, 401, 'API_KEY_MISSING', MISSING);
   const { status } = await anonymous.get('/pets', { headers: { authorization: `BEARER   ${key}  ` } });
   t.is(status, 200, 'the scheme may be in any case, with spaces around the key');
 });

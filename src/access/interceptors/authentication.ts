@@ -27,7 +27,7 @@ export function authentication(keys: ApiKeys, anonymous: AnonymousLimits): Inter
     if (!isCaller(identity)) {
       await anonymous.count(call, found !== undefined);
       throw key === undefined
-        ? apiError('API_KEY_MISSING', { seen: seenInstead(call) })
+        ? apiError('API_KEY_MISSING')
         : apiError('API_KEY_INVALID', { isSuspended: identity === 'suspended' });
     }
     release();
@@ -55,15 +55,6 @@ export function operatorOnly(operatorKey: string, anonymous: Pick<AnonymousLimit
 
 function isCaller(identity: unknown): identity is Caller {
   return typeof identity === 'object' && !(identity instanceof Promise);
-}
-
-/** What a caller without a bearer token has sent instead, in words that repeat nothing of it. */
-function seenInstead(call: Call): string {
-  const authorization = call.header('authorization') ?? '';
-  if (authorization.startsWith('pst_')) return 'this one has no "Bearer" before the key';
-  if (/^basic /i.test(authorization)) return 'this one says "Basic"';
-  if (authorization !== '') return 'this one has another form';
-  return call.header('x-api-key') === undefined ? '' : 'X-API-Key is not read';
 }
 
 /** The token of the Authorization header; undefined without the header, or for another scheme. */

@@ -34,7 +34,7 @@ async function counted({ path = GET_PET, caller, isReplay = false, ...how }: How
 }
 
 const failed = (code: ErrorCode): Partial<End> => {
-  const error = anyError(code, { petId: 1n, seen: '' });
+  const error = anyError(code, { petId: 1n });
   return { code: error.grpcStatus, error };
 };
 const called = (code: string) => `grpc_calls_total petstore.v1.${GET_PET} ${code}`;
