@@ -9,7 +9,7 @@ const HEAD = `# Settings
 <!-- Generated from src/config/ by "npm run generate". -->
 
 Settings are environment variables, read at start. An empty variable counts as unset. A bad value ends the start with
-one line that says what it must be. A variable whose name is one typo away from a setting is reported on stderr.
+one line that says what it must be.
 
 A secret may stand in a file: set \`<NAME>_FILE\` to its path instead of \`<NAME>\`. This works for the settings that
 are marked "secret" below.

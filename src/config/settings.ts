@@ -33,40 +33,27 @@ const DATA_DIR = fileURLToPath(new URL('../../data', import.meta.url));
 
 const PORTS = {
   PORT: setting(toPort, '8080', 'The public port: REST, gRPC, gRPC-Web and Connect.'),
-  HOST: setting(
-    toAddress,
-    '127.0.0.1',
-    'The address that the public port listens on; `0.0.0.0` is every IPv4 address of the machine.',
-  ),
+  HOST: setting(toAddress, '127.0.0.1', 'The address of the public port; `0.0.0.0` is every IPv4 address.'),
   TRUSTED_PROXIES: optional(
     toNetworks,
     'none: `X-Forwarded-For` is ignored',
-    'The proxies and load balancers in front of the public port: addresses or networks, separated by commas. Their ' +
-      '`X-Forwarded-For` tells the address of the caller. [edge.md](edge.md) has more.',
+    'Addresses or networks, after commas, whose `X-Forwarded-For` tells the address of the caller: proxies and load ' +
+      'balancers in front of the public port. [edge.md](edge.md) has more.',
   ),
   PROXY_PROTOCOL: setting(
     toYesOrNo,
     'no',
-    'Whether each connection to the public port and to `HTTP_PORT` begins with a PROXY protocol header, ' +
-      'version 1 or 2. Needs `TRUSTED_PROXIES`; no other address can connect then.',
+    'Whether each connection to `PORT` and `HTTP_PORT` begins with a PROXY protocol header, version 1 or 2. Then ' +
+      'only `TRUSTED_PROXIES` can connect.',
   ),
   GRPC_PORT: setting(toPort, '50051', "The gRPC server's private port."),
   INSTANCES: setting(
     wholeNumber('number', MAX_INSTANCES),
     '1',
-    'The number of servers behind Envoy. They listen on `GRPC_PORT` and the ports after it. ' +
-      'More than one needs `DATABASE_URL` and `REDIS_URL`.',
+    'How many servers listen, on `GRPC_PORT` and the ports after it. Several need `DATABASE_URL` and `REDIS_URL`.',
   ),
-  ENVOY_ADMIN_PORT: setting(
-    toPort,
-    '9901',
-    "Envoy's statistics, read-only: `/stats` and `/stats/prometheus`, for requests for an IP address or `localhost`.",
-  ),
-  ENVOY_ADMIN_HOST: setting(
-    toAddress,
-    '127.0.0.1',
-    'The address that `ENVOY_ADMIN_PORT` listens on. Whoever can connect sees how much the service is used.',
-  ),
+  ENVOY_ADMIN_PORT: setting(toPort, '9901', "Envoy's statistics: `/stats` and `/stats/prometheus`."),
+  ENVOY_ADMIN_HOST: setting(toAddress, '127.0.0.1', 'The address of `ENVOY_ADMIN_PORT`, for Prometheus alone.'),
   ENVOY: optional(toText, 'the pinned one', 'The path of another Envoy binary.'),
 };
 
@@ -75,21 +62,15 @@ const EDGE = {
     toPath,
     'no TLS',
     'The certificate chain of the public port, a PEM file: the certificate first, then the intermediates. ' +
-      'With it and `TLS_KEY` the port accepts only TLS 1.2 and 1.3. ' +
       'A renewed file is used without a restart. [TLS](edge.md#tls).',
   ),
   TLS_KEY: optional(toPath, 'no TLS', 'The private key of `TLS_CERT`, a PEM file without a passphrase.'),
-  HTTP_PORT: optional(
-    toPort,
-    'none',
-    'A port for plain HTTP that only redirects to HTTPS on `PORT` (308). ' +
-      'With it, responses also tell browsers to use HTTPS from then on (HSTS).',
-  ),
+  HTTP_PORT: optional(toPort, 'none', 'A port for plain HTTP that redirects to HTTPS (308). With it there is HSTS.'),
   CORS_ORIGINS: optional(
     toOrigins,
     'only its own',
-    'The origins whose pages may call the service in a browser, separated by commas: `https://shop.example`. `*` ' +
-      'allows every origin. [Browsers](edge.md#pages-of-other-origins).',
+    'The origins whose pages may call the service, after commas; `*` is every origin. ' +
+      '[Browsers](edge.md#pages-of-other-origins).',
   ),
 };
 
@@ -98,14 +79,13 @@ const HOSTS = {
   GRPC_HOST: setting(
     toAddress,
     '127.0.0.1',
-    'The address that a standalone server (`npm run server`) listens on. Any but loopback needs `INTERNAL_TLS_CA`, ' +
-      '`INTERNAL_TLS_CERT` and `INTERNAL_TLS_KEY`. See [hosts](hosts.md).',
+    'The address of a standalone server (`npm run server`). Any but loopback needs `INTERNAL_TLS_CA`.',
   ),
   SERVERS: optional(
     toServers,
     '`127.0.0.1` and `GRPC_PORT`',
-    'The servers of a standalone edge (`npm run edge`): `host:port`, separated by commas. Each address that a name ' +
-      'resolves to is a server. Any but loopback needs `INTERNAL_TLS_CA`, `INTERNAL_TLS_CERT` and `INTERNAL_TLS_KEY`.',
+    'The servers of a standalone edge (`npm run edge`): `host:port`, after commas. Each address that a name resolves ' +
+      'to is a server. Any but loopback needs `INTERNAL_TLS_CA`.',
   ),
   EDGE_SECRET: secret(
     toSecret,
@@ -128,11 +108,7 @@ const HOSTS = {
 
 const STORAGE = {
   DATA_DIR: {
-    ...setting(
-      toPath,
-      DATA_DIR,
-      'The folder of the SQLite file, the key files and the logs. One service uses it; other users have no access.',
-    ),
+    ...setting(toPath, DATA_DIR, 'The folder of the SQLite file, the keys and the logs. One service uses it.'),
     fallbackInWords: '`data`',
   },
   DATABASE_URL: secret(
@@ -145,21 +121,13 @@ const STORAGE = {
     '10',
     'The most connections of each server to PostgreSQL. Two fifths are for reads, the others for writes.',
   ),
-  PGBOUNCER: setting(
-    toYesOrNo,
-    'no',
-    'Whether `DATABASE_URL` leads to [PgBouncer](operations.md#pgbouncer). With `yes`, nothing is kept in a session.',
-  ),
-  MIGRATE_AT_START: setting(
-    toYesOrNo,
-    'yes',
-    'Whether a start migrates the database. With `no`, run `npm run migrate`.',
-  ),
+  PGBOUNCER: setting(toYesOrNo, 'no', 'Whether `DATABASE_URL` leads to [PgBouncer](operations.md#pgbouncer).'),
+  MIGRATE_AT_START: setting(toYesOrNo, 'yes', 'Whether a start migrates the database, or only `npm run migrate`.'),
   REDIS_URL: secret(
     toRedis,
     "each server's memory",
     'The Redis that counts limits for all servers: `redis://` or `rediss://` (TLS). For a cluster, several nodes ' +
-      'separated by commas, `redis://:password@a:6379,b:6379`, or one with `?cluster=true`.',
+      'after commas, `redis://:password@a:6379,b:6379`, or one with `?cluster=true`.',
   ),
   EVENTS_DAYS: setting(toCount, '30', 'How many days events are kept.'),
   USAGE_DAYS: setting(toCount, '400', 'How many days of usage are kept for each account, besides today.'),
@@ -184,48 +152,29 @@ const KEYS = {
 };
 
 const LOGS = {
-  LOGS: setting(
-    toLogs,
-    'files',
-    'Where a standalone edge (`npm run edge`) logs: `files` in `DATA_DIR/logs`, or JSON lines on `stdout`.',
-  ),
+  LOGS: setting(toLogs, 'files', 'Where a standalone edge logs: `files` in `DATA_DIR/logs`, or JSON on `stdout`.'),
   LOG_LEVEL: setting(
     toLogLevel,
     'info',
     '`trace`, `debug`, `info`, `warn`, `error`, `fatal` or `silent`. At `debug` each call is logged.',
   ),
-  LOG_FILE: optional(
-    toText,
-    'stdout',
-    'The log file of a server that is started without the launcher. The launcher sets it for its servers.',
-  ),
-  AUDIT_FILE: optional(
-    toText,
-    "the server's log",
-    'The audit log of a server that is started without the launcher: what the operator does, at every `LOG_LEVEL`. ' +
-      "The launcher's servers share `logs/audit.log` in `DATA_DIR`.",
-  ),
+  LOG_FILE: optional(toText, 'stdout', 'The log file of a standalone server.'),
+  AUDIT_FILE: optional(toText, "the server's log", 'The audit log of a standalone server, at every `LOG_LEVEL`.'),
   LOG_MAX_BYTES: setting(toCount, '50000000', 'The size at which a log is rotated.'),
-  LOG_FILES: setting(
-    wholeNumber('number', MAX_LOG_FILES),
-    '5',
-    'How many files of each log are kept, the current one included.',
-  ),
+  LOG_FILES: setting(wholeNumber('number', MAX_LOG_FILES), '5', 'How many files of each log are kept.'),
 };
 
 const OBSERVABILITY = {
   METRICS_PORT: optional(
     toPort,
     'off',
-    'The port of metrics for Prometheus, `GET /metrics`, over plain HTTP without a key. ' +
-      'With `INSTANCES` each server has its own: this port and those after it. It answers requests for an ' +
-      'IP address, for `localhost` and for `METRICS_HOST`.',
+    'The port of [metrics](observability.md#metrics) for Prometheus, plain HTTP. With `INSTANCES` each server has ' +
+      'its own: this port and those after it.',
   ),
   METRICS_HOST: setting(
     toHost,
     '127.0.0.1',
-    'The address that `METRICS_PORT` listens on, or a name for it, by which it can then be scraped. Whoever can ' +
-      'connect sees how much the service is used.',
+    'The address of `METRICS_PORT`, for Prometheus alone, or a name for it, by which it can then be scraped.',
   ),
   OTEL_EXPORTER_OTLP_ENDPOINT: optional(
     toCollector,
@@ -242,27 +191,11 @@ const LIMITS = {
   PRO_PER_DAY: setting(toCount, '10000', 'Requests a day on the Pro plan.'),
   BUSINESS_PER_MINUTE: setting(toCount, '1000', 'Requests a minute on the Business plan.'),
   BUSINESS_PER_DAY: setting(toCount, '100000', 'Requests a day on the Business plan.'),
-  ADDRESS_PER_MINUTE: setting(
-    toCount,
-    '60',
-    'Requests a minute without a valid key, per IP address (an IPv6 /64 counts as one).',
-  ),
-  ADDRESS_BURST: setting(
-    toCount,
-    '120',
-    'Requests at once without a known key, per IP address, that Envoy lets through.',
-  ),
+  ADDRESS_PER_MINUTE: setting(toCount, '60', 'Requests a minute without a valid key, per IP address or IPv6 /64.'),
+  ADDRESS_BURST: setting(toCount, '120', 'Requests at once from an address without a known key, at Envoy.'),
   ADDRESS_PER_SECOND: setting(toCount, '20', 'Requests a second that Envoy lets through after such a burst.'),
-  STREAM_SECONDS: setting(
-    toCount,
-    '300',
-    'The maximum age of a stream, in seconds: a health watch, reflection, a file that is read slowly.',
-  ),
-  EVENT_STREAMS: setting(
-    toCount,
-    '10',
-    'How many streams of events an account may have open: with Redis over all servers, else on each.',
-  ),
+  STREAM_SECONDS: setting(toCount, '300', 'The maximum age of a health watch, of reflection, of a file.'),
+  EVENT_STREAMS: setting(toCount, '10', 'Open streams of events of an account, without Redis at each server.'),
   EVENT_STREAM_SECONDS: setting(toCount, '3600', 'The maximum age of a stream of events, in seconds.'),
   BAN_REFUSALS: setting(toCount, '20', 'How many refused requests within `BAN_WINDOW_SECONDS` ban a key.'),
   BAN_WINDOW_SECONDS: setting(toCount, '60', 'How long refused requests count towards a ban, in seconds.'),

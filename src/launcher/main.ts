@@ -25,24 +25,19 @@ function checkNoStandaloneSettings({ servers, grpcHost, internalTls, logs }: Con
 
 function startMessage(config: Config): string {
   const url = publicUrl(config);
-  const options = config.tls === undefined ? [] : ['--insecure']; // the certificate may be for another name
+  const options = config.tls === undefined ? '' : '--insecure '; // the certificate may be for another name
   const file = demoKeyFile(config.dataDir);
   const hasDemoKey = config.demoAccount && existsSync(file);
   const key = hasDemoKey ? `$(cat ${shellQuote(file)})` : '<API_KEY>';
-  const call = config.proxyProtocol
-    ? 'Only TRUSTED_PROXIES can connect, with a PROXY protocol header: call it through one of them.'
-    : ['curl', ...options, `-H "Authorization: Bearer ${key}"`, shellQuote(`${url}/pets`)].join(' ');
-  const lines = ['', `The pet store is open: ${url}`, `Its documentation: ${url}/docs`, '', `  ${call}`, ''];
+  const lines = [`The pet store is open: ${url}`, `Its documentation: ${url}/docs`, ''];
+  lines.push(`  curl ${options}-H "Authorization: Bearer ${key}" ${shellQuote(`${url}/pets`)}`, '');
   if (!hasDemoKey) {
     lines.push('Accounts and keys are made with the petstore command: npm run -s petstore -- --help', '');
-  }
-  if (config.databaseUrl !== undefined && config.redis === undefined) {
-    lines.push('Limits are counted in this server only. If others share its database, set REDIS_URL.');
   }
   if (config.instances > 1) {
     lines.push(`${config.instances} servers run. To restart one after the other: kill -USR2 ${process.pid}`);
   }
-  return [...lines, `Logs are in ${logDir(config)}. Ctrl-C stops it.`].join('\n');
+  return ['', ...lines, `Logs are in ${logDir(config)}. Ctrl-C stops it.`].join('\n');
 }
 
 /** Quotes a word for a POSIX shell. */

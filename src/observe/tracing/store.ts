@@ -1,6 +1,5 @@
 /**
- * Adds trace spans to a store: for each call of a table's method, each transaction, and the commit within it. On SQLite
- * several transactions share a commit.
+ * Adds trace spans to a store: for each call of a table's method, and each transaction until it is durable.
  */
 import type { Reads, Store, Tables, Transaction, Writer } from '../../storage/store.ts';
 import type { Attributes, Tracing } from './otel.ts';
@@ -28,23 +27,13 @@ export function traceStore<T extends Tables>(
   };
 
   /** Writes share a commit, and run in the context in which the first one began: so each is bound to its own. */
+  const traced = <R>(work: (tx: Transaction<T>) => Promise<R>) => bind((tx: Transaction<T>) => work(traceTables(tx)));
   const traceWriter = ({ transaction, write }: Writer<T>): Writer<T> => ({
-    transaction(work, contended) {
-      if (!isRecording()) return transaction(work, contended);
-      return inSpan('transaction', base, () => {
-        const committed = Promise.withResolvers<void>();
-        const traced = bind(async (tx: Transaction<T>) => {
-          const result = await work(traceTables(tx));
-          void inSpan('commit', { ...base, 'db.operation.name': 'commit' }, () => committed.promise);
-          return result;
-        });
-        const done = transaction(traced, contended);
-        const settle = () => committed.resolve();
-        done.then(settle, settle);
-        return done;
-      });
-    },
-    write: (work) => write(isRecording() ? bind((tx: Transaction<T>) => work(traceTables(tx))) : work),
+    transaction: (work, contended) =>
+      isRecording()
+        ? inSpan('transaction', base, () => transaction(traced(work), contended))
+        : transaction(work, contended),
+    write: (work) => write(isRecording() ? traced(work) : work),
   });
 
   return {
