@@ -7,7 +7,6 @@ import { HealthService } from '../../gen/grpc/health/v1/health.ts';
 import { CategoryServiceService as Categories } from '../../gen/petstore/v1/categories.ts';
 import { callAdmin } from '../../src/launcher/envoy-admin.ts';
 import { type EventSource, openEvents } from '../support/event-source.ts';
-import { isReplicated } from '../support/followers.ts';
 import { insecure, stream } from '../support/grpc.ts';
 import { GrpcCaller } from '../support/grpc-caller.ts';
 import { isRunning } from '../support/launcher.ts';
@@ -111,10 +110,6 @@ test.serial('Instances - run on consecutive ports, and all of them get requests'
     grpcPorts(),
   );
   for (const { port, requests } of seen) t.true(requests > 15, `${requests} on ${port}`);
-});
-
-test.serial('Replica rule - whichever server writes and answers, followers have what the GETs say', async (t) => {
-  await isReplicated(t, { key: shared.key, rest: new RestClient(shared.url, shared.key) });
 });
 
 test.serial('Rolling restart - under load, twice, loses no REST request, no gRPC call and no event', async (t) => {

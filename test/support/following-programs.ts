@@ -6,7 +6,7 @@ import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { setTimeout as delay } from 'node:timers/promises';
 import type { ExecutionContext } from 'ava';
-import { readAll } from './replica.ts';
+import { readAll } from './pages.ts';
 import type { TestStack } from './stack.ts';
 import { until } from './until.ts';
 
@@ -71,8 +71,8 @@ async function write({ rest, key }: TestStack, signal: AbortSignal): Promise<voi
 }
 
 /** All events, as the programs write them. */
-async function listed({ rest, key }: TestStack): Promise<string[]> {
-  const events = await readAll(rest.url, key, '/events');
+async function listed({ rest }: TestStack): Promise<string[]> {
+  const events = await readAll<{ id: number; type: string }>(rest, '/events');
   return events.map(({ id, type }) => `${id} ${type}`);
 }
 

@@ -13,7 +13,7 @@ import {
 import { openEvents } from '../../support/event-source.ts';
 import { grpcFrame } from '../../support/hostile/sockets.ts';
 import { connectOperator, type Operator } from '../../support/operator.ts';
-import { readAll } from '../../support/replica.ts';
+import { readAll } from '../../support/pages.ts';
 import { startTestStack, type TestStack } from '../../support/stack.ts';
 import { until } from '../../support/until.ts';
 import { watchEvents } from '../../support/watch-events.ts';
@@ -81,8 +81,8 @@ const haveEvents = (readings: readonly Reading[]) =>
   until(() => readings.every(({ ids }) => ids.length > 0), 'events on each stream');
 
 /** The ids of all events after an id, from the list. */
-async function listed({ rest, key }: TestStack, after: number): Promise<number[]> {
-  const ids = (await readAll(rest.url, key, '/events')).map(({ id }) => id);
+async function listed({ rest }: TestStack, after: number): Promise<number[]> {
+  const ids = (await readAll<{ id: number }>(rest, '/events')).map(({ id }) => id);
   return ids.filter((id) => id > after);
 }
 

@@ -2,9 +2,8 @@ import { EventServiceService as Events, WatchEventsRequest } from '../../../gen/
 import { call, isConnectError } from '../../support/connect-client.ts';
 import { isInvalid } from '../../support/contract.ts';
 import { openEvents } from '../../support/event-source.ts';
-import { isReplicated } from '../../support/followers.ts';
 import { openSocket, targetOf } from '../../support/hostile/sockets.ts';
-import { readAll } from '../../support/replica.ts';
+import { readAll } from '../../support/pages.ts';
 import { stackTest } from '../../support/shared-stack.ts';
 import type { TestStack } from '../../support/stack.ts';
 import { until } from '../../support/until.ts';
@@ -12,7 +11,7 @@ import { until } from '../../support/until.ts';
 const test = stackTest({ EVENT_STREAMS: '100' });
 test.serial.before(async (t) => void (await t.context.rest.category()));
 
-const newest = async ({ rest, key }: TestStack) => (await readAll(rest.url, key, '/events')).at(-1)?.id ?? 0;
+const newest = async ({ rest }: TestStack) => (await readAll<{ id: number }>(rest, '/events')).at(-1)?.id ?? 0;
 const urlOf = ({ rest }: TestStack, query = '') => `${rest.url}/events/stream${query}`;
 
 // The tests of the list run before the others, which write meanwhile.
@@ -74,10 +73,6 @@ test.serial(
     t.deepEqual(types, [...Array<string>(5).fill('category.created'), 'pet.deleted']);
   },
 );
-
-test.serial('Replica rule - from the first event, or from lists read after a stream began', async (t) => {
-  await isReplicated(t, t.context);
-});
 
 test('Parameters - what is no id, or not reached, is a 400 that names it; so is an unknown parameter', async (t) => {
   const { rest } = t.context;

@@ -1,36 +1,66 @@
-/** The requests of a chaos run, over REST and over gRPC. */
+/** The requests of a chaos run, over REST and over gRPC. Their form in each follows from the proto files. */
+import { fromBinary, fromJsonString, toBinary, toJsonString } from '@bufbuild/protobuf';
 import { Client, type ServiceError, status } from '@grpc/grpc-js';
-import { InventoryServiceService as Inventory } from '../../../gen/petstore/v1/inventory.ts';
-import { OrderServiceService as Orders } from '../../../gen/petstore/v1/orders.ts';
-import { PetServiceService as Pets } from '../../../gen/petstore/v1/pets.ts';
 import { toPetstoreError } from '../../../src/client/petstore-error.ts';
-import { toProtoStatus } from '../../../src/shop/pet-status.ts';
-import { toJson } from '../followers.ts';
-import { bearer, insecure, type Method, type Partly, unary } from '../grpc.ts';
+import { bearer, insecure, unary } from '../grpc.ts';
+import { PUBLIC, type PublicOperation } from '../resources.ts';
 import { RestClient, type RestResponse } from '../rest-client.ts';
-import type { Order, Outcome, PetStatus, Request, Value } from './history.ts';
+import type { Order, Outcome, Request, Value } from './history.ts';
 
 /** Sends a request. Rejects when the response breaks the contract. */
 export type Ask = (request: Request) => Promise<Outcome>;
 
-type Send = <Q, A>(method: Method<Q, A>, message: Partly<Q>) => Promise<A>;
+type Has = 'pet' | 'pets' | 'item' | 'order' | 'orders' | 'done';
 
-/** A request in both protocols. */
+/** The method of each request, and what its response is: a list is a field of the gRPC message. */
+const METHODS: Readonly<Record<Request['do'], readonly [method: string, has: Has]>> = {
+  createPet: ['CreatePet', 'pet'],
+  findPets: ['ListPets', 'pets'],
+  getPet: ['GetPet', 'pet'],
+  deletePet: ['DeletePet', 'done'],
+  replacePet: ['ReplacePet', 'pet'],
+  updatePet: ['UpdatePet', 'pet'],
+  getInventory: ['GetInventoryItem', 'item'],
+  setInventory: ['SetInventory', 'item'],
+  placeOrder: ['PlaceOrder', 'order'],
+  listOrders: ['ListOrders', 'orders'],
+  getOrder: ['GetOrder', 'order'],
+  cancelOrder: ['CancelOrder', 'done'],
+  updateOrder: ['UpdateOrder', 'order'],
+};
+
 interface Call {
-  readonly rest: readonly [method: string, path: string, json?: unknown];
-  readonly grpc: (send: Send) => Promise<object>;
-  /** What the response has: the field of a value, and of the gRPC message if it is a list. */
-  readonly has: 'pet' | 'pets' | 'item' | 'order' | 'orders' | 'done';
+  readonly operation: PublicOperation;
+  readonly has: Has;
+  /** The id in the path, the body, and the query. */
+  readonly id: unknown;
+  readonly body: Readonly<Record<string, unknown>> | undefined;
+  readonly query: Readonly<Record<string, unknown>>;
+}
+
+function toCall(request: Request): Call {
+  const [method, has] = METHODS[request.do];
+  const operation = PUBLIC.find(({ name }) => name === method);
+  if (operation === undefined) throw new Error(`there is no method ${method}`);
+  const { do: what, petId, petIds: ids, orderId, tag, ...others } = request as Partial<Record<string, unknown>>;
+  const shipDate = what === 'placeOrder' ? tagToTime(Number(tag)) : undefined;
+  const fields = operation.idName === undefined ? { petId, shipDate, ...others } : others;
+  const called = { operation, has, id: orderId ?? petId };
+  if (operation.bodyField !== undefined) return { ...called, body: fields, query: {} };
+  return { ...called, body: undefined, query: { ids, limit: what === 'listOrders' ? 100 : undefined, ...fields } };
 }
 
 export function overRest(address: string, key: string): Ask {
   const client = new RestClient(`http://${address}`, key);
   return async (request) => {
-    const { rest, has } = toCall(request);
-    const [method, path, json] = rest;
+    const { operation, has, id, body, query } = toCall(request);
+    const parameters = Object.entries(query).flatMap(([name, value]) =>
+      [value ?? []].flat().map((one) => `${name}=${one}`),
+    );
+    const path = operation.template.replace(/\{\w+\}/, String(id)) + (parameters.length > 0 ? '?' : '');
     let response: RestResponse;
     try {
-      response = await client.send(method, path, json === undefined ? {} : { json });
+      response = await client.send(operation.method, path + parameters.join('&'), { json: body });
     } catch (error) {
       if (!(error instanceof TypeError)) throw error; // fetch's error for a failed connection
       return { kind: 'unknown', why: String((error.cause as Error | undefined)?.message ?? error.message) };
@@ -53,13 +83,22 @@ const SOON = { 'grpc.initial_reconnect_backoff_ms': 100, 'grpc.max_reconnect_bac
 
 export function overGrpc(address: string, key: string, timeoutMs: number): { ask: Ask; close: () => void } {
   const client = new Client(address, insecure, { ...SOON, 'grpc.use_local_subchannel_pool': 1 });
-  const send: Send = async (method, message) =>
-    (await unary(client, method, message, bearer(key), { deadline: Date.now() + timeoutMs })).message;
   return {
     async ask(request) {
-      const { grpc, has } = toCall(request);
+      const { operation, has, id, body: inner, query } = toCall(request);
+      const { path, input, output, idName, bodyField } = operation;
+      const json = { ...query, ...(idName && { [idName]: id }), ...(bodyField && { [bodyField]: inner }) };
+      const method = {
+        path,
+        requestSerialize: () => Buffer.from(toBinary(input, fromJsonString(input, JSON.stringify(json)))),
+        responseDeserialize: (bytes: Buffer) =>
+          toJsonString(output, fromBinary(output, bytes), { alwaysEmitImplicit: true }),
+      };
       try {
-        const body: Record<string, unknown> = toJson(await grpc(send));
+        const options = { deadline: Date.now() + timeoutMs };
+        const { message } = await unary(client, method, undefined, bearer(key), options);
+        // In the JSON of protobuf an int64 is a string.
+        const body = JSON.parse(message, (field, value) => (/^id$|Id$/.test(field) ? Number(value) : value));
         return { kind: 'ok', value: toValue(has, has.endsWith('s') ? body[has] : body) };
       } catch (error) {
         const { code, grpcStatus, message } = toPetstoreError(error as ServiceError);
@@ -74,88 +113,11 @@ export function overGrpc(address: string, key: string, timeoutMs: number): { ask
 
 /** The value of a body as REST has it. */
 // biome-ignore lint/suspicious/noExplicitAny: the body of whatever was asked for
-function toValue(has: Call['has'], body: any): Value {
+function toValue(has: Has, body: any): Value {
   if (has === 'done') return { done: true };
   if (has === 'order') return { order: toOrder(body) };
   if (has === 'orders') return { orders: body.map(toOrder) };
   return { [has]: body } as unknown as Value;
-}
-
-const toProto = (wanted: PetStatus | undefined) => wanted && toProtoStatus(wanted);
-
-/** A call that names a pet alone. */
-const ofPet =
-  <A extends object>(method: string, path: string, rpc: Method<{ petId: bigint }, A>, has: Call['has']) =>
-  ({ petId }: { readonly petId: number }): Call => ({
-    rest: [method, `${path}/${petId}`],
-    grpc: (send) => send(rpc, { petId: BigInt(petId) } as Partly<{ petId: bigint }>),
-    has,
-  });
-
-const ofOrder =
-  <A extends object>(method: string, rpc: Method<{ orderId: bigint }, A>, has: Call['has']) =>
-  ({ orderId }: { readonly orderId: number }): Call => ({
-    rest: [method, `/store/orders/${orderId}`],
-    grpc: (send) => send(rpc, { orderId: BigInt(orderId) } as Partly<{ orderId: bigint }>),
-    has,
-  });
-
-const CALLS: { readonly [Name in Request['do']]: (request: Extract<Request, { do: Name }>) => Call } = {
-  getPet: ofPet('GET', '/pets', Pets.getPet, 'pet'),
-  deletePet: ofPet('DELETE', '/pets', Pets.deletePet, 'done'),
-  getInventory: ofPet('GET', '/store/inventory', Inventory.getInventoryItem, 'item'),
-  getOrder: ofOrder('GET', Orders.getOrder, 'order'),
-  cancelOrder: ofOrder('DELETE', Orders.cancelOrder, 'done'),
-  createPet: ({ name, categoryId }) => ({
-    rest: ['POST', '/pets', { name, categoryId }],
-    grpc: (send) => send(Pets.createPet, { pet: { name, categoryId: BigInt(categoryId) } }),
-    has: 'pet',
-  }),
-  findPets: ({ petIds }) => ({
-    rest: ['GET', `/pets?${petIds.map((id) => `ids=${id}`).join('&')}`],
-    grpc: (send) => send(Pets.listPets, { ids: petIds.map(BigInt) }),
-    has: 'pets',
-  }),
-  replacePet: ({ petId, name, categoryId, status: wanted }) => ({
-    rest: ['PUT', `/pets/${petId}`, { name, categoryId, status: wanted }],
-    grpc: (send) => {
-      const pet = { name, categoryId: BigInt(categoryId), status: toProto(wanted) };
-      return send(Pets.replacePet, { petId: BigInt(petId), pet });
-    },
-    has: 'pet',
-  }),
-  updatePet: ({ petId, name, status: wanted }) => ({
-    rest: ['PATCH', `/pets/${petId}`, { name, status: wanted }],
-    grpc: (send) => send(Pets.updatePet, { petId: BigInt(petId), pet: { name, status: toProto(wanted) } }),
-    has: 'pet',
-  }),
-  setInventory: ({ petId, quantity }) => ({
-    rest: ['PUT', `/store/inventory/${petId}`, { quantity }],
-    grpc: (send) => send(Inventory.setInventory, { petId: BigInt(petId), inventory: { quantity } }),
-    has: 'item',
-  }),
-  placeOrder: ({ petId, quantity, complete, tag }) => ({
-    rest: ['POST', '/store/orders', { petId, quantity, complete, shipDate: tagToTime(tag) }],
-    grpc: (send) => {
-      const shipDate = { seconds: BigInt(tagToTime(tag).getTime() / 1_000), nanos: 0 };
-      return send(Orders.placeOrder, { order: { petId: BigInt(petId), quantity, complete, shipDate } });
-    },
-    has: 'order',
-  }),
-  listOrders: ({ petId }) => ({
-    rest: ['GET', `/store/orders?petId=${petId}&limit=100`],
-    grpc: (send) => send(Orders.listOrders, { petId: BigInt(petId), limit: 100 }),
-    has: 'orders',
-  }),
-  updateOrder: ({ orderId, quantity, complete }) => ({
-    rest: ['PATCH', `/store/orders/${orderId}`, { quantity, complete }],
-    grpc: (send) => send(Orders.updateOrder, { orderId: BigInt(orderId), order: { quantity, complete } }),
-    has: 'order',
-  }),
-};
-
-function toCall(request: Request): Call {
-  return (CALLS[request.do] as (one: Request) => Call)(request);
 }
 
 /** All orders of a chaos run name a pet, and have a ship date, which is the client's number for it. */

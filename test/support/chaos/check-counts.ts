@@ -3,7 +3,6 @@
  * - While Redis is unavailable each server continues from its last known count: N servers admit N times the rest, and
  *   the counts of all servers but one may be lost from the usage.
  * - A server that counts in memory and ends starts a new minute, and loses the last second of its day's count.
- * - A clock jump costs one window, and so does the jump back.
  * - A call without a response may be counted by each server that got it.
  */
 import {
@@ -49,8 +48,8 @@ function overlap(one: Span, other: Span): boolean {
 const widened = ({ startMs, endMs }: Span): Span => ({ startMs, endMs: endMs + SETTLE_MS });
 
 /** The faults with effects in a span of time. */
-function touching(faults: readonly Happened[], span: Span, ...what: Touches[]): Happened[] {
-  return faults.filter(({ touches, ...one }) => what.some((it) => touches.includes(it)) && overlap(widened(one), span));
+function touching(faults: readonly Happened[], span: Span, what: Touches): Happened[] {
+  return faults.filter(({ touches, ...one }) => touches.includes(what) && overlap(widened(one), span));
 }
 
 /** The calls whose count may be lost because servers ended. Counts that can't be stored are stored later. */
@@ -111,7 +110,7 @@ function allowedIn(
     servers === 1 ? ends : ends.filter((end) => away.some((one) => overlap(widened(one), widened(end))));
   const isDay = window.endMs - window.startMs === DAY_MS;
   const lost = isDay ? lossesOf(forgetting, faults, calls).length : forgetting.length * limit;
-  return alone + lost + 2 * touching(faults, window, 'clock').length * limit;
+  return alone + lost;
 }
 
 /** Refusals below the limit. A request without a response may have been counted, so it counts here. */
@@ -119,10 +118,9 @@ function tooFew({ faults }: Evidence, calls: readonly Call[], { perMinute, perDa
   const counted = calls.filter((call) => !isTurnedAway(call.outcome));
   const isEarly = ({ startMs, endMs }: Call, lengthMs: number, limit: number) =>
     [windowAt(startMs, lengthMs), windowAt(endMs, lengthMs)].every((window) => {
-      // Then requests may be counted twice, or in the wrong minute.
-      const isDisturbed = touching(faults, window, 'redis', 'clock').length > 0;
+      const mayCountTwice = touching(faults, window, 'redis').length > 0;
       const before = counted.filter((one) => one.startMs < endMs && overlap(one, window)).length;
-      return !isDisturbed && before < LEAST_SHARE * limit;
+      return !mayCountTwice && before < LEAST_SHARE * limit;
     });
   const early = calls.filter(
     (call) =>

@@ -1,8 +1,7 @@
 /** Checks the feed by itself: every follower has got all of it once and in order, and it rebuilds the shop. */
 import { isDeepStrictEqual } from 'node:util';
-import { type Lists, Replica } from '../replica.ts';
 import { lineOf } from './feed-model.ts';
-import type { Evidence, FeedEvent, Followed, Violation } from './history.ts';
+import type { Evidence, FeedEvent, Followed, Lists, Violation } from './history.ts';
 
 /** How many lines of a difference are shown. */
 const SHOWN = 3;
@@ -27,8 +26,11 @@ function disorder({ name, events }: Followed): Violation[] {
   return unless(wrong, `${name}: ${wrong.length} events out of order`);
 }
 
-function differences({ name, events }: Followed, feed: readonly FeedEvent[]): Violation[] {
-  const [got, there] = [new Set(events.map(lineOf)), new Set(feed.map(lineOf))];
+/** Who began with the lists has what came since. */
+function differences({ name, events, lists }: Followed, feed: readonly FeedEvent[]): Violation[] {
+  const first = lists === undefined ? 0 : (events[0]?.id ?? 0);
+  const expected = feed.filter(({ id }) => id >= first);
+  const [got, there] = [new Set(events.map(lineOf)), new Set(expected.map(lineOf))];
   const [missed, invented] = [[...there.difference(got)], [...got.difference(there)]];
   return [
     ...unless(missed, `${name} missed ${missed.length} events`),
@@ -36,15 +38,23 @@ function differences({ name, events }: Followed, feed: readonly FeedEvent[]): Vi
   ];
 }
 
-/** The replica rule. */
-function unlike({ name, events }: Followed, lists: Lists): Violation[] {
-  const replica = new Replica();
-  for (const event of events) replica.apply(event);
-  const copy = replica.lists();
-  return (['pets', 'inventory', 'categories', 'orders'] as const).flatMap((list) => {
-    const wrong = copy[list].filter((row, index) => !isDeepStrictEqual(row, lists[list][index]));
-    if (wrong.length === 0 && copy[list].length === lists[list].length) return [];
-    const title = `a copy made from ${name} has ${copy[list].length} ${list}, and the GETs ${lists[list].length}`;
+/** The lists, and the field of an event that has a row of each. */
+const FIELDS = { pets: 'pet', inventory: 'inventory', categories: 'category', orders: 'order' } as const;
+
+const idOf = (row: { readonly id?: number; readonly petId?: number }) => row.id ?? row.petId;
+
+/** The replica rule: who applies the events in order, to nothing or to the lists, has what the GETs say. */
+function unlike({ name, events, lists: begin }: Followed, lists: Lists): Violation[] {
+  return (Object.keys(FIELDS) as (keyof typeof FIELDS)[]).flatMap((list) => {
+    const copy = new Map<unknown, object>(begin?.[list].map((row) => [idOf(row), row]));
+    for (const { type, [FIELDS[list]]: row } of events) {
+      if (row !== undefined && type.endsWith('.deleted')) copy.delete(idOf(row));
+      else if (row !== undefined) copy.set(idOf(row), row);
+    }
+    const rows = [...copy].sort(([one], [other]) => Number(one) - Number(other)).map(([, row]) => row);
+    const wrong = rows.filter((row, index) => !isDeepStrictEqual(row, lists[list][index]));
+    if (wrong.length === 0 && rows.length === lists[list].length) return [];
+    const title = `a copy made from ${name} has ${rows.length} ${list}, and the GETs ${lists[list].length}`;
     return [{ title, lines: wrong.slice(0, SHOWN).map((row) => JSON.stringify(row)) }];
   });
 }

@@ -1,8 +1,7 @@
 /**
  * The service as it is deployed, started by the launcher: one server on SQLite, or three on a PostgreSQL and a Redis of
- * the run's own. It restarts the launcher when that has ended, as a supervisor does, and records it.
+ * the run's own.
  */
-import { mkdir, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import { Launcher, launcherSettings } from '../launcher.ts';
@@ -15,19 +14,14 @@ import { TcpProxy } from './proxy.ts';
 export type DeploymentName = 'sqlite' | 'postgres';
 
 const SERVERS: Readonly<Record<DeploymentName, number>> = { sqlite: 1, postgres: 3 };
-const CLOCK = new URL('./shifted-clock.ts', import.meta.url).href;
 const STOP_MS = 30_000;
-const RETRY_MS = 500;
 const DISK_MIB = 512;
 const OPEN_MS = 90_000;
-const SAID_CHARACTERS = 500;
 
 type Settings = Readonly<Record<string, string>>;
 
 /** PostgreSQL and Redis, with a proxy in front of each. */
 export interface Proxied extends Shared {
-  /** The URL of the service's database, without the proxy. */
-  readonly databaseUrl: string;
   readonly postgresProxy: TcpProxy;
   readonly redisProxy: TcpProxy;
 }
@@ -38,13 +32,8 @@ export class Deployment {
   readonly shared: Proxied | undefined;
   /** The disk of the data folder. */
   readonly disk: SmallDisk | undefined;
-  /** The launcher's output at each unexpected end. */
-  readonly unexpectedEnds: string[] = [];
+  launcher: Launcher;
   readonly #remove: () => Promise<void>;
-  #launcher: Launcher;
-  #isOpen = false;
-  #isExpected = false;
-  #isClosing = false;
 
   private constructor(
     parts: Pick<Deployment, 'servers' | 'settings' | 'shared' | 'disk'>,
@@ -55,13 +44,11 @@ export class Deployment {
     this.shared = parts.shared;
     this.disk = parts.disk;
     this.#remove = remove;
-    this.#launcher = this.#launch();
+    this.launcher = new Launcher(this.settings);
   }
 
   static async start(name: DeploymentName, limits: Settings): Promise<Deployment> {
     const { settings: own, remove } = await launcherSettings();
-    const clocks = join(own.DATA_DIR ?? '', '..', 'clocks');
-    await mkdir(clocks, { recursive: true });
     const servers = SERVERS[name];
     const [shared, urls] = name === 'postgres' ? await startProxied() : [];
     const disk = name === 'sqlite' ? new SmallDisk(DISK_MIB) : undefined;
@@ -72,12 +59,10 @@ export class Deployment {
       DEMO_ACCOUNT: 'no',
       INSTANCES: String(servers),
       GRPC_PORT: String(await freePortRange(servers)),
-      CHAOS_CLOCKS: clocks,
-      NODE_OPTIONS: `--import=${CLOCK}`,
       ...urls,
     };
     const deployment = new Deployment({ servers, settings, shared, disk }, remove);
-    await deployment.opened().catch(async (error: unknown) => {
+    await deployment.launcher.opened().catch(async (error: unknown) => {
       await deployment.close();
       throw error;
     });
@@ -92,75 +77,35 @@ export class Deployment {
     return `127.0.0.1:${this.settings.PORT}`;
   }
 
-  get launcher(): Launcher {
-    return this.#launcher;
-  }
-
   /** The running server processes. */
   async serverPids(): Promise<number[]> {
-    return (await this.#launcher.servers()).map(({ pid }) => pid);
+    return (await this.launcher.servers()).map(({ pid }) => pid);
   }
 
   async envoyPid(): Promise<number | undefined> {
-    return (await this.#launcher.children()).find(({ command }) => command.includes('--config-path'))?.pid;
+    return (await this.launcher.children()).find(({ command }) => command.includes('--config-path'))?.pid;
   }
 
-  /** Kills the launcher. Resolves when the service is open again. */
+  /** Kills the launcher and starts another one, as a supervisor does, until the service is open again. */
   async killLauncher(): Promise<void> {
-    this.#isExpected = true;
-    await this.#launcher.end('SIGKILL');
-    await this.opened();
-  }
-
-  /** Resolves when a launcher has reported that the service is open. */
-  async opened(): Promise<void> {
-    const isOpen = () => this.#isOpen && !this.#launcher.hasEnded;
-    await until(isOpen, 'an open service', OPEN_MS).catch(() => {
-      throw new Error(`the service can't be started: ${this.#said}`);
-    });
-  }
-
-  /** The end of the launcher's output. */
-  get #said(): string {
-    return `${this.#launcher.output.slice(-SAID_CHARACTERS)}${this.#launcher.errors}`.trim();
-  }
-
-  /** Sets the clock of a server, numbered from 0, ahead of the true time. */
-  async setClock(server: number, offsetMs: number): Promise<void> {
-    const port = String(Number(this.settings.GRPC_PORT) + server);
-    await writeFile(join(this.settings.CHAOS_CLOCKS ?? '', port), String(offsetMs));
+    await this.launcher.end('SIGKILL');
+    const isOpen = () => {
+      this.launcher = new Launcher(this.settings);
+      return this.launcher.opened().catch(() => this.launcher.end('SIGKILL').then(() => undefined));
+    };
+    await until(isOpen, 'an open service', OPEN_MS);
   }
 
   async close(): Promise<void> {
-    this.#isClosing = true;
-    const children = this.#launcher.hasEnded ? [] : await this.#launcher.children();
+    const children = this.launcher.hasEnded ? [] : await this.launcher.children();
     for (const { pid } of children) signal(pid, 'SIGCONT');
-    this.#launcher.process.kill('SIGTERM');
-    const isSlow = await Promise.race([this.#launcher.ended.then(() => false), delay(STOP_MS, true, { ref: false })]);
-    if (isSlow) await this.#launcher.end('SIGKILL');
+    this.launcher.process.kill('SIGTERM');
+    const isSlow = await Promise.race([this.launcher.ended.then(() => false), delay(STOP_MS, true, { ref: false })]);
+    if (isSlow) await this.launcher.end('SIGKILL');
     await Promise.all([this.shared?.postgresProxy.close(), this.shared?.redisProxy.close()]);
     await this.shared?.close();
     this.disk?.remove();
     await this.#remove();
-  }
-
-  /** Starts a launcher, and another one when it has ended. */
-  #launch(): Launcher {
-    const launcher = new Launcher(this.settings);
-    this.#isOpen = false;
-    launcher.opened().then(
-      () => {
-        this.#isOpen = true;
-        this.#isExpected = false;
-      },
-      () => undefined, // it has ended
-    );
-    void launcher.ended.then(async () => {
-      if (!this.#isExpected && !this.#isClosing) this.unexpectedEnds.push(this.#said);
-      await delay(RETRY_MS);
-      if (!this.#isClosing) this.#launcher = this.#launch();
-    });
-    return launcher;
   }
 }
 
@@ -183,5 +128,5 @@ async function startProxied(): Promise<[Proxied, Settings]> {
   database.port = String(postgresProxy.port);
   limits.port = String(redisProxy.port);
   const settings = { DATABASE_URL: database.href, REDIS_URL: limits.href };
-  return [{ ...shared, databaseUrl: DATABASE_URL, postgresProxy, redisProxy }, settings];
+  return [{ ...shared, postgresProxy, redisProxy }, settings];
 }

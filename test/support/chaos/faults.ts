@@ -1,6 +1,5 @@
 /** The faults of a chaos run. Each undoes itself before it resolves. */
 import { isRunning } from '../launcher.ts';
-import { query } from '../postgres.ts';
 import { type Deployment, type Proxied, signal } from './deployment.ts';
 import type { Touches } from './history.ts';
 import type { TcpProxy } from './proxy.ts';
@@ -25,8 +24,6 @@ export interface Fault {
   readonly needs: 'disk' | 'shared' | 'servers' | undefined;
 }
 
-const HOUR_MS = 3_600_000;
-const JUMPS_MS = [-HOUR_MS, -30_000, 30_000, HOUR_MS, 24 * HOUR_MS] as const;
 const SLOW_MS = [20, 100, 500] as const;
 
 const fault = (name: string, happen: Fault['happen'], needs?: Fault['needs']): Fault => ({ name, happen, needs });
@@ -70,26 +67,6 @@ const OF_PROCESSES: readonly Fault[] = [
   ),
 ];
 
-const OF_THE_MACHINE: readonly Fault[] = [
-  fault(
-    'full-disk',
-    async ({ deployment, hold }) => {
-      const pids = [deployment.launcher.pid, ...(await deployment.serverPids())];
-      deployment.disk?.fill(pids);
-      await hold(() => deployment.disk?.free(pids));
-      return ['the disk was full', 'storage'];
-    },
-    'disk',
-  ),
-  fault('clock-jump', async ({ deployment, random, hold }) => {
-    const server = random.int(0, deployment.servers - 1);
-    const offsetMs = random.pick(JUMPS_MS);
-    await deployment.setClock(server, offsetMs);
-    await hold(() => deployment.setClock(server, 0));
-    return [`the clock of server ${server + 1} was ${offsetMs} ms ahead`, 'clock'];
-  }),
-];
-
 /** A fault of PostgreSQL, Redis, or the connections to them. It resolves with what happened. */
 function ofData(name: string, touches: Touches, happen: (shared: Proxied, moment: Moment) => Promise<string>): Fault {
   const onShared: Fault['happen'] = async (moment) => {
@@ -120,15 +97,18 @@ function ofNetwork(name: string, touches: Touches, proxyOf: (shared: Proxied) =>
   ];
 }
 
-const TERMINATE = "SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE application_name = 'petstore'";
-
 const OF_DATA: readonly Fault[] = [
+  fault(
+    'full-disk',
+    async ({ deployment, hold }) => {
+      const pids = [deployment.launcher.pid, ...(await deployment.serverPids())];
+      deployment.disk?.fill(pids);
+      await hold(() => deployment.disk?.free(pids));
+      return ['the disk was full', 'storage'];
+    },
+    'disk',
+  ),
   ...ofNetwork('redis', 'redis', ({ redisProxy }) => redisProxy),
-  ofData('redis-paused', 'redis', async ({ redis }, { hold }) => {
-    redis.pause();
-    await hold(() => redis.resume());
-    return 'Redis stood still';
-  }),
   ofData('redis-emptied', 'redis', async ({ redis }, { hold }) => {
     await redis.kill();
     await redis.forget();
@@ -142,24 +122,15 @@ const OF_DATA: readonly Fault[] = [
     return 'Redis was killed and came back with its data';
   }),
   ...ofNetwork('postgres', 'storage', ({ postgresProxy }) => postgresProxy),
-  ofData('postgres-paused', 'storage', async ({ postgres }, { hold }) => {
-    await postgres.pause();
-    await hold(() => postgres.resume());
-    return 'PostgreSQL stood still';
-  }),
   ofData('postgres-killed', 'storage', async ({ postgres }, { hold }) => {
     await postgres.kill();
     await hold(() => postgres.start());
     return 'PostgreSQL was killed, and started again';
   }),
-  ofData('postgres-terminated', 'storage', async ({ databaseUrl }) => {
-    await query(databaseUrl, TERMINATE);
-    return 'PostgreSQL ended all connections of the service';
-  }),
 ];
 
 /** Faults of the same kind never overlap; faults of different kinds may. */
-export const KINDS: readonly (readonly Fault[])[] = [OF_PROCESSES, OF_THE_MACHINE, OF_DATA];
+export const KINDS: readonly (readonly Fault[])[] = [OF_PROCESSES, OF_DATA];
 
 export const FAULTS: readonly Fault[] = KINDS.flat();
 

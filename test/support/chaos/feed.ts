@@ -1,13 +1,21 @@
 /**
- * Followers of the feed of events, among the clients of a chaos run: the typed client, and server-sent events with
- * Last-Event-ID. Both begin at the first event. A proxy also cuts their connections now and then.
+ * Followers of the feed of events, among the clients of a chaos run: the typed client and server-sent events, both from
+ * the first event on, and one that begins later, with lists that it reads when its stream has begun. Their connections
+ * are also cut now and then.
  */
-import { followClient, followEvents } from '../followers.ts';
+import { setTimeout as delay } from 'node:timers/promises';
+import { createClient } from '../../../src/client/index.ts';
+import { openEvents } from '../event-source.ts';
+import { readAll } from '../pages.ts';
+import { RestClient } from '../rest-client.ts';
 import { until } from '../until.ts';
-import type { FeedEvent, Followed } from './history.ts';
+import type { FeedEvent, Followed, Lists } from './history.ts';
 import { TcpProxy } from './proxy.ts';
 
-const CUT_MS = 1_500;
+const CUT_MS = 2_000;
+const RETRY_MS = 50;
+/** When the late one begins. */
+const LATE_MS = 8_000;
 /** The typed client waits up to 15 s before it tries again, if the service was away for long. */
 const CATCH_UP_MS = 25_000;
 
@@ -17,34 +25,99 @@ export interface Followers {
   end(last?: number): Promise<void>;
 }
 
+export async function readLists(rest: RestClient): Promise<Lists> {
+  return {
+    pets: await readAll(rest, '/pets'),
+    inventory: await readAll(rest, '/store/inventory'),
+    categories: await readAll(rest, '/categories'),
+    orders: await readAll(rest, '/store/orders'),
+  };
+}
+
 export async function startFollowers(publicAddress: string, key: string): Promise<Followers> {
   const proxy = await TcpProxy.open(Number(publicAddress.split(':')[1]));
   const cutting = setInterval(() => proxy.cut(), CUT_MS);
   const over = new AbortController();
   const { signal } = over;
   const address = `127.0.0.1:${proxy.port}`;
-  const all = [
-    { name: 'the typed client', events: [] as FeedEvent[], failures: [] as string[] },
-    { name: 'server-sent events', events: [] as FeedEvent[], failures: [] as string[] },
-  ] as const;
-  const [client, sent] = all;
+  const url = `http://${address}`;
+  const followed: Followed[] = [];
+  const start = async (name: string, follow: (one: Following) => Promise<void>) => {
+    const one = { name, events: [] as FeedEvent[], failures: [] as string[], key, signal };
+    followed.push(one);
+    await follow(one).catch((error: Error) => signal.aborted || one.failures.push(error.message));
+  };
   const ends = [
-    followClient(address, key, { onEvent: (event) => client.events.push(event), signal }).catch((error: Error) =>
-      client.failures.push(error.message),
-    ),
-    followEvents(`http://${address}`, key, { after: '0', onEvent: (event) => sent.events.push(event), signal }).catch(
-      (error: Error) => sent.failures.push(error.message),
-    ),
+    start('the typed client', (one) => followClient(address, one)),
+    start('server-sent events', (one) => followEvents(url, one)),
+    start('the lists and server-sent events', async (one) => {
+      await delay(LATE_MS, undefined, { signal });
+      await followEvents(url, one, () => readLists(new RestClient(`http://${publicAddress}`, key)));
+    }),
   ];
   return {
-    followed: all,
+    followed,
     async end(last = 0) {
       clearInterval(cutting);
-      const isThere = () => all.every(({ events }) => (events.at(-1)?.id ?? 0) >= last);
+      const isThere = () => followed.every(({ events }) => (events.at(-1)?.id ?? 0) >= last);
       await until(isThere, 'the last event', CATCH_UP_MS).catch(() => undefined);
       over.abort();
       await Promise.all(ends);
       await proxy.close();
     },
   };
+}
+
+interface Following {
+  readonly events: FeedEvent[];
+  lists?: Lists;
+  readonly key: string;
+  readonly signal: AbortSignal;
+}
+
+class Refused extends Error {}
+
+/** On as many connections as it takes. Rejects when an id is refused. With `readFirst` it begins now. */
+async function followEvents(url: string, following: Following, readFirst?: () => Promise<Lists>): Promise<void> {
+  const { events, key, signal } = following;
+  for (let lastId = readFirst === undefined ? '0' : undefined; !signal.aborted; await delay(RETRY_MS)) {
+    try {
+      const headers: Record<string, string> = lastId === undefined ? {} : { 'last-event-id': lastId };
+      const stream = await openEvents(`${url}/events/stream`, key, headers);
+      signal.addEventListener('abort', stream.close);
+      const { status } = stream.response;
+      if (status < 500 && status !== 200) throw new Refused(`resumed after ${lastId}, it was told ${status}`);
+      for (let event = await stream.next(); event !== undefined && status === 200; event = await stream.next()) {
+        lastId = event.id ?? lastId;
+        if (event.event === 'ready' && readFirst) following.lists ??= await readFirst();
+        else if (event.event !== 'ready' && event.data !== undefined) events.push(event.data);
+      }
+      stream.close();
+    } catch (error) {
+      if (error instanceof Refused) throw error; // otherwise the connection was cut
+    }
+  }
+}
+
+/** The typed client, from the first event on. */
+async function followClient(address: string, { events, key, signal }: Following): Promise<void> {
+  const client = createClient({ address, apiKey: key });
+  try {
+    for await (const event of client.events({ after: 0n, signal })) events.push(toJson(event));
+  } finally {
+    await client.close();
+  }
+}
+
+const STATUSES = ['unspecified', 'available', 'pending', 'sold'];
+
+/** An event as REST shows it, but for its time. */
+function toJson(message: object): FeedEvent {
+  return JSON.parse(
+    JSON.stringify(message, (name, value) => {
+      if (name === 'status') return STATUSES[value];
+      if (name === 'shipDate') return value && `${new Date(Number(value.seconds) * 1_000).toISOString().slice(0, 19)}Z`;
+      return typeof value === 'bigint' ? Number(value) : value;
+    }),
+  );
 }

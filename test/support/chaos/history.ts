@@ -1,6 +1,4 @@
 /** The evidence of a chaos run: what its clients asked and were answered, and all else that the checkers rely on. */
-import type { Lists } from '../replica.ts';
-
 export type PetStatus = 'available' | 'pending' | 'sold';
 
 /** A request about a pet, or about one of its orders. */
@@ -96,10 +94,20 @@ export interface FeedEvent {
   readonly order?: Omit<Order, 'tag'> & { readonly shipDate: string };
 }
 
+/** What the lists of the shop say. */
+export interface Lists {
+  readonly pets: readonly Pet[];
+  readonly inventory: readonly Item[];
+  readonly categories: readonly NonNullable<FeedEvent['category']>[];
+  readonly orders: readonly NonNullable<FeedEvent['order']>[];
+}
+
 /** What a follower of the feed has got, over all its connections. */
 export interface Followed {
   readonly name: string;
   readonly events: readonly FeedEvent[];
+  /** What it began with; undefined when it began with the first event. */
+  readonly lists?: Lists;
   /** Why it could not go on. */
   readonly failures: readonly string[];
 }
@@ -111,9 +119,7 @@ export type Touches =
   /** Each server may count the limits by itself. */
   | 'redis'
   /** Counts can't be stored. */
-  | 'storage'
-  /** A server's clock is wrong. */
-  | 'clock';
+  | 'storage';
 
 /** A fault that has happened. */
 export interface Happened {

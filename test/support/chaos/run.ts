@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import { Plan } from '../../../gen/petstore/admin/v1/admin.ts';
 import { connectOperator } from '../operator.ts';
-import { readAll, readLists } from '../replica.ts';
+import { readAll } from '../pages.ts';
 import { RestClient } from '../rest-client.ts';
 import { until } from '../until.ts';
 import { checkLimits, checkUsage, SETTLE_MS } from './check-counts.ts';
@@ -15,8 +15,16 @@ import { checkAnswers, checkRecovery } from './check-service.ts';
 import { type Recorded, runClient } from './clients.ts';
 import { Deployment, type DeploymentName } from './deployment.ts';
 import type { Fault } from './faults.ts';
-import { startFollowers } from './feed.ts';
-import { type Call, type ChaosAccount, type Evidence, type Happened, timeOf, type Violation } from './history.ts';
+import { readLists, startFollowers } from './feed.ts';
+import {
+  type Call,
+  type ChaosAccount,
+  type Evidence,
+  type FeedEvent,
+  type Happened,
+  timeOf,
+  type Violation,
+} from './history.ts';
 import { Random } from './random.ts';
 import { runFaults } from './schedule.ts';
 import { Workload } from './workload.ts';
@@ -85,12 +93,11 @@ async function onDeployment(deployment: Deployment, options: RunOptions): Promis
     const calmMs = SETTLE_MS + CALM_MS;
     const onFault = (fault: Happened) => void faults.push(fault);
     await runFaults({ ...options, deployment, random: random.fork(), lastsMs: options.lastsMs - calmMs, onFault });
-    await deployment.opened();
     await delay(calmMs);
     over.abort();
     await Promise.all(running);
-    const lists = await readLists(rest.url, key);
-    const feed = await readAll(rest.url, key, '/events');
+    const lists = await readLists(rest);
+    const feed = await readAll<FeedEvent>(rest, '/events');
     await followers.end(feed.at(-1)?.id);
     const standing = await checkServers(deployment);
     await delay(STORED_MS);
@@ -106,12 +113,13 @@ async function onDeployment(deployment: Deployment, options: RunOptions): Promis
   }
 }
 
-/** Checks that all servers run at the end, and that no launcher ended unexpectedly. */
+/** Checks that all servers run at the end. */
 async function checkServers(deployment: Deployment): Promise<Violation[]> {
   const allRun = async () => (await deployment.serverPids()).length === deployment.servers;
-  const areBack = await until(allRun, 'all servers', RESTARTED_MS).catch(() => false);
-  const ends = deployment.unexpectedEnds.map((said) => ({ title: 'the launcher ended by itself', lines: [said] }));
-  return areBack ? ends : [...ends, { title: `not all ${deployment.servers} servers run in the end`, lines: [] }];
+  if (await until(allRun, 'all servers', RESTARTED_MS).catch(() => false)) return [];
+  const { output, errors, hasEnded } = deployment.launcher;
+  const lines = hasEnded ? [`the launcher has ended: ${output.slice(-500)}${errors}`] : [];
+  return [{ title: `not all ${deployment.servers} servers run in the end`, lines }];
 }
 
 /** The usage of each account. After many failures an operator's connection backs off for long, so it is a new one. */
