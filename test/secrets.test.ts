@@ -89,6 +89,7 @@ function requestsWith(key: string): string[] {
     `Host: ${key}`,
     `Host: x\r\nContent-Type: application/grpc\r\nTE: ${key}`,
     `Host: x\r\n${key}: ${key}\xff`,
+    `Host: x\r\nAuthorization: \xe9Bearer ${key} \xff\r\nX-Api-Key: ${key}\xe9`,
     `Host: x\r\nTransfer-Encoding: ${key}`,
     `Host: x\r\nContent-Length: ${key}`,
   ];

@@ -1,6 +1,5 @@
 /** Each attack, with callers beside it who must be served. `npm run test:hostile` runs them at full size. */
 import type { TestFn } from 'ava';
-import { Plan } from '../../gen/petstore/admin/v1/admin.ts';
 import { ATTACKS } from '../support/hostile/attacks.ts';
 import { breaches, figuresOf } from '../support/hostile/bounds.ts';
 import { AS_DEPLOYED, measureAttack } from '../support/hostile/experiment.ts';
@@ -8,7 +7,6 @@ import { rawGrpc } from '../support/hostile/http2.ts';
 import { hostileMissing } from '../support/hostile/resources.ts';
 import { isFull } from '../support/hostile/size.ts';
 import { grpcFrame, targetOf } from '../support/hostile/sockets.ts';
-import { connectOperator } from '../support/operator.ts';
 import { testUnless } from '../support/programs.ts';
 import { startTestStack, type TestStack } from '../support/stack.ts';
 
@@ -25,11 +23,8 @@ for (const [index, attack] of ATTACKS.entries()) {
     // At full size each has a service of its own: what one leaves behind is not counted against the next.
     const stack = isFull ? await startTestStack(AS_DEPLOYED) : t.context;
     if (isFull) t.teardown(() => stack.close());
-    const operator = await connectOperator(stack);
-    const key = attack.hasOwnKey ? await operator.keyOf(Plan.PLAN_BUSINESS) : stack.key;
-    operator.close();
     const from = `127.0.2.${index + 1}`;
-    const report = await measureAttack(stack, attack, { isFull, from, key });
+    const report = await measureAttack(stack, attack, { isFull, from, key: stack.key });
     t.log(`${attack.name}: ${figuresOf(report)}`);
     t.deepEqual(breaches(attack, report), []);
     if (attack.name !== 'open-health') return;

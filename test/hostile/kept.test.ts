@@ -1,12 +1,11 @@
 /** What callers send is not kept: by how many bytes a process has grown after requests have ended. */
-import { setTimeout as delay } from 'node:timers/promises';
+import type { OutgoingHttpHeaders } from 'node:http2';
 import type { TestFn } from 'ava';
 import { CategoryServiceService as Categories } from '../../gen/petstore/v1/categories.ts';
 import { PetServiceService as Pets } from '../../gen/petstore/v1/pets.ts';
 import { AS_DEPLOYED } from '../support/hostile/experiment.ts';
-import { FrameSession, type RawRequest } from '../support/hostile/frames.ts';
 import { Http1Connection } from '../support/hostile/http1-connection.ts';
-import { exchange, exchangeAlone } from '../support/hostile/http2.ts';
+import { exchange, type Sending } from '../support/hostile/http2.ts';
 import { leftOpen, usedBytes } from '../support/hostile/probe.ts';
 import { hostileMissing, MIB, pidsOf, rssBytes } from '../support/hostile/resources.ts';
 import { isFull } from '../support/hostile/size.ts';
@@ -42,45 +41,47 @@ async function kept(stack: TestStack, warmUp: () => Promise<unknown>, work: () =
   return (await usedBytes(stack)) - before;
 }
 
-const PROTOCOLS = ['REST', 'gRPC', 'Connect'] as const;
-const TYPES = { REST: 'application/json', gRPC: 'application/grpc', Connect: 'application/proto' };
-const GRPC_STATUS = { 401: 16, 429: 8, 413: 8, 400: 3 };
-const TOO_LARGE = 70_000;
-
-/** A request that is refused with the status. Of a body that is too large it has the beginning. */
-function toRefused(
-  protocol: (typeof PROTOCOLS)[number],
-  status: keyof typeof GRPC_STATUS,
-  { key, usedUp }: Context,
-): RawRequest {
-  const isRest = protocol === 'REST';
-  const isTooLarge = status === 413;
-  const { path } = isTooLarge ? Categories.createCategory : Pets.listPets;
-  const fields = {
-    ':method': isRest && !isTooLarge ? 'GET' : 'POST',
-    ':scheme': 'http',
-    ':authority': 'petstore',
-    ':path': isRest ? (isTooLarge ? '/categories' : '/pets?limit=0') : path,
-    'content-type': TYPES[protocol],
-    ...{ REST: {}, gRPC: { te: 'trailers' }, Connect: { 'connect-protocol-version': '1' } }[protocol],
-    ...(status === 401 ? {} : { authorization: `Bearer ${status === 429 ? usedUp : key}` }),
-    ...(isTooLarge && protocol !== 'gRPC' ? { 'content-length': String(TOO_LARGE) } : {}),
-  };
-  const whole = Pets.listPets.requestSerialize({ ids: [], limit: 1_000, pageToken: '' });
-  const message = isTooLarge ? Buffer.alloc(TOO_LARGE) : isRest ? Buffer.of() : whole;
-  const body = (protocol === 'gRPC' ? grpcFrame(message) : message).subarray(0, 1_000);
-  return { fields, body, isWhole: !isTooLarge };
-}
-
+const [REFUSALS, NAMES, SPELLINGS] = isFull ? [300_000, 6_000, 3_000] : [1_500, 600, 1_500];
+/** A kilobyte for each of the few would be 1.5 MiB. */
+const MAX_BYTES = (isFull ? 30 : 1.5) * MIB;
 const PER_SESSION = 50; // fewer than the limit of an address
 const SESSIONS = 6;
-const GIVE_UP_MS = 30_000;
+
+const LIMIT = Buffer.from(Pets.listPets.requestSerialize({ ids: [], limit: 1_000, pageToken: '' }));
+const [REST, CONNECT] = [{ 'content-type': 'application/json' }, { 'content-type': 'application/proto' }];
+
+/** Requests over each protocol that are refused with the status. Of a body that is too large comes the beginning. */
+const REFUSED: Readonly<Record<number, readonly (readonly [headers: OutgoingHttpHeaders, sending: Sending])[]>> = {
+  ...Object.fromEntries(
+    [401, 429, 400].map((status) => [
+      status,
+      [
+        [{ ':path': '/pets?limit=0' }, {}],
+        [grpcHeaders(Pets.listPets.path), { body: grpcFrame(LIMIT) }],
+        [
+          { ...CONNECT, 'connect-protocol-version': '1', ':method': 'POST', ':path': Pets.listPets.path },
+          { body: LIMIT },
+        ],
+      ],
+    ]),
+  ),
+  413: [
+    [
+      { ...REST, ':method': 'POST', ':path': '/categories', 'content-length': '70000' },
+      { body: Buffer.alloc(1_000), isEnded: false },
+    ],
+    [
+      grpcHeaders(Categories.createCategory.path),
+      { body: grpcFrame(Buffer.alloc(70_000)).subarray(0, 1_000), isEnded: false },
+    ],
+  ],
+};
 
 let nextAddress = 0;
 
-/** Sends many. Resolves with the number of responses by HTTP status. */
-async function sendMany({ publicAddress }: TestStack, request: RawRequest, count: number) {
-  const answers: Record<string, number> = {};
+/** Sends many. Resolves with the HTTP statuses of the responses. */
+async function sendMany({ publicAddress }: TestStack, headers: OutgoingHttpHeaders, sending: Sending, count: number) {
+  const statuses = new Set<unknown>();
   let left = count;
   const work = async () => {
     while (left > 0) {
@@ -88,40 +89,26 @@ async function sendMany({ publicAddress }: TestStack, request: RawRequest, count
       // Each session has an address of its own, so that no limit of an address is reached.
       nextAddress += 1;
       const address = `127.${16 + (nextAddress >> 16)}.${(nextAddress >> 8) & 255}.${nextAddress & 255}`;
-      const session = await FrameSession.open(targetOf(publicAddress, address));
-      if (session === undefined) throw new Error('the connection was refused');
-      const all = Promise.all(Array.from({ length: PER_SESSION }, () => session.request(request)));
-      await Promise.race([all, delay(GIVE_UP_MS, undefined, { ref: false })]);
+      const session = await openSession(targetOf(publicAddress, address));
+      const all = await Promise.all(Array.from({ length: PER_SESSION }, () => exchange(session, headers, sending)));
       session.destroy();
-      for (const outcome of await all) answers[outcome] = (answers[outcome] ?? 0) + 1;
+      for (const { status, headers: received } of all) statuses.add(received.get('grpc-status') ?? status);
     }
   };
   await Promise.all(Array.from({ length: SESSIONS }, work));
-  return answers;
+  return [...statuses];
 }
 
-const [REFUSALS, NAMES, SPELLINGS] = isFull ? [300_000, 6_000, 3_000] : [1_500, 600, 1_500];
-/** A kilobyte for each of the few would be 1.5 MiB. */
-const MAX_BYTES = (isFull ? 30 : 1.5) * MIB;
+const GRPC_STATUS: Readonly<Record<number, string>> = { 401: '16', 429: '8', 413: '8', 400: '3' };
 
-for (const status of [401, 429, 413, 400] as const) {
+for (const status of [401, 429, 413, 400]) {
   test.serial(`Refused - ${REFUSALS} requests with a ${status} over each protocol leave nothing`, async (t) => {
-    const requests = PROTOCOLS.map((protocol) => toRefused(protocol, status, t.context));
-    // Connect has no status of its own for RESOURCE_EXHAUSTED but 429.
-    const expected = [status, 200, status === 413 ? 429 : status];
-    const answers = await Promise.all(
-      requests.map(({ fields, body, isWhole = false }) =>
-        exchangeAlone(targetOf(t.context.publicAddress, '127.0.3.1'), fields, { body, isEnded: isWhole }),
-      ),
-    );
-    t.deepEqual(
-      answers.map((answer) => answer.status),
-      expected,
-    );
-    t.is(Number(answers[1]?.headers.get('grpc-status')), GRPC_STATUS[status]);
+    const key = { 401: undefined, 429: t.context.usedUp }[status] ?? t.context.key;
+    const authorization = status === 401 ? {} : { authorization: `Bearer ${key}` };
     const send = (count: number) => async () => {
-      for (const [index, request] of requests.entries()) {
-        t.deepEqual(await sendMany(t.context, request, count), { [`${expected[index]}`]: count });
+      for (const [headers, sending] of REFUSED[status] ?? []) {
+        const expected = headers['content-type'] === 'application/grpc' ? GRPC_STATUS[status] : status;
+        t.deepEqual(await sendMany(t.context, { ...headers, ...authorization }, sending, count), [expected]);
       }
     };
     const bytes = await kept(t.context, send(REFUSALS / 5), send(REFUSALS));

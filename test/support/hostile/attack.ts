@@ -1,5 +1,6 @@
 /** An attack: what one host can do to the public port, at any size. */
-import type { Bounds, Report } from './bounds.ts';
+import type { Bounds } from './bounds.ts';
+import type { Report } from './experiment.ts';
 import type { Target } from './sockets.ts';
 
 export interface Size {
@@ -23,8 +24,6 @@ export interface Attack {
   /** The bounds that differ from the usual ones, and those of the small size alone. */
   readonly bounds?: Bounds;
   readonly shortBounds?: Bounds;
-  /** Whether it has the key of an account of its own. By default it is that of the bystanders. */
-  readonly hasOwnKey?: boolean;
   /** What else is wrong, in words. */
   readonly check?: (report: Report) => readonly string[];
   /**

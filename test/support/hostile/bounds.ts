@@ -1,6 +1,7 @@
 /** The bounds that every attack must keep. */
-import type { Attack, Outcomes } from './attack.ts';
-import { type Served, served, type Visit } from './bystanders.ts';
+import type { Attack } from './attack.ts';
+import { type Served, served } from './bystanders.ts';
+import type { Report } from './experiment.ts';
 import { type MemoryWatch, MIB, mib } from './resources.ts';
 
 /** The promise is 2 s at p99, also when there are more callers than can be served. */
@@ -33,32 +34,6 @@ export interface Bounds {
   readonly maxP99Ms?: number;
 }
 
-/** The memory of a process, in bytes. */
-export type Memory = Pick<MemoryWatch, 'restBytes' | 'peakBytes'>;
-
-/** What an attack has done. */
-export interface Report {
-  readonly outcomes: Outcomes;
-  readonly bounds: Bounds;
-  readonly memory: { readonly envoy: Memory; readonly server: Memory };
-  /** Whether Envoy's memory is back. */
-  readonly hasRecovered: boolean;
-  /** The CPU time of Envoy and server during the attack. */
-  readonly cpuUs: number;
-  readonly visits: readonly Visit[];
-  /** When the attack began and ended. */
-  readonly fromMs: number;
-  readonly toMs: number;
-  /** Whether all of it was sent in time. */
-  readonly hasBegun: boolean;
-  /** How many requests of the attack have not ended. */
-  readonly unended: number;
-  /** What is still open some seconds after all callers have left, in words. */
-  readonly leftOpen: string | undefined;
-  /** The process that has ended. */
-  readonly ended: string | undefined;
-}
-
 /** The bounds that were exceeded, with their figures. */
 export function breaches({ endsBut = Number.POSITIVE_INFINITY, check }: Attack, report: Report): string[] {
   const { memory, ended, bounds, visits, fromMs, toMs, unended } = report;
@@ -78,7 +53,11 @@ export function breaches({ endsBut = Number.POSITIVE_INFINITY, check }: Attack, 
   ].filter((breach) => typeof breach === 'string');
 }
 
-function tookTooMuch(who: string, { restBytes, peakBytes }: Memory, maxGrowthBytes = MAX_BYTES): string | undefined {
+function tookTooMuch(
+  who: string,
+  { restBytes, peakBytes }: MemoryWatch,
+  maxGrowthBytes = MAX_BYTES,
+): string | undefined {
   const isTooMuch = peakBytes - restBytes > maxGrowthBytes || peakBytes > MAX_BYTES;
   return isTooMuch ? `${who} had ${mib(restBytes)} at rest and took ${mib(peakBytes)}` : undefined;
 }

@@ -7,7 +7,7 @@ import type { TestStack } from '../stack.ts';
 import { until } from '../until.ts';
 import { type Attack, total } from './attack.ts';
 import { Attacker } from './attacker.ts';
-import { type Bounds, CALM_MS, ON_A_BUSY_MACHINE, type Report } from './bounds.ts';
+import { type Bounds, CALM_MS, ON_A_BUSY_MACHINE } from './bounds.ts';
 import { Bystanders } from './bystanders.ts';
 import { leftOpen, PROBED } from './probe.ts';
 import { MemoryWatch, pidsOf } from './resources.ts';
@@ -43,11 +43,10 @@ function boundsOf({ bounds, shortBounds }: Attack, isFull: boolean): Bounds {
   return { ...bounds, ...shortBounds, maxShedShare };
 }
 
-export async function measureAttack(
-  stack: TestStack,
-  attack: Attack,
-  { isFull, from, key }: Conditions,
-): Promise<Report> {
+/** What an attack has done. */
+export type Report = Awaited<ReturnType<typeof measureAttack>>;
+
+export async function measureAttack(stack: TestStack, attack: Attack, { isFull, from, key }: Conditions) {
   const bounds = boundsOf(attack, isFull);
   const { full, short = full, endsBut } = attack;
   const size = isFull ? full : short;
@@ -78,14 +77,20 @@ export async function measureAttack(
       outcomes,
       bounds,
       memory,
+      /** Whether Envoy's memory is back. */
       hasRecovered: isSettled(),
+      /** The CPU time of Envoy and server during the attack. */
       cpuUs: usedUs,
       visits: bystanders.visits,
       fromMs,
       toMs,
+      /** Whether all of it was sent in time. */
       hasBegun: attacker.told.hasBegun,
+      /** How many requests of the attack have not ended. */
       unended: unended(),
+      /** What is still open some seconds after all callers have left, in words. */
       leftOpen: left,
+      /** The process that has ended. */
       ended: now.server !== pids.server ? 'the server' : now.envoy !== pids.envoy ? 'Envoy' : undefined,
     };
   } finally {

@@ -17,6 +17,12 @@ export function usedBytes(stack: TestStack): Promise<number> {
   return ask(stack, stack.stack.servers[0], 0, 'bytes');
 }
 
+/** The open HTTP/2 streams of all servers. */
+export async function openStreams(stack: TestStack): Promise<number> {
+  const counts = await Promise.all(stack.stack.servers.map((server, index) => ask(stack, server, index, 'streams')));
+  return counts.reduce((sum, count) => sum + count, 0);
+}
+
 /** Rejects when the server's process has ended. */
 async function ask(
   { config }: TestStack,
@@ -49,8 +55,7 @@ async function openRequests({ config }: TestStack): Promise<Readonly<Record<stri
 export async function leftOpen(stack: TestStack, withinMs = 10_000): Promise<string | undefined> {
   let left = '';
   const isNothing = async () => {
-    const servers = await Promise.all(stack.stack.servers.map((server, index) => ask(stack, server, index, 'streams')));
-    const streams = servers.reduce((sum, count) => sum + count, 0);
+    const streams = await openStreams(stack);
     const requests = await openRequests(stack);
     left = `${streams} streams at the server; ${JSON.stringify(requests)}`;
     return streams === 0 && Object.keys(requests).length === 0;
