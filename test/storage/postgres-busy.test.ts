@@ -8,6 +8,7 @@ import { orderService } from '../../src/shop/orders.ts';
 import { Availability } from '../../src/storage/availability.ts';
 import { openPostgres } from '../../src/storage/postgres.ts';
 import { PostgresPool } from '../../src/storage/postgres-pool.ts';
+import { compile } from '../../src/storage/statement.ts';
 import { createStore } from '../../src/storage/store.ts';
 import { Cancelled, StoreUnavailable } from '../../src/storage/store-errors.ts';
 import { TcpProxy } from '../support/chaos/proxy.ts';
@@ -215,4 +216,22 @@ test.serial('Slow by 500 ms - calls take longer without failing, and the databas
   link.restore();
   await store.close();
   await link.close();
+});
+
+test.serial('Standing still - a transaction, as of a frozen server, delays nobody for more than 5 s', async (t) => {
+  const { url } = t.context;
+  const standing = () =>
+    query(url, "SELECT FROM pg_stat_activity WHERE datname = current_database() AND state = 'idle in transaction'");
+  const engine = await openPostgres(url, MIGRATIONS);
+  const goOn = Promise.withResolvers<void>();
+  const transaction = engine.transaction(async (tx) => {
+    await tx.all(compile('one', engine.knex.raw('SELECT 1')), {});
+    await goOn.promise;
+  });
+  transaction.catch(() => undefined); // asserted below
+  await until(async () => (await standing()).length > 0, 'the transaction');
+  await until(async () => (await standing()).length === 0, 'its end');
+  goOn.resolve();
+  await t.throwsAsync(transaction, { instanceOf: StoreUnavailable });
+  await engine.close();
 });
