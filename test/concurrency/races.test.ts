@@ -33,9 +33,8 @@ function race(send: (writer: number) => Promise<RestResponse>, writers = WRITERS
   return Promise.all(Array.from({ length: writers }, (_, writer) => send(writer)));
 }
 
-async function ifMatch(rest: RestClient, path: string) {
-  const { body, headers } = await rest.get(path);
-  return { body, headers: { 'if-match': headers.get('etag') ?? 'none' } };
+async function ifMatch(rest: RestClient, path: string): Promise<Record<string, string>> {
+  return { 'if-match': (await rest.get(path)).headers.get('etag') ?? 'none' };
 }
 
 function raceTests(test: TestFn, where: string, restOf: () => RestClient): void {
@@ -43,7 +42,7 @@ function raceTests(test: TestFn, where: string, restOf: () => RestClient): void 
     const rest = restOf();
     for (const [kind, { create, change }] of [...Object.entries(RESOURCES), ...Object.entries(RESOURCES)]) {
       const path = await create(rest);
-      const { headers } = await ifMatch(rest, path);
+      const headers = await ifMatch(rest, path);
       const responses = await race((writer) => {
         const { method, json } = change(writer);
         return rest.send(method, path, { json, headers });
@@ -58,7 +57,7 @@ function raceTests(test: TestFn, where: string, restOf: () => RestClient): void 
     const rest = restOf();
     for (let round = 0; round < 3; round += 1) {
       const path = await RESOURCES.pet.create(rest);
-      const { headers } = await ifMatch(rest, path);
+      const headers = await ifMatch(rest, path);
       const responses = await race((writer) =>
         writer % 2 === 0
           ? rest.send('DELETE', path, { headers })
@@ -69,22 +68,6 @@ function raceTests(test: TestFn, where: string, restOf: () => RestClient): void 
       t.deepEqual(statuses, [isGone ? 204 : 200, ...Array(WRITERS - 1).fill(isGone ? 404 : 412)]);
       t.is((await rest.get(path)).status, isGone ? 404 : 200);
     }
-  });
-
-  test(`If-Match - a retry after a 412 with a new read overwrites no other change, ${where}`, async (t) => {
-    const rest = restOf();
-    const path = await RESOURCES['inventory entry'].create(rest);
-    await Promise.all(
-      Array.from({ length: 8 }, async () => {
-        for (let added = 0; added < 5; ) {
-          const { body, headers } = await ifMatch(rest, path);
-          const { status } = await rest.send('PUT', path, { json: { quantity: body.quantity + 1 }, headers });
-          if (status === 200) added += 1;
-          else t.is(status, 412);
-        }
-      }),
-    );
-    t.is((await rest.get(path)).body.quantity, 40);
   });
 
   test(`Orders - of 64 for the last 10 units 10 succeed, the rest are INSUFFICIENT_STOCK, ${where}`, async (t) => {

@@ -13,7 +13,7 @@ import { apiError } from '../../src/errors.ts';
 import { FEW_REQUESTS, hasOwnAllowance } from '../support/allowances.ts';
 import { callFrom, type Door, openFrom, PROTOCOLS, type Protocol, type Sent } from '../support/callers.ts';
 import { readEvents } from '../support/event-source.ts';
-import { bearer, stream, unary } from '../support/grpc.ts';
+import { bearer, stream } from '../support/grpc.ts';
 import { connectOperator } from '../support/operator.ts';
 import { freePorts } from '../support/ports.ts';
 import { testUnless } from '../support/programs.ts';
@@ -159,22 +159,6 @@ for (const [number, kind] of KINDS.entries()) {
     t.teardown(() => socket.destroy());
     await once(socket, 'secureConnect');
     t.is(socket.alpnProtocol, 'h2');
-  });
-
-  test(`${name} - a real gRPC client calls through it, and a stream is not buffered`, async (t) => {
-    const { key, rest } = t.context;
-    const { port, ca } = doorOf(t.context);
-    const client = new Client(`localhost:${port}`, credentials.createSsl(ca));
-    t.teardown(() => client.close());
-    const id = BigInt(await rest.pet());
-    const { message, headers } = await unary(client, Pets.getPet, { petId: id }, bearer(key));
-    t.is(message.id, id);
-    t.truthy(headers.get('x-ratelimit-limit')[0]);
-    const bytes = (buffer: Buffer) => buffer;
-    const call = client.makeServerStreamRequest('/grpc.health.v1.Health/Watch', bytes, bytes, Buffer.of());
-    call.on('error', () => undefined); // it is cancelled
-    t.deepEqual([...(await once(call, 'data'))[0]], [8, 1]); // SERVING
-    call.cancel();
   });
 
   test(`${name} - gRPC-Web works over HTTP/1.1`, async (t) => {

@@ -1,9 +1,11 @@
 /** Requests from other loopback addresses (127.0.0.0/8) over HTTP/1.1, HTTP/2 or gRPC, with or without TLS. */
+import { once } from 'node:events';
 import { request as requestHttp } from 'node:http';
 import { connect as connectHttp2 } from 'node:http2';
 import { connect, type Socket } from 'node:net';
 import { connect as connectTls } from 'node:tls';
 import { status as Status } from '@grpc/grpc-js';
+import { exchange } from './hostile/http2.ts';
 
 /** A port to call at: the service's own, or that of a proxy before it. */
 export interface Door {
@@ -56,7 +58,8 @@ function overHttp1(socket: Socket, sent: Sent): Promise<Received> {
     const request = requestHttp({ createConnection: () => socket, method, path, headers }, async (response) => {
       response.setEncoding('utf8');
       const text = (await response.toArray()).join('');
-      resolve({ status: response.statusCode ?? 0, headers: toHeaders(response.headers), text });
+      const fields = Object.entries(response.headers).map(([name, value]): [string, string] => [name, String(value)]);
+      resolve({ status: response.statusCode ?? 0, headers: new Headers(fields), text });
     });
     request.on('error', reject);
     if (isUnfinished) request.write(body ?? '');
@@ -64,31 +67,17 @@ function overHttp1(socket: Socket, sent: Sent): Promise<Received> {
   });
 }
 
-function overHttp2(socket: Socket, sent: Sent): Promise<Received> {
-  const { method = 'GET', path = '/pets', headers = {}, body, isUnfinished } = sent;
-  return new Promise((resolve, reject) => {
-    const session = connectHttp2('http://localhost', { createConnection: () => socket });
-    session.on('error', reject);
-    const stream = session.request({ ':method': method, ':path': path, ...headers }, { endStream: body === undefined });
-    if (isUnfinished) stream.write(body ?? '');
-    else if (body !== undefined) stream.end(body);
-    let received = {};
-    stream.on('response', (headers) => {
-      received = headers;
-    });
-    stream.on('trailers', (trailers) => {
-      received = { ...received, ...trailers };
-    });
-    let text = '';
-    stream.setEncoding('utf8').on('data', (chunk: string) => {
-      text += chunk;
-    });
-    stream.on('error', reject);
-    stream.on('end', () => {
-      session.close();
-      resolve({ status: Number((received as { ':status'?: number })[':status']), headers: toHeaders(received), text });
-    });
-  });
+async function overHttp2(socket: Socket, sent: Sent): Promise<Received> {
+  const { method = 'GET', path = '/pets', headers: fields = {}, body, isUnfinished = false } = sent;
+  const session = connectHttp2('http://localhost', { createConnection: () => socket });
+  const failed = once(session, 'close').then(() => undefined); // rejects with the connection's error
+  const all = { ':method': method, ':path': path, ...fields };
+  const sending = { body: body === undefined ? undefined : Buffer.from(body), isEnded: !isUnfinished };
+  const answer = await Promise.race([exchange(session, all, sending), failed]);
+  failed.catch(() => undefined);
+  session.close();
+  if (answer?.status === undefined) throw new Error('there is no response');
+  return { status: answer.status, headers: answer.headers, text: answer.body.toString() };
 }
 
 const EMPTY_MESSAGE = new Uint8Array(5);
@@ -109,9 +98,4 @@ async function overGrpc(socket: Socket, sent: Sent): Promise<Received> {
   });
   const status = received.headers.get('grpc-status');
   return { ...received, status: status === null ? received.status : (HTTP_STATUS_OF[Number(status)] ?? -1) };
-}
-
-function toHeaders(received: object): Headers {
-  const fields = Object.entries(received).filter(([name]) => !name.startsWith(':'));
-  return new Headers(fields.map(([name, value]): [string, string] => [name, String(value)]));
 }

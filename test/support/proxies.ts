@@ -88,22 +88,19 @@ export const haproxy = kind('haproxy', async ({ folder, port, redirectPort, serv
   return { args: ['-db', '-f', file] };
 });
 
-/** HAProxy as a TCP load balancer, with a version of the PROXY protocol. */
-export function haproxyTcp(version: 1 | 2): ProxyKind {
-  return kind(
-    'haproxy',
-    async ({ folder, port, service }) => {
-      const file = join(folder, 'haproxy.cfg');
-      await adapt('haproxy-tcp.cfg', file, {
-        [SERVICE]: service,
-        'bind :443,:::443 ': `bind 127.0.0.1:${port},::1:${port} `,
-        ' send-proxy-v2 ': version === 1 ? ' send-proxy ' : ' send-proxy-v2 ',
-      });
-      return { args: ['-db', '-f', file] };
-    },
-    { redirects: false },
-  );
-}
+/** HAProxy as a TCP load balancer, with the PROXY protocol. */
+export const haproxyTcp = kind(
+  'haproxy',
+  async ({ folder, port, service }) => {
+    const file = join(folder, 'haproxy.cfg');
+    await adapt('haproxy-tcp.cfg', file, {
+      [SERVICE]: service,
+      'bind :443,:::443 ': `bind 127.0.0.1:${port},::1:${port} `,
+    });
+    return { args: ['-db', '-f', file] };
+  },
+  { redirects: false },
+);
 
 export const caddy = kind(
   'caddy',

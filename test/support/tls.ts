@@ -18,7 +18,7 @@ export interface Certificates {
   /** The path of a file. */
   path(file: string): string;
   /** Creates or replaces the certificate `NAME.pem` for the names (`DNS:petstore-0,IP:127.0.0.2`). */
-  issue(name: string, subjectAltName: string): Promise<void>;
+  issue(name: string, subjectAltName: string, newKey?: readonly string[]): Promise<void>;
   remove(): Promise<void>;
 }
 
@@ -29,28 +29,28 @@ export interface TlsFront {
 }
 
 const openssl = (folder: string, ...args: string[]) => promisify(execFile)('openssl', args, { cwd: folder });
-const KEY = ['-newkey', 'ec', '-pkeyopt', 'ec_paramgen_curve:prime256v1', '-nodes'];
+const EC = ['-newkey', 'ec', '-pkeyopt', 'ec_paramgen_curve:prime256v1'];
 
 /** Creates a private authority, certificates that it signs, and the self-signed certificate `stranger`. */
 export async function makeCertificates(): Promise<Certificates> {
   const folder = await mkdtemp(join(tmpdir(), 'petstore-tls-'));
-  const make = (name: string, ...args: string[]) =>
+  const make = (name: string, newKey: readonly string[] = EC, ...args: string[]) =>
     openssl(
       folder,
-      ...['req', '-x509', ...KEY, '-days', '2', '-subj', `/CN=petstore test ${name}`],
+      ...['req', '-x509', '-nodes', ...newKey, '-days', '2', '-subj', `/CN=petstore test ${name}`],
       ...['-keyout', `${name}-key.pem`, '-out', `${name}.pem`, ...args],
     );
   await make('ca');
   const signed = ['-CA', 'ca.pem', '-CAkey', 'ca-key.pem', '-addext', 'basicConstraints=critical,CA:FALSE'];
-  await make('server', ...signed, '-addext', 'subjectAltName=DNS:localhost');
-  await make('client', ...signed);
+  await make('server', EC, ...signed, '-addext', 'subjectAltName=DNS:localhost');
+  await make('client', EC, ...signed);
   await make('stranger');
   return {
     folder,
     read: (file) => readFile(join(folder, file)),
     path: (file) => join(folder, file),
-    issue: async (name, subjectAltName) =>
-      void (await make(name, ...signed, '-addext', `subjectAltName=${subjectAltName}`)),
+    issue: async (name, subjectAltName, newKey) =>
+      void (await make(name, newKey, ...signed, '-addext', `subjectAltName=${subjectAltName}`)),
     remove: () => rm(folder, { recursive: true, force: true }),
   };
 }

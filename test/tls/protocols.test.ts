@@ -6,7 +6,7 @@ import { type ConnectionOptions, connect as connectTls, type SecureVersion, type
 import type { ExecutionContext } from 'ava';
 import { ListPetsRequest, PetServiceService as Pets } from '../../gen/petstore/v1/pets.ts';
 import { createClient } from '../../src/client/index.ts';
-import { https } from '../support/https.ts';
+import { callFrom, type Door, type Sent } from '../support/callers.ts';
 import { freePorts } from '../support/ports.ts';
 import { testUnless } from '../support/programs.ts';
 import { startTestStack, type TestStack } from '../support/stack.ts';
@@ -14,7 +14,7 @@ import { type Certificates, makeCertificates, noOpenssl } from '../support/tls.t
 
 type Context = TestStack & {
   readonly certificates: Certificates;
-  readonly ca: Buffer;
+  readonly door: Door & { readonly ca: Buffer };
   readonly url: string;
   readonly httpPort: number;
 };
@@ -27,26 +27,29 @@ test.before(async (t) => {
   const files = { TLS_CERT: certificates.path('server.pem'), TLS_KEY: certificates.path('server-key.pem') };
   const stack = await startTestStack({ ...files, HTTP_PORT: String(httpPort) });
   const url = `https://localhost:${stack.config.port}`;
-  t.context = { ...stack, certificates, ca: await certificates.read('ca.pem'), url, httpPort };
+  const door = { port: stack.config.port, ca: await certificates.read('ca.pem') };
+  t.context = { ...stack, certificates, door, url, httpPort };
 });
 test.after.always(async ({ context }) => {
   await context.close();
   await context.certificates.remove();
 });
 
+const https = ({ context }: ExecutionContext<Context>, sent: Sent) =>
+  callFrom('127.0.0.1', context.door, 'HTTP/1.1', sent);
 const bearer = ({ context }: ExecutionContext<Context>) => ({ authorization: `Bearer ${context.key}` });
 
 test('TLS - REST over HTTP/1.1', async (t) => {
-  const { ca, url } = t.context;
-  const response = await https(`${url}/pets`, { ca, headers: bearer(t) });
+  const response = await https(t, { headers: bearer(t) });
   t.is(response.status, 200);
   t.is(response.text, '[]');
   t.regex(response.headers.get('x-ratelimit-remaining') ?? '', /^\d+$/);
-  t.is((await https(`${url}/pets`, { ca })).status, 401);
+  t.is((await https(t, {})).status, 401);
 });
 
 test('TLS - REST over HTTP/2, which is preferred over HTTP/1.1', async (t) => {
-  const { ca, url, config } = t.context;
+  const { url, config } = t.context;
+  const { ca } = t.context.door;
   const session = connectHttp2(url, { ca });
   const stream = session.request({ ':path': '/pets', ...bearer(t) });
   t.is(await text(stream), '[]');
@@ -63,14 +66,13 @@ test('TLS - REST over HTTP/2, which is preferred over HTTP/1.1', async (t) => {
 });
 
 test('TLS - native gRPC, with the client package', async (t) => {
-  const { key: apiKey, ca, config } = t.context;
-  const client = createClient({ address: `localhost:${config.port}`, apiKey, tls: { ca } });
+  const { key: apiKey, door, config } = t.context;
+  const client = createClient({ address: `localhost:${config.port}`, apiKey, tls: { ca: door.ca } });
   t.deepEqual((await client.pets.listPets({})).pets, []);
   await client.close();
 });
 
 test('TLS - gRPC-Web and Connect', async (t) => {
-  const { ca, url } = t.context;
   const message = ListPetsRequest.encode({ ids: [], pageToken: '' }).finish();
   const frame = Buffer.concat([Buffer.from([0, 0, 0, 0, message.length]), message]);
   for (const [type, body] of [
@@ -78,7 +80,7 @@ test('TLS - gRPC-Web and Connect', async (t) => {
     ['application/proto', message],
   ] as const) {
     const headers = { ...bearer(t), 'content-type': type };
-    const response = await https(`${url}${Pets.listPets.path}`, { ca, method: 'POST', headers, body });
+    const response = await https(t, { method: 'POST', path: Pets.listPets.path, headers, body });
     t.is(response.status, 200);
     t.is(response.headers.get('content-type'), type);
     t.is(response.headers.get('grpc-status'), null);
@@ -95,6 +97,13 @@ test('TLS - versions 1.2 and 1.3 are accepted, and nothing older', async (t) => 
   for (const version of ['TLSv1', 'TLSv1.1'] as const) {
     await t.throwsAsync(handshake(port, only(version)), { message: /protocol version/ });
   }
+});
+
+test('TLS - ciphers without authenticated encryption are refused', async (t) => {
+  for (const ciphers of ['ECDHE-ECDSA-AES128-SHA', 'ECDHE-ECDSA-AES256-SHA384'])
+    await t.throwsAsync(handshake(t.context.config.port, { ...only('TLSv1.2'), ciphers: `${ciphers}:@SECLEVEL=0` }), {
+      message: /handshake failure/,
+    });
 });
 
 /** SECLEVEL=0, because OpenSSL does not offer the old versions by default. */
@@ -124,7 +133,7 @@ test('TLS - idle connections are closed before, during and after the handshake',
   const silent = connectTcp(port, '127.0.0.1');
   const half = connectTcp(port, '127.0.0.1');
   half.write(Buffer.from([22, 3, 1, 1, 0, 1])); // a ClientHello of 256 bytes begins
-  const idle = await handshake(port, { ca: t.context.ca });
+  const idle = await handshake(port, { ca: t.context.door.ca });
   const closed = [silent, half, idle].map((socket) => {
     socket.resume().on('error', () => undefined);
     return new Promise((resolve) => socket.once('close', resolve));
@@ -148,9 +157,8 @@ test('HTTP_PORT - redirects every method to HTTPS with 308, and keeps the name, 
 });
 
 test('HTTP_PORT - HTTPS responses have Strict-Transport-Security', async (t) => {
-  const { ca, url } = t.context;
   for (const path of ['/docs', '/pets', '/']) {
-    const { headers } = await https(`${url}${path}`, { ca });
+    const { headers } = await https(t, { path });
     t.is(headers.get('strict-transport-security'), 'max-age=31536000', path);
   }
 });
