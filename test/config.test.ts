@@ -90,6 +90,11 @@ const GOOD: readonly (readonly [settings: Settings, expected: Partial<Config>])[
       ],
     },
   ],
+  [{ CORS_ORIGINS: '*' }, { corsOrigins: ['*'] }],
+  [
+    { CORS_ORIGINS: 'https://shop.example, http://localhost:3000,https://shop.example,https://[::1]:8443' },
+    { corsOrigins: ['https://shop.example', 'http://localhost:3000', 'https://[::1]:8443'] },
+  ],
   [SHARED, { demoAccount: false, databaseUrl: SHARED.DATABASE_URL }],
   [{ ...SHARED, DEMO_ACCOUNT: 'yes' }, { demoAccount: true }],
   [{ ...SHARED, DATABASE_URL: 'postgresql://me:s3cret@db:5433/p?sslmode=verify-full' }, { demoAccount: false }],
@@ -124,6 +129,7 @@ test('Config - an empty setting counts as unset, and other variables are ignored
 });
 
 const PROXIES = 'list IP addresses or networks after commas, such as 10.0.0.7,10.1.0.0/16,fd00::/8';
+const ORIGINS = 'be origins such as https://shop.example, with commas between several, or *';
 const BAD: readonly [setting: keyof typeof SETTINGS, values: readonly string[], rule: string][] = [
   ['PORT', ['0', '65536', '-1', '80.5', '1e3', '0x50', 'abc', ' 80', '80 ', '８０'], 'be a port from 1 to 65535'],
   ['GRPC_PORT', ['0', 'abc'], 'be a port from 1 to 65535'],
@@ -139,6 +145,13 @@ const BAD: readonly [setting: keyof typeof SETTINGS, values: readonly string[], 
   ['TRUSTED_PROXIES', ['nginx', '10.0.0', '10.1', '0xa.0.0.1', '10.0.0.7:80', '[::1]', 'fe80::1%eth0', ','], PROXIES],
   ['TRUSTED_PROXIES', ['10.0.0.7,', ' ', '10.0.0.0/33', '10.0.0.0/', '10.0.0.0/8/8', '10.0.0.0/-1'], PROXIES],
   ['TRUSTED_PROXIES', ['10.0.0.0/255.0.0.0', 'fd00::/129', '10.1.0.7/16', 'fd00::1/8', '0.0.0.0/0', '::/0'], PROXIES],
+  [
+    'CORS_ORIGINS',
+    ['shop.example', 'https://shop.example/', 'https://shop.example/shop', 'https://SHOP.example'],
+    ORIGINS,
+  ],
+  ['CORS_ORIGINS', ['https://shop.example:443', 'https://user@shop.example', 'ftp://shop.example', 'null'], ORIGINS],
+  ['CORS_ORIGINS', ['https://*.shop.example', "https://shop'.example", '*,https://a.example', 'https://a.b,'], ORIGINS],
   ['LOG_LEVEL', ['loud', 'INFO', '30'], 'be one of trace, debug, info, warn, error, fatal, silent'],
   ['LOGS', ['syslog'], 'be one of files, stdout'],
   ['DEMO_ACCOUNT', ['1', 'true', 'YES', 'on', ' yes'], 'be yes or no'],

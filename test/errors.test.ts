@@ -1,9 +1,8 @@
 import { status as Grpc } from '@grpc/grpc-js';
 import test from 'ava';
 import { Status as RpcStatus } from '../gen/google/rpc/status.ts';
-import { CONNECT_STATUSES } from '../src/edge/connect-error.ts';
 import { anyError, type ErrorCode } from '../src/error-table.ts';
-import { type ApiError, errorSaying, invalidArgument, PLATFORM_ERRORS } from '../src/errors.ts';
+import { type ApiError, invalidArgument, PLATFORM_ERRORS } from '../src/errors.ts';
 import { entityTag } from '../src/rpc/entity-tags.ts';
 import { toTrailers } from '../src/rpc/status.ts';
 import { SHOP_ERRORS } from '../src/shop/errors.ts';
@@ -148,26 +147,4 @@ test('Error response - for HEAD has no body, but its length; none has the cause'
   t.is(response?.headers['x-petstore-length'], httpError(get, error)?.headers['content-length']);
   t.is(response?.headers['content-length'], undefined);
   t.notRegex(JSON.stringify([error.message, response, httpError(get, error), toTrailers(error)]), /secret/);
-});
-
-/** https://connectrpc.com/docs/protocol, "Error codes": in the order of gRPC's codes, from CANCELLED on. */
-const CONNECT_CODES =
-  'canceled 499, unknown 500, invalid_argument 400, deadline_exceeded 504, not_found 404, already_exists 409, ' +
-  'permission_denied 403, resource_exhausted 429, failed_precondition 400, aborted 409, out_of_range 400, ' +
-  'unimplemented 501, internal 500, unavailable 503, data_loss 500, unauthenticated 401';
-
-test('Error response - each gRPC code has its name and HTTP status of Connect', (t) => {
-  const found = CONNECT_CODES.split(', ').map((_, index) => {
-    const { status, body } = connectResponse(errorSaying('INTERNAL', 'text', { grpcStatus: index + 1 })) ?? {};
-    return `${JSON.parse(String(body)).code} ${status}`;
-  });
-  t.is(found.join(', '), CONNECT_CODES);
-  t.is(found.length, Object.keys(CONNECT_STATUSES).length);
-});
-
-test('Error response - what Envoy asks for is the error of REST, and a gRPC caller gets a status instead', (t) => {
-  for (const error of everyError('x')) {
-    t.deepEqual(httpError({}, error, '/petstore.edge.v1.EdgeService/Judge'), restResponse(error));
-    t.is(httpError({}, error), undefined);
-  }
 });

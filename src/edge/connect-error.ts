@@ -4,7 +4,7 @@ import type { ApiError } from '../errors.ts';
 import { toDetails } from '../rpc/status.ts';
 
 /** The HTTP status of each code of the protocol. */
-export const CONNECT_STATUSES: Readonly<Record<string, number>> = {
+const CONNECT_STATUSES: Readonly<Record<string, number>> = {
   canceled: 499,
   unknown: 500,
   invalid_argument: 400,

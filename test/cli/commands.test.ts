@@ -5,7 +5,6 @@ import anyTest, { type TestFn } from 'ava';
 import { Plan } from '../../gen/petstore/admin/v1/admin.ts';
 import { PetServiceService as Pets } from '../../gen/petstore/v1/pets.ts';
 import { isWellFormed } from '../../src/access/keys/format.ts';
-import { version } from '../../src/config/constants.ts';
 import { withinOneDay } from '../support/limit-windows.ts';
 import { connectOperator } from '../support/operator.ts';
 import { startTestServer, type TestServer } from '../support/server.ts';
@@ -34,13 +33,6 @@ const RFC_3339 = /^\d{4}-\d{2}-\d{2}T\d{2}:\d{2}:\d{2}\.\d{3}Z$/;
 async function newAccount(command: Petstore): Promise<number> {
   return (await json(command, 'account create --name Acme --plan pro')).id;
 }
-
-test.serial('ban list - says that no key is banned', async (t) => {
-  const { command } = t.context;
-  t.is(await text(command, 'ban list'), 'No key is banned.');
-  t.is(await text(command, 'ban list --account 1'), 'No key of account 1 is banned.');
-  t.deepEqual(await json(command, 'ban list'), []);
-});
 
 test('account - create, show, set, suspend and resume print it: ids are numbers, times RFC 3339', async (t) => {
   const { command } = t.context;
@@ -139,21 +131,6 @@ test('usage, bans - a key beyond its limit is shown everywhere, until its ban is
   t.is((await caller.failure(Pets.listPets, {})).reason, 'RATE_LIMITED');
   t.is(await text(command, `key unban ${keyId}`), `Key ${keyId} was not banned. Its refusals count from zero again.`);
   t.false('ended' in (await json(command, `key unban ${keyId}`)));
-});
-
-test('petstore - every level and every command has help', async (t) => {
-  const account = ['create', 'list', 'show', 'set', 'suspend', 'resume'].map((name) => `account ${name}`);
-  const key = ['create', 'list', 'revoke', 'unban'].map((name) => `key ${name}`);
-  for (const path of ['', 'account', 'key', 'ban', 'usage', ...account, ...key, 'ban list', 'events tail']) {
-    const help = await text(t.context.command, `${path} --help`.trim());
-    t.true(help.startsWith(`Usage: petstore ${path}`), help);
-    t.true(help.includes('--json') && help.includes('--address'));
-    t.true(
-      help.split('\n').every((line) => line.length <= 80),
-      help,
-    );
-  }
-  t.is(await text(t.context.command, '--version'), `petstore ${version()}`);
 });
 
 test('petstore - runs as an npm script, and through a symlink in another folder', async (t) => {

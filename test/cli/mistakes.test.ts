@@ -134,13 +134,3 @@ test('server - one that does not respond is named after ten seconds', async (t) 
   const { stderr } = await t.context.command(['account', 'list', '--address', address]);
   t.is(stderr, `petstore: the server at ${address} did not answer in time\n`);
 });
-
-test('petstore - shows its help without a command, and exits with code 2', async (t) => {
-  for (const args of [[], ['account'], ['key'], ['ban']]) {
-    const { exitCode, stdout, stderr } = await t.context.command(args);
-    t.deepEqual([exitCode, stdout], [USAGE, '']);
-    t.regex(stderr, /^Usage: petstore /);
-    const inJson = await t.context.command([...args, '--json']);
-    t.deepEqual(JSON.parse(inJson.stderr), { code: 'USAGE', message: 'a command is missing: see "petstore --help"' });
-  }
-});

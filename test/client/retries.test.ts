@@ -105,16 +105,6 @@ test('retries - while the server is unavailable a call that may be repeated has 
   t.deepEqual(own, { ...read, keys: ['mine'] });
 });
 
-test('retries - the attempts at a create share one key of its own', async (t) => {
-  const create = () => attempts(({ categories }) => categories.createCategory({ category }));
-  const made = await Promise.all([create(), create()]);
-  for (const { count, keys = [] } of made) {
-    t.deepEqual([count, keys.length], [5, 1]);
-    t.regex(String(keys[0]), /^[\da-f]{8}(-[\da-f]{4}){3}-[\da-f]{12}$/);
-  }
-  t.notDeepEqual(made[0]?.keys, made[1]?.keys);
-});
-
 const MINUTE_MS = 60_000;
 const LIMITS = { perMinute: 5, perDay: 1_000 };
 /** The number of refusals within a minute that ban a key, by the contract. */

@@ -2,7 +2,6 @@
 import { readFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 import { ListPetsRequest, PetServiceService as Pets } from '../../gen/petstore/v1/pets.ts';
-import { ConfigError, readConfig } from '../../src/config/config.ts';
 import { grpcFrame } from '../support/hostile/sockets.ts';
 import { withinOneMinute } from '../support/limit-windows.ts';
 import { stackTest } from '../support/shared-stack.ts';
@@ -73,16 +72,6 @@ test.serial('Other callers - pages of other origins get no CORS headers', async 
     t.deepEqual([refusal.status, corsHeaders(refusal)], [401, []]);
   }
   t.is((await rest.get('/pets')).headers.get('vary'), 'origin');
-});
-
-test.serial('OPTIONS - a request that is not a preflight is treated like any other method', async (t) => {
-  const { rest } = t.context;
-  for (const headers of [{}, { origin: SHOP }, { 'access-control-request-method': 'POST' }]) {
-    t.is((await rest.withKey(undefined).send('OPTIONS', '/pets', { headers })).status, 401);
-    const { status, headers: received } = await rest.send('OPTIONS', '/pets', { headers });
-    t.deepEqual([status, received.get('allow')], [405, 'GET, HEAD, POST']);
-    t.is((await rest.send('OPTIONS', '/nope', { headers })).status, 404);
-  }
 });
 
 // The last one of this stack: it kills the server, and Envoy's threads learn one after the other of the new one.
@@ -173,18 +162,3 @@ for (const [title, settings, origins] of [
     }
   });
 }
-
-test('CORS_ORIGINS - accepts only * or origins as browsers send them', (t) => {
-  const read = (text?: string) => readConfig({ CORS_ORIGINS: text }).corsOrigins;
-  t.deepEqual([read(), read('*'), read(`${SHOP}, ${LOCAL},${SHOP}`)], [[], ['*'], [SHOP, LOCAL]]);
-  t.deepEqual(read('https://[::1]:8443'), ['https://[::1]:8443']);
-  for (const bad of [
-    ...['shop.example', 'https://shop.example/', 'https://shop.example/shop', 'https://SHOP.example', 'null'],
-    ...['https://shop.example:443', 'https://user@shop.example', 'https://*.shop.example', "https://shop'.example"],
-    ...['ftp://shop.example', '*,https://shop.example', 'https://shop.example,'],
-  ]) {
-    const what = 'be origins such as https://shop.example, with commas between several, or *';
-    const message = `CORS_ORIGINS must ${what}, not ${JSON.stringify(bad)}`;
-    t.throws(() => read(bad), { instanceOf: ConfigError, message }, bad);
-  }
-});

@@ -1,7 +1,6 @@
 /** The docs page in use: the key, "Try it out", and the live feed of GET /events/stream. */
 import type { Page } from 'playwright-core';
-import { watchedPage } from '../support/browser.ts';
-import { authorize, DESKTOP, type DocsPageContext, docsPageTest, load, tryOut } from '../support/docs-page.ts';
+import { authorize, type DocsPageContext, docsPageTest, tryOut } from '../support/docs-page.ts';
 import { openEvents } from '../support/event-source.ts';
 import { until } from '../support/until.ts';
 
@@ -82,44 +81,6 @@ test.serial('The key - is kept in this tab only, until the tab is closed or the 
   await logOut(page);
   await page.reload();
   await page.locator('.btn.authorize.unlocked').waitFor();
-});
-
-test.serial('Feed - says in words why it has stopped, and goes on when the connection is lost', async (t) => {
-  const { browser, service } = t.context;
-  // The browser may log failed requests on this page.
-  const { page, requests } = await watchedPage(browser, { viewport: DESKTOP });
-  t.teardown(() => page.context().close());
-  await load(page, t.context);
-  const streams = () => requests.filter((url) => url.endsWith('/events/stream')).length;
-  const { start, lines, says } = await openFeed(page);
-  await start();
-  await says(/key is needed.*Authorize/);
-  await authorize(page, `pst_${'x'.repeat(38)}`);
-  await start();
-  await says(/^The feed has stopped: the API key is not valid/);
-  t.is(streams(), 1);
-
-  await logOut(page);
-  await page.keyboard.press('Escape');
-  await authorize(page, service.key);
-  await start();
-  await says(/^Connected/);
-  const names = ['Before the end', 'Just after it'];
-  await service.rest.category(names[0]);
-  await lines.first().waitFor();
-  const [server] = service.stack.servers;
-  server?.process.kill('SIGKILL');
-  await says(/trying again/);
-  await until(() => service.stack.servers[0] !== server, 'another server');
-  await until(async () => (await fetch(`${service.rest.url}/healthz`)).ok, 'health');
-  await service.rest.category(names[1]);
-  await until(async () => (await lines.count()) >= 2, 'the event after the end');
-  const seen = await page.locator('.feed-lines code').allInnerTexts();
-  t.deepEqual(
-    seen.map((text) => JSON.parse(text).category.name),
-    names,
-  );
-  t.true(streams() >= 3);
 });
 
 async function logOut(page: Page): Promise<void> {

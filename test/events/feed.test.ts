@@ -262,15 +262,3 @@ test('Streams - however much is written, the table is read a hundred times a sec
   t.true(reads.count - before <= mayBe, `${reads.count - before} reads, ${mayBe} at most`);
   await stream.end();
 });
-
-test('Streams - that are closed before their turn read nothing', async (t) => {
-  const { feed, reads } = t.context;
-  await addMany(t.context, 50);
-  const streams = Array.from({ length: 100 }, () => follow(feed, 0n));
-  for (const stream of streams) await stream.next();
-  const before = reads.rows;
-  const pages = streams.map((stream) => stream.next().catch(() => undefined)); // each waits for its turn
-  await Promise.all(streams.map((stream) => stream.end()));
-  await Promise.all(pages);
-  t.true(reads.rows - before <= 10, `${reads.rows - before} rows`);
-});

@@ -76,7 +76,7 @@ export function docsPageTest<More = object>(
 }
 
 /** Loads the docs page and waits until it shows the description. */
-export async function load(page: Page, { service }: Opener): Promise<void> {
+async function load(page: Page, { service }: Opener): Promise<void> {
   await page.goto(`${service.rest.url}/docs`);
   await page.locator('#contents a').first().waitFor();
 }
