@@ -665,7 +665,7 @@ export interface components {
          */
         ServiceUnavailable: {
             headers: {
-                /** @description The request limit in force: of the minute or of the day, whichever has the fewest requests left. The plan of the account sets both: free 60 a minute and 1,000 a day; pro 300 a minute and 10,000 a day; business 1,000 a minute and 100,000 a day; enterprise as agreed. */
+                /** @description The request limit in force: of the minute or of the day, whichever has the fewest requests left. The plan of the account sets both. */
                 "X-RateLimit-Limit"?: number;
                 /** @description Requests left in the window of that limit, over all keys of the account. */
                 "X-RateLimit-Remaining"?: number;
@@ -686,7 +686,7 @@ export interface components {
          */
         GatewayTimeout: {
             headers: {
-                /** @description The request limit in force: of the minute or of the day, whichever has the fewest requests left. The plan of the account sets both: free 60 a minute and 1,000 a day; pro 300 a minute and 10,000 a day; business 1,000 a minute and 100,000 a day; enterprise as agreed. */
+                /** @description The request limit in force: of the minute or of the day, whichever has the fewest requests left. The plan of the account sets both. */
                 "X-RateLimit-Limit"?: number;
                 /** @description Requests left in the window of that limit, over all keys of the account. */
                 "X-RateLimit-Remaining"?: number;
@@ -713,7 +713,7 @@ export interface components {
     };
     requestBodies: never;
     headers: {
-        /** @description The request limit in force: of the minute or of the day, whichever has the fewest requests left. The plan of the account sets both: free 60 a minute and 1,000 a day; pro 300 a minute and 10,000 a day; business 1,000 a minute and 100,000 a day; enterprise as agreed. */
+        /** @description The request limit in force: of the minute or of the day, whichever has the fewest requests left. The plan of the account sets both. */
         "X-RateLimit-Limit": number;
         /** @description Requests left in the window of that limit, over all keys of the account. */
         "X-RateLimit-Remaining": number;
@@ -868,7 +868,7 @@ export interface operations {
             };
             /**
              * @description Bad Request.
-             *     - `INVALID_ARGUMENT`: name: must be 1 to 200 characters after trimming
+             *     - `INVALID_ARGUMENT`: colour: is not a query parameter here
              *     - `UNSUPPORTED_CONTENT_TYPE`: a request with a body must say "Content-Type: application/json"; this one says "text/plain"
              *     - `MALFORMED_BODY`: the request body can't be read: Closing quote expected in string.
              *     - `UNKNOWN_CATEGORY`: categoryId: category 1 does not exist
@@ -1070,7 +1070,7 @@ export interface operations {
             };
             /**
              * @description Bad Request.
-             *     - `INVALID_ARGUMENT`: name: must be 1 to 200 characters after trimming
+             *     - `INVALID_ARGUMENT`: colour: is not a query parameter here
              *     - `UNSUPPORTED_CONTENT_TYPE`: a request with a body must say "Content-Type: application/json"; this one says "text/plain"
              *     - `MALFORMED_BODY`: the request body can't be read: Closing quote expected in string.
              *     - `UNKNOWN_CATEGORY`: categoryId: category 1 does not exist
@@ -1288,7 +1288,7 @@ export interface operations {
             };
             /**
              * @description Bad Request.
-             *     - `INVALID_ARGUMENT`: name: must be 1 to 200 characters after trimming
+             *     - `INVALID_ARGUMENT`: colour: is not a query parameter here
              *     - `UNSUPPORTED_CONTENT_TYPE`: a request with a body must say "Content-Type: application/json"; this one says "text/plain"
              *     - `MALFORMED_BODY`: the request body can't be read: Closing quote expected in string.
              *     - `UNKNOWN_CATEGORY`: categoryId: category 1 does not exist
@@ -1460,7 +1460,7 @@ export interface operations {
             };
             /**
              * @description Bad Request.
-             *     - `INVALID_ARGUMENT`: name: must be 1 to 200 characters after trimming
+             *     - `INVALID_ARGUMENT`: colour: is not a query parameter here
              *     - `UNSUPPORTED_CONTENT_TYPE`: a request with a body must say "Content-Type: application/json"; this one says "text/plain"
              *     - `MALFORMED_BODY`: the request body can't be read: Closing quote expected in string.
              */
@@ -1649,7 +1649,7 @@ export interface operations {
             };
             /**
              * @description Bad Request.
-             *     - `INVALID_ARGUMENT`: name: must be 1 to 200 characters after trimming
+             *     - `INVALID_ARGUMENT`: colour: is not a query parameter here
              *     - `UNSUPPORTED_CONTENT_TYPE`: a request with a body must say "Content-Type: application/json"; this one says "text/plain"
              *     - `MALFORMED_BODY`: the request body can't be read: Closing quote expected in string.
              */
@@ -1864,7 +1864,7 @@ export interface operations {
             };
             /**
              * @description Bad Request.
-             *     - `INVALID_ARGUMENT`: name: must be 1 to 200 characters after trimming
+             *     - `INVALID_ARGUMENT`: colour: is not a query parameter here
              *     - `UNSUPPORTED_CONTENT_TYPE`: a request with a body must say "Content-Type: application/json"; this one says "text/plain"
              *     - `MALFORMED_BODY`: the request body can't be read: Closing quote expected in string.
              */
@@ -2045,7 +2045,7 @@ export interface operations {
             };
             /**
              * @description Bad Request.
-             *     - `INVALID_ARGUMENT`: name: must be 1 to 200 characters after trimming
+             *     - `INVALID_ARGUMENT`: colour: is not a query parameter here
              *     - `UNSUPPORTED_CONTENT_TYPE`: a request with a body must say "Content-Type: application/json"; this one says "text/plain"
              *     - `MALFORMED_BODY`: the request body can't be read: Closing quote expected in string.
              *     - `UNKNOWN_PET`: petId: pet 1 does not exist
@@ -2346,7 +2346,7 @@ export interface operations {
             };
             /**
              * @description Bad Request.
-             *     - `INVALID_ARGUMENT`: name: must be 1 to 200 characters after trimming
+             *     - `INVALID_ARGUMENT`: colour: is not a query parameter here
              *     - `UNSUPPORTED_CONTENT_TYPE`: a request with a body must say "Content-Type: application/json"; this one says "text/plain"
              *     - `MALFORMED_BODY`: the request body can't be read: Closing quote expected in string.
              */
@@ -2634,7 +2634,7 @@ export interface operations {
             };
             /**
              * @description Bad Request.
-             *     - `INVALID_ARGUMENT`: name: must be 1 to 200 characters after trimming
+             *     - `INVALID_ARGUMENT`: colour: is not a query parameter here
              *     - `UNSUPPORTED_CONTENT_TYPE`: a request with a body must say "Content-Type: application/json"; this one says "text/plain"
              *     - `MALFORMED_BODY`: the request body can't be read: Closing quote expected in string.
              */

@@ -2,7 +2,7 @@
 import { STATUS_CODES } from 'node:http';
 import { anyError, type ErrorCode, isErrorCode } from '../error-table.ts';
 import type { ApiError } from '../errors.ts';
-import { ETAG, FIRST_ID } from './examples.ts';
+import { FIRST_ID } from './examples.ts';
 import type { JsonObject } from './json.ts';
 import { headers, headersIfKnown } from './parts.ts';
 
@@ -23,7 +23,7 @@ const SAMPLE = {
   after: 7n,
   allow: 'GET, HEAD, POST',
   contentType: 'text/plain',
-  etag: ETAG,
+  etag: '"4lopUGI33HG_w_A_43xix1"',
   detail: 'Closing quote expected in string.',
   inStock: 3,
   isSuspended: false,
@@ -33,15 +33,9 @@ const SAMPLE = {
   path: '/pets',
   requestId: '7b0bfa0a-4c5e-4b5e-9d5c-0f6f2f3c8a11',
   retryAfterSeconds: 30,
-  violations: [{ path: 'pet.name', name: 'name', description: 'must be 1 to 200 characters after trimming' }],
+  violations: [{ path: 'colour', name: 'colour', description: 'is not a query parameter here' }],
   wanted: 5,
   window: 'minute',
-};
-
-/** The same for a request without a body: the violation is in its query. */
-const SAMPLE_OF_QUERY = {
-  ...SAMPLE,
-  violations: [{ path: 'colour', name: 'colour', description: 'is not a query parameter here' }],
 };
 
 /** Each id that is not among the fields is the first one, as in all examples. */
@@ -50,10 +44,10 @@ const WITH_IDS = {
 };
 
 /** Throws when a name, which may be of a proto file, is no error code. */
-function sample(code: string, fields: typeof SAMPLE): ApiError {
+function sample(code: string): ApiError {
   if (!isErrorCode(code)) throw new Error(`${code} is no error code`);
   // Each message takes its own fields from those of all codes, which the type of `anyError` can't express.
-  const error = (anyError as (code: ErrorCode, fields: object) => ApiError)(code, new Proxy(fields, WITH_IDS));
+  const error = (anyError as (code: ErrorCode, fields: object) => ApiError)(code, new Proxy(SAMPLE, WITH_IDS));
   if (error.message.includes('undefined')) {
     throw new Error(`give SAMPLE in src/openapi/error-responses.ts the field that ${code} needs: "${error.message}"`);
   }
@@ -69,7 +63,7 @@ export class ErrorResponses {
   readonly #named = new Set<string>();
 
   constructor() {
-    const shared = Object.entries(this.#responses(COMMON, SAMPLE)).map(([status, response]) => {
+    const shared = Object.entries(this.#responses(COMMON)).map(([status, response]) => {
       return { status, name: (STATUS_CODES[status] ?? status).replaceAll(' ', ''), response };
     });
     this.components = Object.fromEntries(shared.map(({ name, response }) => [name, response]));
@@ -78,24 +72,24 @@ export class ErrorResponses {
   }
 
   /** The responses of one operation, by HTTP status. `ownErrors` are the codes that its proto file names. */
-  ofOperation({ hasBody, ownErrors }: { hasBody: boolean; ownErrors: readonly string[] }): Record<string, JsonObject> {
+  ofOperation(ownErrors: readonly string[]): Record<string, JsonObject> {
     // An own code with a status that all operations share: the response has all of these codes.
-    const own = new Set(ownErrors.map((code) => sample(code, SAMPLE).httpStatus));
-    const sharing = COMMON.filter((code) => own.has(sample(code, SAMPLE).httpStatus));
-    return this.#responses([...OF_ANY_OPERATION, ...sharing, ...ownErrors], hasBody ? SAMPLE : SAMPLE_OF_QUERY);
+    const own = new Set(ownErrors.map((code) => sample(code).httpStatus));
+    const sharing = COMMON.filter((code) => own.has(sample(code).httpStatus));
+    return this.#responses([...OF_ANY_OPERATION, ...sharing, ...ownErrors]);
   }
 
   /** A Markdown table of all codes, ordered by status. */
   table(): string {
-    const errors = [...this.#named, ...OF_NO_OPERATION].map((code) => sample(code, SAMPLE));
+    const errors = [...this.#named, ...OF_NO_OPERATION].map((code) => sample(code));
     errors.sort((a, b) => a.httpStatus - b.httpStatus);
     const rows = errors.map(({ code, httpStatus, message }) => `| ${httpStatus} | \`${code}\` | ${message} |`);
     return ['| Status | Code | For example |', '|---|---|---|', ...rows].join('\n');
   }
 
-  #responses(codes: readonly string[], fields: typeof SAMPLE): Record<string, JsonObject> {
+  #responses(codes: readonly string[]): Record<string, JsonObject> {
     for (const code of codes) this.#named.add(code);
-    const errors = codes.map((code) => sample(code, fields));
+    const errors = codes.map((code) => sample(code));
     const byStatus = Map.groupBy(errors, ({ httpStatus }) => httpStatus);
     return Object.fromEntries([...byStatus].map(([status, same]) => [status, response(status, same)]));
   }

@@ -123,7 +123,7 @@ function responses(
   const ofCondition = operation.condition === 'if-match' ? ['PRECONDITION_FAILED'] : [];
   const own = {
     ...successResponses(method, operation, sent, schemas),
-    ...errors.ofOperation({ hasBody: body !== undefined, ownErrors: [...ownErrors, ...byKey, ...ofCondition] }),
+    ...errors.ofOperation([...ownErrors, ...byKey, ...ofCondition]),
   };
   const isAnnounced = (status: string) => operation.deprecation !== undefined && status !== '400';
   const announced = Object.entries(own).map(([status, response]) => [

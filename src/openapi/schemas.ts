@@ -95,7 +95,7 @@ export class Schemas {
  */
 export function isRequired(field: DescField): boolean {
   const isAlwaysThere = field.presence === FeatureSet_FieldPresence.IMPLICIT && field.fieldKind !== 'list';
-  return rulesOf(field).required || isAlwaysThere;
+  return rulesOf(field).required === true || isAlwaysThere;
 }
 
 const SCALARS: Readonly<Partial<Record<ScalarType, JsonObject>>> = {

@@ -1,6 +1,8 @@
 import { readFileSync } from 'node:fs';
 import test from 'ava';
 import { parse } from 'yaml';
+import { readConfig } from '../../src/config/config.ts';
+import { IDEMPOTENCY_KEY } from '../../src/config/constants.ts';
 import { PUBLIC as ALL, type PublicOperation } from '../support/resources.ts';
 
 interface OpenApiOperation {
@@ -46,6 +48,28 @@ test('Document - GET /pets/{petId} alone is deprecated, and testing is off for G
   t.deepEqual(marked('deprecated'), { 'GET /pets/{petId}': true });
   t.deepEqual(marked('x-sunset'), { 'GET /pets/{petId}': '2027-12-31T23:59:59Z' });
   t.deepEqual(marked('x-try-it'), { 'GET /store/orders': false });
+});
+
+test('Document - the pages have the default limits, and the parameter the format of an idempotency key', (t) => {
+  const { limits, idempotencyMs, eventsDays } = readConfig({});
+  const { ban, addressPerMinute, maxFeeds, plans } = limits;
+  const text = document.tags
+    .map(({ description }: { description: string }) => description.replaceAll('\n', ' '))
+    .join();
+  for (const [plan, quota] of Object.entries(plans)) {
+    const [perMinute, perDay] = [quota.perMinute, quota.perDay].map((count) => count.toLocaleString('en-US'));
+    t.regex(text, new RegExp(`\\| ${plan} +\\| ${perMinute} +\\| ${perDay} +\\|`));
+  }
+  const banned = `${ban.refusals} refused requests within ${ban.windowMs / 1_000} seconds, is banned for`;
+  for (const said of [
+    `${banned} ${ban.durationMs / 60_000} minutes`,
+    `their IP address, ${addressPerMinute} a minute`,
+    `An account may have ${maxFeeds} streams`,
+    `Events are kept for ${eventsDays} days`,
+    `is kept for at least ${idempotencyMs / 3_600_000} hours`,
+  ])
+    t.true(text.includes(said), said);
+  t.is(document.components.parameters['Idempotency-Key'].schema.pattern, IDEMPOTENCY_KEY.source);
 });
 
 test('Document - accounts and what Envoy asks are not public', (t) => {
