@@ -89,7 +89,6 @@ export class IncomingCall implements Call, Arrival, CallEvents {
   #feedEnd: FeedEnd | undefined;
   /** Whether the headers of a stream have been sent. */
   #hasBegun = false;
-  #onBegin = (): void => undefined;
 
   constructor(answer: Answer, metadata: Metadata, { operation, codec }: Method, options: CallOptions) {
     this.#answer = answer;
@@ -236,7 +235,6 @@ export class IncomingCall implements Call, Arrival, CallEvents {
       const start = this.protocol.begin(this, first);
       this.#beforeAnswer?.(this);
       this.#answer.begin(start, this.responseHeaders);
-      this.#onBegin();
     };
     for await (const message of messages) {
       if (!this.#hasBegun) begin(message);
@@ -251,13 +249,6 @@ export class IncomingCall implements Call, Arrival, CallEvents {
     const { protocol } = this;
     if (!(message instanceof SharedMessages)) return protocol.piece(this, message);
     return message.encode(protocol, (one) => protocol.piece(this, one));
-  }
-
-  /** Resolves when a stream has begun, as if it had ended then. */
-  begun(): Promise<End> {
-    return new Promise((resolve) => {
-      this.#onBegin = () => resolve(this.end(undefined));
-    });
   }
 
   /** How the call ended, with this error or with none. If it was given up before, that is how. */

@@ -97,11 +97,10 @@ export function createGrpcServer(options: GrpcServerOptions): Server {
       const method = byPath.get(path) ?? unknown(path);
       const call = new IncomingCall(answer, metadata, method, options);
       openCalls.add(call);
-      traceCall(call, () => {
-        const ended = run(call, method.enter, observers);
-        // A span is sent when it ends, and a feed may be open for an hour.
-        return call.operation.isFeed ? Promise.race([ended, call.begun()]) : ended;
-      });
+      const toEnd = () => run(call, method.enter, observers);
+      // A span is sent when it ends, and a feed may be open for an hour.
+      if (call.operation.isFeed) void toEnd();
+      else traceCall(call, toEnd);
       return call;
     });
   });

@@ -2,7 +2,6 @@
 import anyTest, { type ExecutionContext, type TestFn } from 'ava';
 import { AdminServiceService as Admin } from '../../../gen/petstore/admin/v1/admin.ts';
 import { PetServiceService as Pets } from '../../../gen/petstore/v1/pets.ts';
-import { openEvents } from '../../support/event-source.ts';
 import { GrpcCaller } from '../../support/grpc-caller.ts';
 import { requestsTo } from '../../support/resources.ts';
 import { startTestStack, type TestStack } from '../../support/stack.ts';
@@ -196,21 +195,4 @@ test('Traces - no key, path, user agent, body or other header is in a span', asy
   const { received } = t.context.collector;
   t.false(received.includes(secret));
   t.false(received.includes(key.slice(4, 20)));
-});
-
-test('Traces - a stream of events has one span of the server, which is sent when the stream begins', async (t) => {
-  const { rest, key } = t.context.service;
-  await rest.category(); // the server knows the key from now on
-  const { traceId, traceparent } = newTrace();
-  const stream = await openEvents(`${rest.url}/events/stream?after=0`, key, { traceparent });
-  const call = 'petstore.v1.EventService/WatchEvents';
-  await until(() => spansIn(t, traceId).some(({ name }) => name === call), 'the span of the server');
-  await rest.category();
-  await stream.take(1);
-  stream.close();
-  const spans = await spansOf(t.context.collector, traceId, ['GET', call]);
-  t.like(spans.get(call), { parentSpanId: spans.get('GET')?.spanId, status: 0 });
-  t.is(spans.get(call)?.attributes['rpc.grpc.status_code'], 0);
-  const ofServer = spansIn(t, traceId).filter(({ service, name }) => service === 'petstore' && !name.includes('Edge'));
-  t.is(ofServer.length, 1);
 });
