@@ -3,12 +3,11 @@
  * request is carried out once.
  *
  * The record of a successful request is stored in the same transaction as its effect, so neither exists without the
- * other. Concurrent requests with one key on this server: the first runs, the others wait for it in memory, without a
- * database connection. On different servers each may run, but the database accepts one record: the other transactions
- * are rolled back, and their requests are answered from that record.
+ * other. Of concurrent requests with one key, on one server or several, the database accepts one record: the other
+ * transactions are rolled back, and their requests are answered from that record.
  *
- * Failure: a failed request leaves no record, and the next one that waits runs instead. When a response is lost, even
- * in a crash, its record remains, and the repeated request is answered from it.
+ * Failure: a failed request leaves no record, so the next one is carried out. When a response is lost, even in a crash,
+ * its record remains, and the repeated request is answered from it.
  */
 import { hash } from 'node:crypto';
 import { toBinary } from '@bufbuild/protobuf';
@@ -17,7 +16,7 @@ import { ApiError, apiError, invalidArgument } from '../../errors.ts';
 import { decodeRequest } from '../../proto/operations.ts';
 import type { IdempotencyRecord } from '../../storage/model.ts';
 import { AlreadyDone } from '../../storage/store-errors.ts';
-import type { AnyResponse, Call, Interceptor, Next, Response } from '../chain.ts';
+import type { Call, Interceptor, Response } from '../chain.ts';
 
 export interface IdempotencyRecords {
   find(id: string): Promise<IdempotencyRecord | undefined>;
@@ -29,56 +28,28 @@ export const REPLAYED = 'idempotency-replayed';
 
 type Request = Pick<IdempotencyRecord, 'id' | 'requestDigest'>;
 
-interface Outcome {
-  readonly record: IdempotencyRecord;
-  /** Undefined when another request made the record. */
-  readonly response?: AnyResponse;
-}
-
 export function idempotency(records: IdempotencyRecords): Interceptor {
-  /** The requests in flight on this server, by id. Each resolves with its record; with undefined when it fails. */
-  const inFlight = new Map<string, Promise<IdempotencyRecord | undefined>>();
-
-  /** Carries out a request that has no record yet. */
-  const execute = async (call: Call, next: Next, request: Request): Promise<Outcome> => {
-    const existing = await records.find(request.id);
-    if (existing !== undefined) return { record: existing };
-    let record: IdempotencyRecord | undefined;
-    call.remember = (message) => {
-      record = { ...request, response: call.codec.responseSerialize(message), createdAtMs: Date.now() };
-      return record;
-    };
-    try {
-      const response = await next(call);
-      if (record === undefined) throw new Error(`${call.operation.path} does not remember its response`);
-      return { record, response };
-    } catch (error) {
-      // The same request on another server may be why: it stored its record first, or took the last unit.
-      const mayBeDoneElsewhere = error instanceof AlreadyDone || error instanceof ApiError;
-      const other = mayBeDoneElsewhere ? await records.find(request.id) : undefined;
-      if (other === undefined) throw error;
-      return { record: other };
-    }
-  };
-
   return async (call, next) => {
     const key = call.operation.takesIdempotencyKey ? idempotencyKeyOf(call) : undefined;
     if (key === undefined) return next(call);
     const request = { id: recordId(call, key), requestDigest: digestOf(call) };
-    for (let other = inFlight.get(request.id); other !== undefined; other = inFlight.get(request.id)) {
-      const record = await other;
-      if (record !== undefined) return replay(call, request, record);
-    }
-    const outcome = execute(call, next, request);
-    inFlight.set(
-      request.id,
-      outcome.then(({ record }) => record).catch(() => undefined),
-    );
+    const existing = await records.find(request.id);
+    if (existing !== undefined) return replay(call, request, existing);
+    let isRemembered = false;
+    call.remember = (message) => {
+      isRemembered = true;
+      return { ...request, response: call.codec.responseSerialize(message), createdAtMs: Date.now() };
+    };
     try {
-      const { record, response } = await outcome;
-      return response ?? replay(call, request, record);
-    } finally {
-      inFlight.delete(request.id);
+      const response = await next(call);
+      if (!isRemembered) throw new Error(`${call.operation.path} does not remember its response`);
+      return response;
+    } catch (error) {
+      // The same request may be why: it stored its record first, or took the last unit.
+      const mayBeDone = error instanceof AlreadyDone || error instanceof ApiError;
+      const other = mayBeDone ? await records.find(request.id) : undefined;
+      if (other === undefined) throw error;
+      return replay(call, request, other);
     }
   };
 }
