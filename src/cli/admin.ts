@@ -14,7 +14,7 @@ import { formatAddress, toReachableHost } from '../config/addresses.ts';
 import type { ServerAddress } from '../config/checks.ts';
 import { type Config, readConfig } from '../config/config.ts';
 import { readInternalTls } from '../files/tls-files.ts';
-import { Failure, usageError } from './failure.ts';
+import { failure, usageError } from './failure.ts';
 import { toJson } from './output.ts';
 
 export type Admin = Methods<AdminServiceService>;
@@ -79,36 +79,35 @@ async function findOperatorKey({ operatorKey, dataDir }: Config): Promise<{ key:
       code === 'ENOENT'
         ? `there is no operator key: the service creates ${source} when it first starts; or set OPERATOR_KEY`
         : `the operator key can't be read: ${message}`;
-    throw new Failure('OPERATOR_KEY_MISSING', problem);
+    throw failure('OPERATOR_KEY_MISSING', problem);
   });
   if (isWellFormed(key.trim(), 'pso')) return { key: key.trim(), source };
-  throw new Failure('OPERATOR_KEY_MISSING', `there is no operator key in ${source}, or it is damaged`);
+  throw failure('OPERATOR_KEY_MISSING', `there is no operator key in ${source}, or it is damaged`);
 }
 
 /**
  * What went wrong and what to do about it, in one line. Messages of the server are unchanged. `keySource` tells where
  * the operator key is from; undefined for a call with an API key.
  */
-export function explain(error: PetstoreError, command: Command, { address, tls }: Server, keySource?: string): Failure {
+export function explain(error: PetstoreError, command: Command, { address, tls }: Server, keySource?: string): Error {
   const { code, grpcStatus, message, retryAfterMs } = error;
   if (code === 'OPERATOR_KEY_INVALID')
-    return new Failure(code, `the server at ${address} does not accept the key in ${keySource}`);
+    return failure(code, `the server at ${address} does not accept the key in ${keySource}`);
   if (grpcStatus === status.INVALID_ARGUMENT) return usageError(nameFlags(error, command), code);
-  if (grpcStatus === status.DEADLINE_EXCEEDED)
-    return new Failure(code, `the server at ${address} did not answer in time`);
+  if (grpcStatus === status.DEADLINE_EXCEEDED) return failure(code, `the server at ${address} did not answer in time`);
   if (grpcStatus === status.UNAVAILABLE && retryAfterMs === undefined) {
     const where = `${address}${tls ? ' by mutual TLS' : ''}`;
     const settings = 'INTERNAL_TLS_CA, INTERNAL_TLS_CERT and INTERNAL_TLS_KEY';
     const hint = tls ? '' : `; a server with mutual TLS answers only with its host's ${settings}`;
     const advice = `start the service with "npm start", or name another --address${hint}`;
-    return new Failure('SERVER_AWAY', `nothing answers at ${where}: ${advice}`);
+    return failure('SERVER_AWAY', `nothing answers at ${where}: ${advice}`);
   }
   const isUnknown = grpcStatus === status.UNAUTHENTICATED || grpcStatus === status.UNIMPLEMENTED;
   if (isUnknown && keySource !== undefined) {
     const advice = 'it is on the private gRPC port (GRPC_PORT), not on the public one';
-    return new Failure('NO_ADMIN_SERVICE', `there is no admin service at ${address}: ${advice}`);
+    return failure('NO_ADMIN_SERVICE', `there is no admin service at ${address}: ${advice}`);
   }
-  return new Failure(code, message);
+  return failure(code, message);
 }
 
 /** The violations of the request, with the options that people type in place of the fields. */

@@ -10,7 +10,7 @@ import { jsonWriter } from '../edge/json.ts';
 import { loadOperations } from '../proto/operations.ts';
 import { explain, findServer } from './admin.ts';
 import { toId } from './arguments.ts';
-import { Failure } from './failure.ts';
+import { failure } from './failure.ts';
 import { printable } from './output.ts';
 
 interface Options {
@@ -57,12 +57,12 @@ async function tail(command: Command, { keyFile, json, after, types = [] }: Opti
 /** Not an argument: other users of the machine can see these. */
 async function findApiKey(file: string | undefined): Promise<string> {
   const unreadable = ({ message }: Error) => {
-    throw new Failure('API_KEY_MISSING', `the API key can't be read: ${message}`);
+    throw failure('API_KEY_MISSING', `the API key can't be read: ${message}`);
   };
   const key = file === undefined ? process.env.API_KEY : await readFile(file, 'utf8').catch(unreadable);
   if (key?.trim()) return key.trim();
   const advice = 'set API_KEY, or name a file that has one with --key-file';
-  throw new Failure('API_KEY_MISSING', `an API key is needed: ${advice}`);
+  throw failure('API_KEY_MISSING', `an API key is needed: ${advice}`);
 }
 
 /** The same JSON as over REST. */
