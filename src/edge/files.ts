@@ -1,8 +1,5 @@
-/**
- * The public files: the interface description and the docs page. Each is read and compressed at its first request, and
- * then kept in memory: about 3 MiB in all.
- */
-import { readFile } from 'node:fs/promises';
+/** The public files: the interface description and the docs page. They are kept in memory: about 3 MiB in all. */
+import { readFileSync } from 'node:fs';
 import { promisify } from 'node:util';
 import { constants, gzip } from 'node:zlib';
 
@@ -10,7 +7,9 @@ export interface ServedFile {
   readonly contentType: string;
   /** Response headers. */
   readonly headers: Readonly<Record<string, string>>;
-  read(encoding: 'identity' | 'gzip'): Promise<Buffer>;
+  readonly bytes: Buffer;
+  /** Resolves with the bytes in gzip, which are made once. */
+  compress(): Promise<Buffer>;
 }
 
 const FIVE_MINUTES = { 'cache-control': 'public, max-age=300' };
@@ -56,20 +55,11 @@ function ofPage(contentType: string, ...names: readonly string[]): [string, Serv
 }
 
 function served(path: string, contentType: string, headers: Readonly<Record<string, string>>): ServedFile {
-  const url = new URL(`../../${path}`, import.meta.url);
-  const plain = once(() => readFile(url));
-  const compressed = once(async () => promisify(gzip)(await plain(), { level: constants.Z_BEST_COMPRESSION }));
-  return { contentType, headers, read: (encoding) => (encoding === 'gzip' ? compressed() : plain()) };
-}
-
-/** Calls `make` on first use and caches its result. A failure is not cached. */
-function once<T>(make: () => Promise<T>): () => Promise<T> {
-  let cached: Promise<T> | undefined;
-  return () => {
-    cached ??= make().catch((error: unknown) => {
-      cached = undefined;
-      throw error;
-    });
-    return cached;
+  const bytes = readFileSync(new URL(`../../${path}`, import.meta.url));
+  let compressed: Promise<Buffer> | undefined;
+  const compress = () => {
+    compressed ??= promisify(gzip)(bytes, { level: constants.Z_BEST_COMPRESSION });
+    return compressed;
   };
+  return { contentType, headers, bytes, compress };
 }

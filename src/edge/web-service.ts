@@ -22,12 +22,12 @@ export const webService: Service<WebServiceServer, Call> = {
       throw apiError('ROUTE_NOT_FOUND', { method: 'GET', path: call.header(ORIGINAL_PATH) ?? name });
     }
     const hasBody = !isHead(call); // the response to HEAD has the length of the uncompressed file
-    const encoding = hasBody && acceptsGzip(call.header(EDGE_HEADERS.acceptEncoding) ?? '') ? 'gzip' : 'identity';
-    const bytes = await file.read(encoding);
+    const isCompressed = hasBody && acceptsGzip(call.header(EDGE_HEADERS.acceptEncoding) ?? '');
+    const bytes = isCompressed ? await file.compress() : file.bytes;
     const headers = call.responseHeaders;
     for (const [header, value] of Object.entries(file.headers)) headers.set(header, value);
     headers.set('vary', 'accept-encoding');
-    if (encoding !== 'identity') headers.set('content-encoding', encoding);
+    if (isCompressed) headers.set('content-encoding', 'gzip');
     if (call.protocol.name === 'REST') headers.set(hasBody ? 'content-length' : EDGE_HEADERS.length, `${bytes.length}`);
     yield* pieces(file.contentType, hasBody ? bytes : Buffer.alloc(0));
   },
