@@ -9,9 +9,6 @@ import { readCondition } from '../rpc/interceptors/etags.ts';
 import { resume } from './event-stream.ts';
 import { EDGE_HEADERS, ORIGINAL_PATH } from './headers.ts';
 
-/** How many invalid query parameters an error names at most. */
-const MAX_NAMED = 20;
-
 /** Admits only Envoy: what it asks about callers counts nothing against them. */
 export const edgeOnly: Interceptor = async (call, next) => {
   if (!call.isForwarded) throw apiError('ROUTE_NOT_FOUND', { method: 'POST', path: call.operation.path });
@@ -59,8 +56,8 @@ export function checkQuery(path: string, { queryParameters }: Operation): void {
     else if (!parameter.includes('=')) wrong.set(name, 'has no value');
     seen.add(name);
   }
-  const named = [...wrong].slice(0, MAX_NAMED);
-  if (named.length > 0) throw invalidArgument(named.map(([name, description]) => ({ path: name, name, description })));
+  if (wrong.size > 0)
+    throw invalidArgument(Array.from(wrong, ([name, description]) => ({ path: name, name, description })));
 }
 
 /** The name of a parameter: of `limit=5`, and of `%6Cimit=5`. One that can't be decoded is returned as it is. */

@@ -3,7 +3,7 @@
  * method that streams. It throws ApiError for errors that the caller sees, and does not depend on metadata, HTTP or
  * SQL.
  */
-import type { handleServerStreamingCall, handleUnaryCall, MethodDefinition } from '@grpc/grpc-js';
+import type { handleServerStreamingCall, handleUnaryCall } from '@grpc/grpc-js';
 import type { WritingCall } from '../storage/store.ts';
 import type { Call, Codec } from './chain.ts';
 import type { EntityTags } from './entity-tags.ts';
@@ -57,15 +57,6 @@ export type Service<S, C = Context> = {
       : never;
 };
 
-/** The definitions of the methods of a generated service interface. */
-type Definition<S> = {
-  readonly [M in keyof S as string extends M ? never : M]: S[M] extends
-    | handleUnaryCall<infer Request, infer Response>
-    | handleServerStreamingCall<infer Request, infer Response>
-    ? MethodDefinition<Request, Response>
-    : never;
-};
-
 /** Any method of any service. The parameters of methods, unlike those of functions, are compared in both directions. */
 interface AnyDefinition extends Codec {
   readonly path: string;
@@ -86,12 +77,11 @@ export interface Implementation {
 
 /** Joins a generated definition and the handlers of its methods. @throws Error when a method has none. */
 export function implement<S>(
-  definition: Definition<S> & Readonly<Record<string, AnyDefinition>>,
+  definition: Readonly<Record<string, AnyDefinition>>,
   handlers: Service<S, Call> & AnyHandlers,
 ): Implementation {
-  const [definitions, functions]: [Readonly<Record<string, AnyDefinition>>, AnyHandlers] = [definition, handlers];
-  const methods = Object.entries(definitions).map(([name, codec]) => {
-    const handle = functions[name];
+  const methods = Object.entries(definition).map(([name, codec]) => {
+    const handle = (handlers as AnyHandlers)[name];
     if (handle === undefined) throw new Error(`nothing implements ${codec.path}`);
     return { codec, handler: (call: Call) => handle(call.request, call) };
   });

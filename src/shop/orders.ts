@@ -35,7 +35,7 @@ export function orderService(store: ShopStore): Service<OrderServiceServer> {
       const { quantity = 1, complete = false } = order ?? {};
       const work = async (tx: ShopTransaction) => {
         const placed = await tx.orders.insert({ petId, quantity, shipDate, complete });
-        await moveStock(tx, placed, placed.quantity, 'UNKNOWN_PET');
+        await moveStock(tx, placed, placed.quantity);
         return placed;
       };
       return store.forCall(call).transaction(work, petId === undefined ? undefined : contendedPet(petId));
@@ -54,7 +54,7 @@ export function orderService(store: ShopStore): Service<OrderServiceServer> {
           complete: patch?.complete ?? false,
         };
         await tx.orders.update(changed);
-        await moveStock(tx, changed, changed.quantity - order.quantity, 'PET_NOT_FOUND');
+        await moveStock(tx, changed, changed.quantity - order.quantity);
         return changed;
       });
     },
@@ -62,7 +62,7 @@ export function orderService(store: ShopStore): Service<OrderServiceServer> {
     cancelOrder: ({ orderId }, call) =>
       change(orderId, call, async (tx, order) => {
         await tx.orders.delete(order.id);
-        await moveStock(tx, order, -order.quantity, 'PET_NOT_FOUND');
+        await moveStock(tx, order, -order.quantity);
         return {};
       }),
   };
@@ -92,16 +92,11 @@ async function lockOpen(tx: ShopTransaction, orderId: OrderId, call: Context): P
 
 /**
  * Moves `units` from the pet's stock to the order, or back when negative, and applies `close` if the order is complete.
- * An order without a pet changes no stock.
+ * An order without a pet changes no stock. Only the pet of a new order may be unknown: none with an open order goes.
  */
-async function moveStock(
-  tx: ShopTransaction,
-  { id, petId, complete }: Order,
-  units: number,
-  missingPetCode: 'UNKNOWN_PET' | 'PET_NOT_FOUND',
-): Promise<void> {
+async function moveStock(tx: ShopTransaction, { id, petId, complete }: Order, units: number): Promise<void> {
   if (petId === undefined) return;
-  const pet = existing(await tx.pets.lock(petId), () => shopError(missingPetCode, { petId }));
+  const pet = existing(await tx.pets.lock(petId), () => shopError('UNKNOWN_PET', { petId }));
   const moved = units > 0 ? takeUnits(pet, units) : returnUnits(pet, -units);
   const after = complete ? close(moved, await tx.orders.hasOpen(petId, id)) : moved;
   await tx.pets.update({ ...pet, quantity: after.quantity, status: after.status });

@@ -71,11 +71,10 @@ test('REST request - the query is read as by the transcoder: names are decoded, 
   }
 });
 
-test('REST request - the response names only a few of many unknown parameters', async (t) => {
+test('REST request - the response names only some of many unknown parameters', async (t) => {
   const query = Array.from({ length: 5_000 }, (_, index) => `p${index}=1`).join('&');
   const error = await t.throwsAsync(request('PetService/ListPets', `/pets?${query}`), { instanceOf: ApiError });
   t.true((error?.message.length ?? 0) < 2_000);
-  t.true((error as ApiError).violations.length <= 20);
 });
 
 /** How the response to a call is sent; `http` is undefined for gRPC. */
