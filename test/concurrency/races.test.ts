@@ -1,4 +1,4 @@
-/** Concurrent writers, on SQLite and over two servers: each write happens once or is refused. */
+/** Concurrent writers, on SQLite and over two servers: each write happens once or is refused. One race at a time. */
 import { randomUUID } from 'node:crypto';
 import anyTest, { type TestFn } from 'ava';
 import { testUnless } from '../support/programs.ts';
@@ -38,22 +38,25 @@ async function ifMatch(rest: RestClient, path: string): Promise<Record<string, s
 }
 
 function raceTests(test: TestFn, where: string, restOf: () => RestClient): void {
-  test(`If-Match - exactly one of several concurrent changes with the same tag succeeds, ${where}`, async (t) => {
-    const rest = restOf();
-    for (const [kind, { create, change }] of [...Object.entries(RESOURCES), ...Object.entries(RESOURCES)]) {
-      const path = await create(rest);
-      const headers = await ifMatch(rest, path);
-      const responses = await race((writer) => {
-        const { method, json } = change(writer);
-        return rest.send(method, path, { json, headers });
-      });
-      const statuses = responses.map(({ status }) => status).sort();
-      t.deepEqual(statuses, [200, ...Array(WRITERS - 1).fill(412)], kind);
-      t.is((await rest.get(path)).text, responses.find(({ status }) => status === 200)?.text ?? '');
-    }
-  });
+  test.serial(
+    `If-Match - exactly one of several concurrent changes with the same tag succeeds, ${where}`,
+    async (t) => {
+      const rest = restOf();
+      for (const [kind, { create, change }] of [...Object.entries(RESOURCES), ...Object.entries(RESOURCES)]) {
+        const path = await create(rest);
+        const headers = await ifMatch(rest, path);
+        const responses = await race((writer) => {
+          const { method, json } = change(writer);
+          return rest.send(method, path, { json, headers });
+        });
+        const statuses = responses.map(({ status }) => status).sort();
+        t.deepEqual(statuses, [200, ...Array(WRITERS - 1).fill(412)], kind);
+        t.is((await rest.get(path)).text, responses.find(({ status }) => status === 200)?.text ?? '');
+      }
+    },
+  );
 
-  test(`If-Match - exactly one of several concurrent changes and deletes succeeds, ${where}`, async (t) => {
+  test.serial(`If-Match - exactly one of several concurrent changes and deletes succeeds, ${where}`, async (t) => {
     const rest = restOf();
     for (let round = 0; round < 3; round += 1) {
       const path = await RESOURCES.pet.create(rest);
@@ -70,22 +73,27 @@ function raceTests(test: TestFn, where: string, restOf: () => RestClient): void 
     }
   });
 
-  test(`Orders - of 64 for the last 10 units 10 succeed, the rest are INSUFFICIENT_STOCK, ${where}`, async (t) => {
-    const rest = restOf();
-    const petId = await rest.pet({ stock: 10 });
-    const responses = await race(() => rest.post('/store/orders', { petId }), 64);
-    const won = responses.filter(({ status }) => status === 201);
-    const lost = responses.filter(({ status, body }) => status === 409 && body.code === 'INSUFFICIENT_STOCK');
-    t.deepEqual([won.length, lost.length], [10, 54]);
-    t.deepEqual((await rest.get(`/store/inventory/${petId}`)).body, { petId, quantity: 0, status: 'pending' });
-    const listed = (await rest.get(`/store/orders?petId=${petId}&limit=100`)).body.map(({ id }: { id: number }) => id);
-    t.deepEqual(
-      listed,
-      won.map(({ body }) => body.id).sort((a, b) => a - b),
-    );
-  });
+  test.serial(
+    `Orders - of 64 for the last 10 units 10 succeed, the rest are INSUFFICIENT_STOCK, ${where}`,
+    async (t) => {
+      const rest = restOf();
+      const petId = await rest.pet({ stock: 10 });
+      const responses = await race(() => rest.post('/store/orders', { petId }), 64);
+      const won = responses.filter(({ status }) => status === 201);
+      const lost = responses.filter(({ status, body }) => status === 409 && body.code === 'INSUFFICIENT_STOCK');
+      t.deepEqual([won.length, lost.length], [10, 54]);
+      t.deepEqual((await rest.get(`/store/inventory/${petId}`)).body, { petId, quantity: 0, status: 'pending' });
+      const listed = (await rest.get(`/store/orders?petId=${petId}&limit=100`)).body.map(
+        ({ id }: { id: number }) => id,
+      );
+      t.deepEqual(
+        listed,
+        won.map(({ body }) => body.id).sort((a, b) => a - b),
+      );
+    },
+  );
 
-  test(`Orders - one that is completed and cancelled concurrently ends once, ${where}`, async (t) => {
+  test.serial(`Orders - one that is completed and cancelled concurrently ends once, ${where}`, async (t) => {
     const rest = restOf();
     const petId = await rest.pet({ stock: 5 });
     const path = `/store/orders/${(await rest.order({ petId, quantity: 5 })).id}`;
@@ -104,7 +112,7 @@ function raceTests(test: TestFn, where: string, restOf: () => RestClient): void 
   const keyed = (path: string, json: object, key: string) =>
     restOf().send('POST', path, { json, headers: { 'idempotency-key': key } });
 
-  test(`Same key - of concurrent requests one runs, and all get its response, ${where}`, async (t) => {
+  test.serial(`Same key - of concurrent requests one runs, and all get its response, ${where}`, async (t) => {
     const rest = restOf();
     const petId = await rest.pet();
     for (let round = 0; round < 30; round += 1) {
@@ -118,7 +126,7 @@ function raceTests(test: TestFn, where: string, restOf: () => RestClient): void 
     t.is((await rest.get(`/store/orders?petId=${petId}&limit=100`)).body.length, 30);
   });
 
-  test(`Same key - of two different requests one runs, ${where}`, async (t) => {
+  test.serial(`Same key - of two different requests one runs, ${where}`, async (t) => {
     for (let round = 0; round < 10; round += 1) {
       const key = randomUUID();
       const responses = await race((writer) => keyed('/categories', { name: `Cats ${writer}` }, key), 2);
@@ -126,7 +134,7 @@ function raceTests(test: TestFn, where: string, restOf: () => RestClient): void 
     }
   });
 
-  test(`Same key - a request that is refused leaves it to the other, ${where}`, async (t) => {
+  test.serial(`Same key - a request that is refused leaves it to the other, ${where}`, async (t) => {
     const petId = await restOf().pet({ stock: 1 });
     for (let round = 0; round < 10; round += 1) {
       const key = randomUUID();
@@ -139,20 +147,23 @@ function raceTests(test: TestFn, where: string, restOf: () => RestClient): void 
     }
   });
 
-  test(`Deletion - of a pet and its first order, a category and its first pet: one succeeds, ${where}`, async (t) => {
-    const rest = restOf();
-    for (let round = 0; round < 10; round += 1) {
-      const petId = await rest.pet({ stock: 1 });
-      const categoryId = await rest.category();
-      for (const [post, remove] of [
-        [rest.post('/store/orders', { petId }), rest.delete(`/pets/${petId}`)],
-        [rest.post('/pets', { name: 'Tom', categoryId }), rest.delete(`/categories/${categoryId}`)],
-      ] as const) {
-        const statuses = `${(await post).status} and ${(await remove).status}`;
-        t.true(statuses === '201 and 409' || statuses === '400 and 204', statuses);
+  test.serial(
+    `Deletion - of a pet and its first order, a category and its first pet: one succeeds, ${where}`,
+    async (t) => {
+      const rest = restOf();
+      for (let round = 0; round < 10; round += 1) {
+        const petId = await rest.pet({ stock: 1 });
+        const categoryId = await rest.category();
+        for (const [post, remove] of [
+          [rest.post('/store/orders', { petId }), rest.delete(`/pets/${petId}`)],
+          [rest.post('/pets', { name: 'Tom', categoryId }), rest.delete(`/categories/${categoryId}`)],
+        ] as const) {
+          const statuses = `${(await post).status} and ${(await remove).status}`;
+          t.true(statuses === '201 and 409' || statuses === '400 and 204', statuses);
+        }
       }
-    }
-  });
+    },
+  );
 }
 
 const pairTest = testUnless(sharedMissing);

@@ -21,13 +21,16 @@ export interface EventSource extends EventReader {
   close(): void;
 }
 
+/** Opens a stream, which `close` and the signal end. */
 export async function openEvents(
   url: string,
   key: string,
   headers: Readonly<Record<string, string>> = {},
+  ended = new AbortController().signal,
 ): Promise<EventSource> {
   const abort = new AbortController();
-  const response = await fetch(url, { headers: { authorization: `Bearer ${key}`, ...headers }, signal: abort.signal });
+  const signal = AbortSignal.any([abort.signal, ended]);
+  const response = await fetch(url, { headers: { authorization: `Bearer ${key}`, ...headers }, signal });
   let reader: AsyncIterator<string> | undefined;
   const chunk = () => {
     const body = response.body ?? new ReadableStream<Uint8Array>();

@@ -98,10 +98,12 @@ export async function missesNothing(
     t.teardown(program.kill);
     return program;
   };
-  const caughtUp = async ({ cursor }: FollowingProgram) => {
+  const caughtUp = async ({ cursor, lines }: FollowingProgram) => {
     const events = await until(() => listed(stack).catch(() => undefined), 'the list');
     const newest = Number.parseInt(events.at(-1) ?? '', 10);
-    await until(async () => (await cursor()) >= newest, `event ${newest}`, 120_000);
+    const last = async () => Number.parseInt((await lines()).at(-1) ?? '', 10);
+    const hasAll = async () => (await cursor()) >= newest && (await last()) >= newest;
+    await until(hasAll, `event ${newest}`, 120_000);
   };
   await stack.rest.category('Before the start');
   const first = await start();

@@ -83,8 +83,7 @@ async function followEvents(url: string, following: Following, readFirst?: () =>
   for (let lastId = readFirst === undefined ? '0' : undefined; !signal.aborted; await delay(RETRY_MS)) {
     try {
       const headers: Record<string, string> = lastId === undefined ? {} : { 'last-event-id': lastId };
-      const stream = await openEvents(`${url}/events/stream`, key, headers);
-      signal.addEventListener('abort', stream.close);
+      const stream = await openEvents(`${url}/events/stream`, key, headers, signal);
       const { status } = stream.response;
       if (status < 500 && status !== 200) throw new Refused(`resumed after ${lastId}, it was told ${status}`);
       for (let event = await stream.next(); event !== undefined && status === 200; event = await stream.next()) {
