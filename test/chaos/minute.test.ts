@@ -14,13 +14,12 @@ const faults = FAULTS.filter(({ name }) => CHAOS_FAULTS === undefined || CHAOS_F
 async function run(t: ExecutionContext, deployment: 'sqlite' | 'postgres', seed: number, ms: number): Promise<void> {
   const lastsMs = CHAOS_MINUTES === undefined ? ms : Number(CHAOS_MINUTES) * 60_000;
   t.timeout(lastsMs + GIVE_UP_MS);
-  const { violations, undecided, text } = await runChaos({ seed, deployment, lastsMs, faults });
+  const { violations, text } = await runChaos({ seed, deployment, lastsMs, faults });
   t.log(text);
   t.deepEqual(
     violations.map(({ title }) => title),
     [],
   );
-  t.is(undecided, 0, 'every history is short enough to be decided');
 }
 
 const test = testUnless<unknown>(sharedMissing);

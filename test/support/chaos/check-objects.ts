@@ -13,42 +13,23 @@ interface Seen extends Operation<Request> {
   readonly call: Call;
 }
 
-export interface ObjectsReport {
-  readonly violations: readonly Violation[];
-  readonly objects: number;
-  /** Objects whose histories were too long to decide. */
-  readonly undecided: number;
-}
-
 /** Without `feed` the responses alone are checked. */
-export function checkObjects(calls: readonly Call[], feed?: readonly FeedEvent[]): ObjectsReport {
-  const violations: Violation[] = [];
-  let undecided = 0;
+export function checkObjects(calls: readonly Call[], feed?: readonly FeedEvent[]): Violation[] {
   const pets = byPet(calls, feed ?? []);
   const told = Map.groupBy(feed ?? [], (event) => toldBy(event).object);
   for (const petId of told.keys()) if (petId !== undefined && !pets.has(petId)) pets.set(petId, []);
-  for (const [petId, seen] of pets) {
-    const found = check(petId, seen, feed && (told.get(petId) ?? []));
-    if (found === 'undecided') undecided += 1;
-    else if (found !== undefined) violations.push(found);
-  }
-  return { violations, objects: pets.size, undecided };
+  return [...pets].flatMap(([petId, seen]) => check(petId, seen, feed && (told.get(petId) ?? [])) ?? []);
 }
 
 /** The events explain the responses too, so these are only checked by themselves when something is wrong. */
-function check(
-  petId: number,
-  seen: readonly Seen[],
-  events?: readonly FeedEvent[],
-): Violation | 'undecided' | undefined {
+function check(petId: number, seen: readonly Seen[], events?: readonly FeedEvent[]): Violation | undefined {
+  const endMs = Math.max(0, ...seen.map(({ call }) => call.endMs)) + 1;
   const verdict =
     events === undefined
       ? linearize(petModel(petId), seen)
-      : linearize(withFeed(petId, events), [
-          ...seen,
-          endOfFeed(Math.max(0, ...seen.map(({ call }) => call.endMs)) + 1),
-        ]);
-  if (verdict !== 'unexplained') return verdict === 'undecided' ? verdict : undefined;
+      : linearize(withFeed(petId, events), [...seen, endOfFeed(endMs)]);
+  if (verdict === 'explained') return undefined;
+  if (verdict === 'undecided') return { title: `the history of pet ${petId} is too long to decide`, lines: [] };
   const lines = seen.toSorted((one, other) => one.startMs - other.startMs).map(lineOf);
   if (events === undefined) return { title: `no order of the writes explains pet ${petId}`, lines };
   const title = `no order of the writes explains the events of pet ${petId}`;

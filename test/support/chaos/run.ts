@@ -57,8 +57,6 @@ export interface RunOptions {
 
 interface Report {
   readonly violations: readonly Violation[];
-  /** How many pets have histories that were too long to decide. */
-  readonly undecided: number;
   /** All of it, for the log. */
   readonly text: string;
 }
@@ -143,9 +141,8 @@ async function judge(
   others: readonly Violation[],
 ): Promise<Report> {
   const { calls, faults, feed } = evidence;
-  const { violations: unexplained, objects, undecided } = checkObjects(calls, feed);
   const violations = [
-    ...unexplained,
+    ...checkObjects(calls, feed),
     ...checkFeed(evidence),
     ...checkLimits(evidence),
     ...checkUsage(evidence),
@@ -155,7 +152,7 @@ async function judge(
   ];
   const outcomes = calls.map(({ outcome }) => (outcome.kind === 'refused' ? outcome.code : outcome.kind));
   const text = [
-    `seed ${seed} on ${deployment}: ${calls.length} calls about ${objects} pets, ${feed.length} events`,
+    `seed ${seed} on ${deployment}: ${calls.length} calls, ${feed.length} events`,
     `Outcomes: ${counted(outcomes)}`,
     `Faults: ${counted(faults.map(({ name }) => name))}`,
     ...violations.flatMap(({ title, lines }) => [title, ...lines.map((line) => `  ${line}`)]),
@@ -165,7 +162,7 @@ async function judge(
     for (const { startMs, endMs, what } of faults) text.push(`  ${timeOf(startMs)} to ${timeOf(endMs)} ${what}`);
     text.push(`All calls, the feed and the logs are in ${await keep(dataDir, evidence)}`);
   }
-  return { violations, undecided, text: text.join('\n') };
+  return { violations, text: text.join('\n') };
 }
 
 function counted(names: readonly string[]): string {
