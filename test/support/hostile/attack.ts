@@ -49,18 +49,3 @@ export type Outcomes = Readonly<Record<string, number>>;
 export function total(outcomes: Outcomes): number {
   return Object.values(outcomes).reduce((sum, count) => sum + count, 0);
 }
-
-/** The first message to the attacker's process. The second one ends it. */
-export interface Job {
-  readonly attack: string;
-  readonly target: Target;
-  readonly size: Size;
-  readonly key: string;
-}
-
-/** The messages of the process. */
-export interface Told {
-  readonly outcomes: Outcomes;
-  /** Whether all has been sent. */
-  readonly hasBegun: boolean;
-}

@@ -1,17 +1,32 @@
 /**
  * An attacker: a separate process, so that it disturbs neither the timing of the measurement nor its open files. It
- * ends with this process.
+ * runs this file, and ends with the process that has started it.
  */
 import { fork } from 'node:child_process';
-import { once } from 'node:events';
+import { once, setMaxListeners } from 'node:events';
 import { fileURLToPath } from 'node:url';
-import type { Job, Outcomes, Told } from './attack.ts';
+import type { AttackContext, Outcomes } from './attack.ts';
+import { ATTACKS } from './attacks.ts';
 
-const PROCESS = fileURLToPath(new URL('attacker-process.ts', import.meta.url));
+const FILE = fileURLToPath(import.meta.url);
 const END_MS = 5_000;
+const TELL_MS = 100;
+
+/** The first message to the process. The second one ends it. */
+interface Job extends Pick<AttackContext, 'target' | 'size' | 'key'> {
+  /** Its name. */
+  readonly attack: string;
+}
+
+/** The messages of the process. */
+interface Told {
+  readonly outcomes: Outcomes;
+  /** Whether all has been sent. */
+  readonly hasBegun: boolean;
+}
 
 export class Attacker {
-  readonly #child = fork(PROCESS, { execArgv: [] });
+  readonly #child = fork(FILE, { execArgv: [] });
   /** The outcomes of its requests so far, and whether all have been sent. */
   told: Told = { outcomes: {}, hasBegun: false };
 
@@ -34,4 +49,29 @@ export class Attacker {
     }
     return this.told.outcomes;
   }
+}
+
+async function run({ attack: name, ...job }: Job): Promise<void> {
+  const over = new AbortController();
+  setMaxListeners(0, over.signal);
+  const outcomes: Record<string, number> = {};
+  let hasBegun = false;
+  const tell = () => process.send?.({ outcomes, hasBegun } satisfies Told);
+  setInterval(tell, TELL_MS);
+  process.once('message', () => {
+    tell();
+    over.abort();
+    process.disconnect?.();
+  });
+  const count = (outcome: string) => {
+    if (!over.signal.aborted) outcomes[outcome] = (outcomes[outcome] ?? 0) + 1;
+  };
+  await ATTACKS.find((attack) => attack.name === name)?.run({ ...job, count, signal: over.signal });
+  hasBegun = true;
+  tell();
+}
+
+if (process.argv[1] === FILE) {
+  process.once('message', (job: Job) => void run(job));
+  process.on('disconnect', () => process.exit());
 }

@@ -99,24 +99,24 @@ const headers = fc
 const text = fc.oneof(fc.string({ maxLength: 40 }), fc.string({ unit: 'binary', maxLength: 20 }), pick('', ' ', 'Tom'));
 const number = fc.oneof(fc.integer({ min: -2, max: 60 }), fc.double(), pick(2 ** 31, 2 ** 53, -(2 ** 63), 1_000_000));
 const scalar = fc.oneof(text, number, fc.boolean(), fc.constant(null));
-/** Fields of all request bodies, so that most bodies are nearly right. */
-const fields = {
-  name: mostly(text, scalar, 8),
-  categoryId: mostly(fc.integer({ min: 1, max: 40 }), scalar, 8),
-  petId: mostly(fc.integer({ min: 1, max: 40 }), scalar, 8),
-  quantity: mostly(fc.integer({ min: 0, max: 3 }), scalar, 8),
-};
-const others = {
-  description: mostly(text, scalar),
-  status: mostly(pick('available', 'pending', 'sold'), scalar),
-  shipDate: mostly(
-    fc.date({ noInvalidDate: true }).map((date) => date.toISOString()),
-    scalar,
-  ),
-  complete: mostly(fc.boolean(), scalar),
-  unknown: fc.jsonValue({ maxDepth: 2 }),
-};
-const model = fc.oneof(fc.record(fields), fc.record({ ...fields, ...others }, { requiredKeys: [] }));
+/** The fields of all request bodies, so that most bodies are nearly right. */
+const model = fc.record(
+  {
+    name: mostly(text, scalar, 8),
+    categoryId: mostly(fc.integer({ min: 1, max: 40 }), scalar, 8),
+    petId: mostly(fc.integer({ min: 1, max: 40 }), scalar, 8),
+    quantity: mostly(fc.integer({ min: 0, max: 3 }), scalar, 8),
+    description: mostly(text, scalar),
+    status: mostly(pick('available', 'pending', 'sold'), scalar),
+    shipDate: mostly(
+      fc.date({ noInvalidDate: true }).map((date) => date.toISOString()),
+      scalar,
+    ),
+    complete: mostly(fc.boolean(), scalar),
+    unknown: fc.jsonValue({ maxDepth: 2 }),
+  },
+  { requiredKeys: ['name', 'categoryId', 'quantity'] },
+);
 const utf8 = (value: string) => Buffer.from(value).toString('latin1');
 const json = mostly(
   model.map((value) => utf8(JSON.stringify(value))),
@@ -181,25 +181,16 @@ function chunked(text_: string): string {
   return `${text_ === '' ? '' : `${text_.length.toString(16)}\r\n${text_}\r\n`}0\r\n\r\n`;
 }
 
-/** A request with some bytes changed. It may be incomplete. */
+const oddLine = pick(
+  ...['Transfer-Encoding: chunked', 'Content-Length: 5', 'Content-Length: x', 'Expect: 100-continue', 'Host: y'],
+  ...['Connection: upgrade', 'Upgrade: h2c', 'Connection: close', ' folded', 'no colon', ': empty', 'Host:'],
+);
+/** A request with some lines more and some bytes changed. It may be incomplete. */
 const bytes = fc
-  .record({
-    method: pick('GET', 'POST', 'PUT'),
-    path,
-    lines: fc.array(
-      fc.oneof(
-        header.map((field) => field.join(': ')),
-        pick('Transfer-Encoding: chunked', 'Content-Length: 5', 'Content-Length: x', 'Expect: 100-continue', 'Host: y'),
-        pick('Connection: upgrade', 'Upgrade: h2c', 'Connection: close', ' folded', 'no colon', ': empty', 'Host:'),
-      ),
-      { maxLength: 5 },
-    ),
-    sent: body,
-    changes: fc.array(fc.tuple(fc.nat(400), latin1(3)), { maxLength: 3 }),
-  })
-  .map(({ method, path: target, lines, sent, changes }): FuzzInput => {
-    const head = [`${method} ${target} HTTP/1.1`, 'Host: x', `Authorization: Bearer ${KEY}`, ...lines].join('\r\n');
-    let changed = `${head}\r\nContent-Length: ${sent.length}\r\n\r\n${sent}`;
+  .tuple(rest, fc.array(oddLine, { maxLength: 3 }), fc.array(fc.tuple(fc.nat(400), latin1(3)), { maxLength: 3 }))
+  .map(([request, lines, changes]): FuzzInput => {
+    if (request.protocol !== 'HTTP/1.1') return request;
+    let changed = request.bytes.replace('\r\n', ['', ...lines, ''].join('\r\n'));
     for (const [at, other] of changes) changed = changed.slice(0, at) + other + changed.slice(at + 1);
     return { protocol: 'HTTP/1.1', method: changed.split(' ', 1)[0] ?? '', bytes: changed, isWhole: false };
   });
@@ -267,4 +258,4 @@ const oddly = fc
     return { ...request, headers: [...Object.entries(request.headers), ...key] };
   });
 
-const anyInput: Arbitrary<FuzzInput> = oneOf([10, rest], [2, bytes], [8, call], [3, oddly]);
+const anyInput: Arbitrary<FuzzInput> = oneOf([9, rest], [3, bytes], [8, call], [3, oddly]);

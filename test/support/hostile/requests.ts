@@ -14,48 +14,50 @@ export interface Http2Request {
   readonly body: string | undefined;
 }
 
-const REST = {
-  largest: ['GET', '/categories?limit=100'],
-  small: ['GET', '/pets?ids=1'],
-  write: ['POST', '/categories', '{"name":"Cats"}'],
-  page: ['GET', '/docs/swagger-ui-bundle.js'],
-  description: ['GET', '/openapi.json'],
-} as const;
+/** The large list, a small one, a write, and two files. */
+const REST: readonly Http2Request[] = [
+  ...['/categories?limit=100', '/pets?ids=1', '/docs/swagger-ui-bundle.js', '/openapi.json'].map((path) => ({
+    ...{ protocol: 'REST' as const, method: 'GET', path },
+    ...{ headers: {}, body: undefined },
+  })),
+  {
+    ...{ protocol: 'REST', method: 'POST', path: '/categories' },
+    ...{ headers: { 'content-type': 'application/json' }, body: '{"name":"Cats"}' },
+  },
+];
 
-const CALLS = {
-  largest: [Categories.listCategories.path, Categories.listCategories.requestSerialize({ limit: 100, pageToken: '' })],
-  small: [Pets.listPets.path, Pets.listPets.requestSerialize({ ids: [1n], pageToken: '' })],
-  write: [Categories.createCategory.path, Categories.createCategory.requestSerialize({ category: { name: 'Cats' } })],
-} as const;
+/** The same calls, with their messages. */
+const CALLS: readonly (readonly [path: string, message: Buffer])[] = [
+  [Categories.listCategories.path, Categories.listCategories.requestSerialize({ limit: 100, pageToken: '' })],
+  [Pets.listPets.path, Pets.listPets.requestSerialize({ ids: [1n], pageToken: '' })],
+  [Categories.createCategory.path, Categories.createCategory.requestSerialize({ category: { name: 'Cats' } })],
+];
+const STREAMS: typeof CALLS = [
+  ['/grpc.health.v1.Health/Watch', Buffer.of()],
+  ['/grpc.health.v1.Health/Check', Buffer.of()],
+  ['/grpc.reflection.v1.ServerReflection/ServerReflectionInfo', Buffer.of(0x3a, 1, 0x2a)], // ListServices
+];
+const TYPES = { gRPC: 'application/grpc', 'gRPC-Web': 'application/grpc-web', Connect: 'application/proto' } as const;
 
-const STREAMS = {
-  watch: ['/grpc.health.v1.Health/Watch', Buffer.of()],
-  check: ['/grpc.health.v1.Health/Check', Buffer.of()],
-  reflection: ['/grpc.reflection.v1.ServerReflection/ServerReflectionInfo', Buffer.of(0x3a, 1, 0x2a)], // ListServices
-} as const;
-
-export function restRequest(name: keyof typeof REST): Http2Request {
-  const [method, path, body] = REST[name];
-  const headers = body === undefined ? {} : { 'content-type': 'application/json' };
-  return { protocol: 'REST', method, path, body, headers };
-}
-
-export function callRequest(
-  protocol: Exclude<Http2Request['protocol'], 'REST'>,
-  name: keyof typeof CALLS | keyof typeof STREAMS,
-  deadlineMs?: number,
-): Http2Request {
-  const [path, message] = { ...CALLS, ...STREAMS }[name];
-  const isConnect = protocol === 'Connect';
-  const [timeout, unit] = isConnect ? ['connect-timeout-ms', ''] : ['grpc-timeout', 'm'];
-  const headers = {
-    ...(isConnect
-      ? { 'content-type': 'application/proto', 'connect-protocol-version': '1' }
-      : { 'content-type': protocol === 'gRPC' ? 'application/grpc' : 'application/grpc-web', te: 'trailers' }),
-    ...(deadlineMs === undefined ? {} : { [timeout]: `${deadlineMs}${unit}` }),
+/** All requests. Calls have this deadline. */
+function allRequests(deadlineMs?: number): Http2Request[] {
+  const call = (protocol: keyof typeof TYPES, [path, message]: (typeof CALLS)[number]): Http2Request => {
+    const isConnect = protocol === 'Connect';
+    const [timeout, unit] = isConnect ? ['connect-timeout-ms', ''] : ['grpc-timeout', 'm'];
+    const headers = {
+      'content-type': TYPES[protocol],
+      ...(isConnect ? { 'connect-protocol-version': '1' } : { te: 'trailers' }),
+      ...(deadlineMs === undefined ? {} : { [timeout]: `${deadlineMs}${unit}` }),
+    };
+    const body = (isConnect ? message : grpcFrame(message)).toString('latin1');
+    return { protocol, method: 'POST', path, headers, body };
   };
-  const body = Buffer.from(isConnect ? message : grpcFrame(message)).toString('latin1');
-  return { protocol, method: 'POST', path, headers, body };
+  const protocols = Object.keys(TYPES) as (keyof typeof TYPES)[];
+  return [
+    ...REST,
+    ...protocols.flatMap((protocol) => CALLS.map((one) => call(protocol, one))),
+    ...STREAMS.map((one) => call('gRPC', one)),
+  ];
 }
 
 export interface Manner {
@@ -71,19 +73,6 @@ export interface Manner {
   /** When the caller leaves: it resets the request, or drops the connection. */
   readonly giveUpMs: number;
   readonly drops: boolean;
-}
-
-/** All requests. Calls have this deadline. */
-function allRequests(deadlineMs?: number): Http2Request[] {
-  const calls = Object.keys(CALLS) as (keyof typeof CALLS)[];
-  const streams = Object.keys(STREAMS) as (keyof typeof STREAMS)[];
-  return [
-    ...(Object.keys(REST) as (keyof typeof REST)[]).map(restRequest),
-    ...(['gRPC', 'gRPC-Web', 'Connect'] as const).flatMap((one) =>
-      calls.map((name) => callRequest(one, name, deadlineMs)),
-    ),
-    ...streams.map((name) => callRequest('gRPC', name, deadlineMs)),
-  ];
 }
 
 /** The longest time of a caller who reads oddly. */
@@ -107,7 +96,7 @@ export const oddRequest = fc
   .tuple(sometimes(deadlineMs), fc.nat(), manner)
   .map(([ms, which, how]): Http2Request & { readonly manner: Manner } => {
     const all = allRequests(ms);
-    return { ...(all[which % all.length] ?? restRequest('small')), manner: how };
+    return { ...(all[which % all.length] as Http2Request), manner: how };
   });
 
 /** Fills the store with the largest list: about 600 KB. */
