@@ -47,18 +47,6 @@ for (const [version, header] of [
   }
 }
 
-test('PROXY protocol - an IPv6 caller is its /64, and an IPv4-mapped address is its IPv4 address', async (t) => {
-  const { port } = t.context.config;
-  const caller = newAddress();
-  const send = (address: string) =>
-    callFrom(PROXY, { port, preface: `PROXY TCP6 ${address} ::1 40000 8080\r\n` }, 'HTTP/1.1');
-  t.true(isFirst(await send('2001:db8:0:1::1')));
-  t.true(isFirst(await send('2001:db8:0:2::1')));
-  t.true(await exceedsLimit((index) => send(`2001:db8:0:2::${index + 2}`)));
-  t.true(await exceedsLimit(() => send(`::ffff:${caller}`)));
-  t.true(await exceedsLimit(() => callFrom(PROXY, { port, preface: V1(caller) }, 'HTTP/1.1')));
-});
-
 test('PROXY protocol - without an address in the header, as in health checks, the caller is the proxy', async (t) => {
   const { port } = t.context.config;
   t.true(await exceedsLimit(() => callFrom('127.0.0.3', { port, preface: V1_WITHOUT_ADDRESS }, 'HTTP/1.1')));

@@ -1,6 +1,6 @@
-/** The running service uses a renewed certificate, however its files are replaced. */
+/** The running service uses a renewed certificate. */
 import { once } from 'node:events';
-import { copyFile, mkdir, readFile, rename, rm, symlink, writeFile } from 'node:fs/promises';
+import { copyFile, mkdir, readFile, rename, rm, writeFile } from 'node:fs/promises';
 import { Agent, get } from 'node:https';
 import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
@@ -118,30 +118,4 @@ test('Renewal - half of it changes nothing, and Envoy restarts with the previous
   await copyFile(certificates.path('third.pem'), join(folder, 'tls.crt'));
   await delay(NOTICED_MS);
   t.is(await served(t.context), named('second'));
-});
-
-test('Renewal - works with a swapped link, as in Kubernetes, and with recreated links, as from Certbot', async (t) => {
-  const { certificates, folder } = t.context;
-  const files = ['tls.crt', 'tls.key'];
-  const publish = async (name: string) => {
-    await mkdir(join(folder, `..${name}`));
-    await putIn(join(folder, `..${name}`), certificates, name);
-    await symlink(`..${name}`, join(folder, '..data_tmp'));
-    await rename(join(folder, '..data_tmp'), join(folder, '..data'));
-  };
-  await publish('first');
-  for (const file of files) {
-    await rm(join(folder, file), { force: true });
-    await symlink(`..data/${file}`, join(folder, file));
-  }
-  t.true(await untilServed(t.context, 'first'));
-  await publish('second');
-  await rm(join(folder, '..first'), { recursive: true });
-  t.true(await untilServed(t.context, 'second'));
-  for (const [index, file] of ['third.pem', 'third-key.pem'].entries()) {
-    const link = join(folder, files[index] ?? '');
-    await rm(link);
-    await symlink(certificates.path(file), link);
-  }
-  t.true(await untilServed(t.context, 'third'));
 });
