@@ -13,15 +13,6 @@ function watched() {
 /** When a call begins whose response counts after a failure of now. */
 const later = () => performance.now() + 1_001;
 
-test('Availability - each change is reported once', (t) => {
-  const { reported, state } = watched();
-  for (let time = 0; time < 3; time += 1) state.noteFailure(CAUSE, performance.now());
-  t.true(state.isAway);
-  for (let time = 0; time < 3; time += 1) state.noteResponse(later());
-  t.false(state.isAway);
-  t.deepEqual(reported, ['away', 'back']);
-});
-
 test('Availability - a call that began before the database was back, and fails later, is old news', async (t) => {
   const { reported, state } = watched();
   state.noteFailure(CAUSE, performance.now());

@@ -3,7 +3,6 @@ import { MIGRATIONS, TABLES } from '../../src/schema.ts';
 import { openPostgres } from '../../src/storage/postgres.ts';
 import { compile } from '../../src/storage/statement.ts';
 import { createStore } from '../../src/storage/store.ts';
-import { StoreUnavailable } from '../../src/storage/store-errors.ts';
 import { type PgBouncer, pgbouncerMissing, startPgBouncer } from '../support/pgbouncer.ts';
 import { type OwnPostgres, query, startPostgres } from '../support/postgres.ts';
 import { suiteDatabase } from '../support/postgres-suite.ts';
@@ -50,12 +49,6 @@ test('PgBouncer - each transaction has its timeouts, and no session keeps a time
   }
   t.deepEqual(await query(url, ADVISORY), []);
   for (const engine of engines) await engine.close();
-});
-
-test('PgBouncer - a start without the setting fails with the reason', async (t) => {
-  const url = bouncer.through(await server.createDatabase());
-  const message = /^unsupported startup parameter/;
-  await t.throwsAsync(openPostgres(url, MIGRATIONS), { instanceOf: StoreUnavailable, message });
 });
 
 test('PgBouncer - in session mode a server works too, and leaves nothing in a session', async (t) => {

@@ -10,8 +10,7 @@ import { openPostgres } from '../../src/storage/postgres.ts';
 import { PostgresPool } from '../../src/storage/postgres-pool.ts';
 import { compile } from '../../src/storage/statement.ts';
 import { createStore } from '../../src/storage/store.ts';
-import { Cancelled, StoreUnavailable } from '../../src/storage/store-errors.ts';
-import { TcpProxy } from '../support/chaos/proxy.ts';
+import { StoreUnavailable } from '../../src/storage/store-errors.ts';
 import { type OwnPostgres, ownPostgresMissing, query, startPostgres } from '../support/postgres.ts';
 import { testUnless } from '../support/programs.ts';
 import { until } from '../support/until.ts';
@@ -128,21 +127,6 @@ test.serial('Locked pet, locked category - all of their changes wait in one queu
   t.is(await store.categories.find(categoryId), undefined);
 });
 
-test.serial('Locked pet - a cancelled queued call does not run, and calls beyond the queue are refused', async (t) => {
-  const { store, url } = t.context;
-  const pet = await newPet(store, { quantity: 1_000 });
-  const lock = await lockRow(url, pet.id);
-  const first = order(store, pet.id);
-  let isCancelled = false;
-  const cancelled = Array.from({ length: 500 }, () => refusalOf(order(store, pet.id, () => isCancelled)));
-  t.regex(String(await refusalOf(order(store, pet.id))), /StoreUnavailable: too many calls wait for pet \d+/);
-  isCancelled = true;
-  await lock.release();
-  await first;
-  for (const refusal of await Promise.all(cancelled)) t.true(refusal instanceof Cancelled, String(refusal));
-  t.is((await store.pets.find(pet.id))?.quantity, 999);
-});
-
 test.serial('Out of connections - calls share the open ones without failing, and more are opened later', async (t) => {
   const { url, store, reported } = t.context;
   const pet = await newPet(store, { quantity: 1_000 });
@@ -156,14 +140,14 @@ test.serial('Out of connections - calls share the open ones without failing, and
     return refusal !== undefined;
   };
   await until(isTaken, 'the last connection');
-  // Orders of one pet queue, for 5 s at most.
+  // Orders of one pet queue, for 5 s at most: so they are few.
   const calls = Array.from({ length: 100 }, async (_, index) => {
-    if (index % 2 === 0) t.truthy(await store.pets.find(pet.id));
-    else await order(store, pet.id);
+    if (index % 10 === 0) await order(store, pet.id);
+    else t.truthy(await store.pets.find(pet.id));
     await store.write((tx) => tx.categories.insert(CATS));
   });
   await Promise.all(calls);
-  t.is((await store.pets.find(pet.id))?.quantity, 950);
+  t.is((await store.pets.find(pet.id))?.quantity, 990);
   t.deepEqual(reported, []);
   for (const client of others.splice(0)) await client.end();
   const connections = async () => Number((await query(url, COUNT_OURS))[0]?.count);
@@ -194,29 +178,6 @@ test.serial('Out of connections - further calls wait for the open ones, and do n
 });
 
 const COUNT_OURS = "SELECT count(*) FROM pg_stat_activity WHERE application_name = 'petstore'";
-
-test.serial('Slow by 500 ms - calls take longer without failing, and the database is not unavailable', async (t) => {
-  const { url, reported } = t.context;
-  const link = await TcpProxy.open(Number(new URL(url).port));
-  const far = new URL(url);
-  far.port = String(link.port);
-  const store = createStore(await openPostgres(far.href, MIGRATIONS, loggingTo(reported)), TABLES);
-  const pet = await newPet(store, { quantity: 100 });
-  link.slow(250); // each way
-  const startMs = performance.now();
-  await Promise.all(
-    Array.from({ length: 60 }, async (_, index) => {
-      if (index < 3) await order(store, pet.id);
-      else if (index < 20) await store.write((tx) => tx.categories.insert(CATS));
-      else t.truthy(await store.pets.find(pet.id));
-    }),
-  );
-  t.true(performance.now() - startMs >= 500);
-  t.deepEqual(reported, []);
-  link.restore();
-  await store.close();
-  await link.close();
-});
 
 test.serial('Standing still - a transaction, as of a frozen server, delays nobody for more than 5 s', async (t) => {
   const { url } = t.context;

@@ -75,17 +75,6 @@ export function eventTests(): void {
     t.deepEqual((await eventsOf(store)).map(({ row }) => JSON.parse(row).id).toSorted(), stored.toSorted());
   });
 
-  test('Events - writes that share a statement store one each', async (t) => {
-    const { store } = t.context;
-    const categoryId = await newCategory(store);
-    const insert = (name: string) => store.write(({ pets }) => pets.insert(aPet({ name, categoryId })));
-    const pets = await Promise.all(Array.from({ length: 50 }, (_, index) => insert(`pet ${index}`)));
-    const events = (await eventsOf(store)).filter(({ type }) => type === 'pet.created');
-    const named = (rows: readonly ({ id: unknown; name: string } | undefined)[]) =>
-      Object.fromEntries(rows.map((row) => [String(row?.id), row?.name]));
-    t.deepEqual(named(events.map(({ row }) => JSON.parse(row))), named(pets));
-  });
-
   test('Events - ids ascend and are never used again; the oldest can be deleted, the newest stays', async (t) => {
     const { store } = t.context;
     await newCategories(store, 6);

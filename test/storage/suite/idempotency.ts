@@ -134,41 +134,4 @@ export function idempotencyTests(): void {
     t.deepEqual(await find(), [undefined, undefined, undefined, young]);
     t.is(await countCategories(store), 5, 'their categories stay');
   });
-
-  // Serial: on SQLite a process that waits for another occupies one of Node's four threads for files.
-  test.serial('Idempotency records - of concurrent writes with one id, in two processes, one succeeds', async (t) => {
-    const { store, openAgain } = t.context;
-    const stores = [store, await openAgain()];
-    for (let round = 1; round <= 5; round += 1) {
-      const { id } = newRecord();
-      const works = Array.from({ length: 8 }, (_, index) =>
-        create(stores[index % 2] ?? store, newRecord({ id, response: Buffer.from(String(index)) })),
-      );
-      const settled = await Promise.allSettled(works);
-      const winner = settled.findIndex(({ status }) => status === 'fulfilled');
-      const losers = settled.filter((one) => one.status === 'rejected' && one.reason instanceof AlreadyDone);
-      t.is(losers.length, 7);
-      t.deepEqual((await store.idempotency.find(id))?.response, Buffer.from(String(winner)));
-      t.is(await countCategories(store), round);
-    }
-  });
-
-  test.serial('Idempotency records - an insert waits for one with the same id, succeeds if that fails', async (t) => {
-    const { store, openAgain } = t.context;
-    const other = await openAgain();
-    const record = newRecord();
-    const [inserted, end] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()];
-    const first = store.transaction(async (tx) => {
-      await tx.idempotency.insert(record);
-      inserted.resolve();
-      await end.promise;
-      throw new Error('refused');
-    });
-    await inserted.promise;
-    const second = create(other, record);
-    end.resolve();
-    await t.throwsAsync(first, { message: 'refused' });
-    t.truthy(await second);
-    t.deepEqual(await store.idempotency.find(record.id), record);
-  });
 }

@@ -5,7 +5,6 @@ import { type CategoryId, PET_STATUSES, type PetStatus, toCategoryId, toPetId } 
 import type { Page, PageRequest } from '../../../src/storage/model.ts';
 import { startLoad } from '../../support/load.ts';
 import { newCategories, newCategory, newPet, test } from './database.ts';
-import { newAccount, newKey } from './rows.ts';
 
 /** The ids of all pages, and how many pages there were. */
 async function walk(
@@ -114,33 +113,6 @@ export function pageTests(): void {
       ),
     );
     t.deepEqual(await store.pets.findAll([]), []);
-  });
-
-  test('Pages of orders and keys - filters return exactly the matching rows', async (t) => {
-    const { store } = t.context;
-    const petIds = [toPetId(1n), toPetId(2n)];
-    const orders = await store.transaction(async (tx) => {
-      const inserted = [];
-      for (let index = 0; index < 18; index += 1) {
-        const order = { petId: petIds[index % 3], quantity: 1, shipDate: undefined, complete: index % 2 === 0 };
-        inserted.push(await tx.orders.insert(order));
-      }
-      return inserted;
-    });
-    for (const petId of [undefined, ...petIds, toPetId(2n ** 63n - 1n)]) {
-      for (const complete of [undefined, true, false]) {
-        const { ids } = await walk(2, (page) => store.orders.page(page, { petId, complete }));
-        const passing = orders
-          .filter((order) => petId === undefined || order.petId === petId)
-          .filter((order) => complete === undefined || order.complete === complete);
-        t.deepEqual(ids, idsOf(passing));
-      }
-    }
-    const [{ id: accountId }, { id: other }] = [await newAccount(store), await newAccount(store)];
-    const keys = [];
-    for (const owner of [accountId, other, accountId, accountId]) keys.push(await newKey(store, owner));
-    const { ids } = await walk(2, (page) => store.keys.page(page, { accountId }));
-    t.deepEqual(ids, idsOf(keys.filter((key) => key.accountId === accountId)));
   });
 
   test('Pages - a row that exists throughout is returned exactly once during inserts and deletes', async (t) => {

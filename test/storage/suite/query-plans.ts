@@ -2,7 +2,6 @@
 import anyTest, { type TestFn } from 'ava';
 import { accountTable, keyTable } from '../../../src/access/tables/accounts.ts';
 import { usageTable } from '../../../src/access/tables/usage.ts';
-import { categoryTable } from '../../../src/shop/category-table.ts';
 import { orderTable } from '../../../src/shop/order-table.ts';
 import { petTable } from '../../../src/shop/pet-table.ts';
 import type { Engine } from '../../../src/storage/engine.ts';
@@ -64,41 +63,27 @@ export function runPlanSuite(createPlanner: () => Promise<Planner>): void {
       [page(['category_id', 'status']), 'category_id=? AND status=? AND id>?'],
     ];
   });
-  searching('Pages - of other lists start where the last page ended, with every combination of filters', (engine) => {
-    const { page } = orderTable(engine).statements;
+  searching('Statements - every other page, look-up, lock and check is one index search', (engine) => {
+    const [pets, orders] = [petTable(engine).statements, orderTable(engine).statements];
+    const [accounts, usage] = [accountTable(engine).statements, usageTable(engine).statements];
+    const both = ['category_id=? AND status=?', 'category_id=? AND status=? AND id=?'];
     return [
-      [page([]), 'id>?'],
-      [page(['pet_id']), 'pet_id=? AND id>?'],
-      [page(['complete']), 'complete=? AND id>?'],
-      [page(['pet_id', 'complete']), 'pet_id=? AND complete=? AND id>?'],
-      [categoryTable(engine).statements.page([]), 'id>?'],
-      [accountTable(engine).statements.page([]), 'id>?'],
+      [orders.page(['pet_id']), 'pet_id=? AND id>?'],
+      [orders.page(['complete']), 'complete=? AND id>?'],
+      [orders.page(['pet_id', 'complete']), 'pet_id=? AND complete=? AND id>?'],
       [keyTable(engine).statements.page(['account_id']), 'account_id=? AND id>?'],
-    ];
-  });
-  searching('Look-ups - are one index search, with any other filters', (engine) => {
-    const { byIds } = petTable(engine).statements;
-    const all = ['id=?', 'category_id=? AND status=?', 'category_id=? AND status=? AND id=?'];
-    return [
-      [byIds([]), 'id=?'],
-      [byIds(['status']), 'id=?', 'status=? AND id=?'],
-      [byIds(['category_id']), 'id=?', 'category_id=? AND id=?'],
-      [byIds(['category_id', 'status']), ...all],
-      [categoryTable(engine).statements.byIds([]), 'id=?'],
-      [orderTable(engine).statements.byIds([]), 'id=?'],
-      [accountTable(engine).statements.byIds([]), 'id=?'],
+      [pets.byIds([]), 'id=?'],
+      [pets.byIds(['status']), 'id=?', 'status=? AND id=?'],
+      [pets.byIds(['category_id']), 'id=?', 'category_id=? AND id=?'],
+      [pets.byIds(['category_id', 'status']), 'id=?', ...both],
       [idempotencyTable(engine).statements.byIds([]), 'id=?'],
-      [accountTable(engine).statements.keyByHash, 'hash=?'],
-      [usageTable(engine).statements.ofDay, 'day_index=?'],
-      [usageTable(engine).statements.ofAccount, 'account_id=? AND day_index>?'],
+      [accounts.keyByHash, 'hash=?'],
+      [usage.ofDay, 'day_index=?'],
+      [usage.ofAccount, 'account_id=? AND day_index>?'],
+      [pets.lock, 'id=?'],
+      [pets.inCategory, 'category_id=?'],
+      [orders.open, 'pet_id=? AND complete=?'],
+      [orders.openUnits, 'pet_id=? AND complete=?'],
     ];
   });
-  searching('Transactions - their locks and checks are one index search', (engine) => [
-    [categoryTable(engine).statements.lock, 'id=?'],
-    [orderTable(engine).statements.lock, 'id=?'],
-    [petTable(engine).statements.lock, 'id=?'],
-    [orderTable(engine).statements.open, 'pet_id=? AND complete=?'],
-    [orderTable(engine).statements.openUnits, 'pet_id=? AND complete=?'],
-    [petTable(engine).statements.inCategory, 'category_id=?'],
-  ]);
 }

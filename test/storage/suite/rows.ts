@@ -3,7 +3,7 @@ import { randomBytes } from 'node:crypto';
 import type { Account, ApiKey } from '../../../src/access/tables/model.ts';
 import { type AccountId, PLANS, toAccountId, toKeyId } from '../../../src/rpc/caller.ts';
 import type { Store } from '../../../src/schema.ts';
-import { PET_STATUSES, toCategoryId, toOrderId, toPetId } from '../../../src/shop/model.ts';
+import { PET_STATUSES, toCategoryId, toPetId } from '../../../src/shop/model.ts';
 import { aPet } from '../../support/pets.ts';
 import { newCategory, newPet, test } from './database.ts';
 
@@ -116,24 +116,6 @@ export function rowTests(): void {
       await orders.update({ ...second, complete: true });
       t.false(await orders.hasOpen(petId, first.id));
     });
-  });
-
-  test('Ids - an unknown id finds nothing, however large, negative or zero', async (t) => {
-    const { store } = t.context;
-    await newPet(store);
-    for (const id of MISSING) {
-      const [petId, categoryId, orderId] = [toPetId(id), toCategoryId(id), toOrderId(id)];
-      const { pets, categories, orders } = store;
-      const found = await Promise.all([pets.find(petId), categories.find(categoryId), orders.find(orderId)]);
-      const locked = await store.transaction(async (tx) => [
-        await tx.pets.lock(petId),
-        await tx.categories.lock(categoryId),
-        await tx.orders.lock(orderId),
-        (await tx.pets.existsInCategory(categoryId)) || undefined,
-        (await tx.orders.hasOpen(petId)) || undefined,
-      ]);
-      t.deepEqual([...found, ...locked], Array(8).fill(undefined), String(id));
-    }
   });
 
   test('Ids - are never reused, not even after a delete and a restart', async (t) => {

@@ -9,15 +9,6 @@ const ALL = { after: 0n, limit: 1_000 };
 const HOWS = ['transaction', 'write'] as const;
 
 export function transactionTests(): void {
-  test('Transaction - another process sees its changes once it has resolved', async (t) => {
-    const { store, openAgain } = t.context;
-    const other = await openAgain();
-    for (const how of [...HOWS, ...HOWS, ...HOWS]) {
-      const all = await Promise.all(Array.from({ length: 10 }, () => store[how]((tx) => tx.categories.insert(CATS))));
-      t.deepEqual(await Promise.all(all.map(({ id }) => other.categories.find(id))), all);
-    }
-  });
-
   test('Transaction - nothing else sees its changes before; an error rolls it back, unchanged', async (t) => {
     const { store, openAgain } = t.context;
     const other = await openAgain();
@@ -73,7 +64,7 @@ export function transactionTests(): void {
   test('Group - inserts in one batch each get their own row or refusal', async (t) => {
     const { store } = t.context;
     const categoryIds = [...(await newCategories(store, 2)), ...[999_999n, 2n ** 53n + 1n].map(toCategoryId)];
-    const wanted = Array.from({ length: 600 }, (_, index) => {
+    const wanted = Array.from({ length: 300 }, (_, index) => {
       const categoryId = categoryIds[(index * index) % 5] ?? toCategoryId(0n);
       return aPet({ name: `Pet ${index % 7}`, categoryId, status: index % 3 === 0 ? 'sold' : 'available' });
     });
@@ -88,18 +79,7 @@ export function transactionTests(): void {
     }
     const made = inserted.flatMap((pet) => pet ?? []);
     const byId = made.toSorted((one, other) => Number(one.id - other.id));
-    t.deepEqual((await store.pets.page({ ...ALL, limit: 600 })).rows, byId);
-  });
-
-  test('Group - each transaction sees the changes of the earlier ones, also if they exceed a commit', async (t) => {
-    const { store } = t.context;
-    const { id } = await newPet(store);
-    const counts = await Promise.all(Array.from({ length: 300 }, () => addOne(store, id)));
-    t.deepEqual(
-      counts.toSorted((one, other) => one - other),
-      Array.from({ length: 300 }, (_, index) => index),
-    );
-    t.is((await store.pets.find(id))?.quantity, 300);
+    t.deepEqual((await store.pets.page({ ...ALL, limit: 300 })).rows, byId);
   });
 
   for (const how of HOWS) {
@@ -158,25 +138,4 @@ export function transactionTests(): void {
     }
     t.deepEqual([(await store.pets.find(one))?.quantity, (await store.pets.find(two))?.quantity], [66, 6]);
   });
-
-  test.serial(
-    "Two processes - a pet's insert and its category's deletion leave no pet without a category",
-    async (t) => {
-      const { store, openAgain } = t.context;
-      const other = await openAgain();
-      for (let round = 0; round < 20; round += 1) {
-        const categoryId = await newCategory(store);
-        const [pet, isDeleted] = await Promise.all([
-          store.write((tx) => tx.pets.insert(aPet({ categoryId }))),
-          other.transaction(async (tx) => {
-            await tx.categories.lock(categoryId);
-            if (await tx.pets.existsInCategory(categoryId)) return false;
-            await tx.categories.delete(categoryId);
-            return true;
-          }),
-        ]);
-        t.is(pet === undefined, isDeleted);
-      }
-    },
-  );
 }
