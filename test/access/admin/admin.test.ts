@@ -30,16 +30,11 @@ test("admin - refuses every caller without the operator's key", async (t) => {
   t.is(reason, 'API_KEY_INVALID', "the operator's key is no API key");
 });
 
-test('admin - an account has a trimmed name and shows its effective limits', async (t) => {
+test('admin - bad input is refused, and the error names every field; names are trimmed', async (t) => {
   const { admin } = t.context;
-  const account = await admin.call(Admin.createAccount, { name: '  Acme  ', plan: Plan.PLAN_PRO });
-  t.like(account, { name: 'Acme', plan: Plan.PLAN_PRO, perMinute: 300, perDay: 10_000, suspended: false });
-  t.deepEqual(await admin.call(Admin.getAccount, { accountId: account.id }), account);
-});
-
-test('admin - bad input is refused, and the error names every field', async (t) => {
-  const { admin } = t.context;
-  const { id: accountId } = await admin.call(Admin.createAccount, { name: 'x', plan: 4, perMinute: 1, perDay: 1 });
+  const asked = { name: '  Acme  ', plan: Plan.PLAN_ENTERPRISE, perMinute: 1, perDay: 1 };
+  const { id: accountId, name } = await admin.call(Admin.createAccount, asked);
+  t.is(name, 'Acme', 'trimmed');
   await admin.call(Admin.updateAccount, { accountId, plan: 1 });
   const past = { seconds: 1n, nanos: 0 };
   const bad = await Promise.all([
@@ -80,21 +75,6 @@ test('admin - an unknown account is ACCOUNT_NOT_FOUND, an unknown key API_KEY_NO
     const { reason } = await admin.failure<{ keyId: bigint }, unknown>(method, { keyId });
     t.is(reason, 'API_KEY_NOT_FOUND');
   }
-});
-
-test('admin - accounts are listed page by page, the demo account first, on the Business plan', async (t) => {
-  const { admin } = t.context;
-  for (let i = 0; i < 3; i += 1) await admin.account(1);
-  const seen: bigint[] = [];
-  let pageToken = '';
-  do {
-    const page = await admin.call(Admin.listAccounts, { limit: 2, pageToken });
-    seen.push(...page.accounts.map(({ id }) => id));
-    pageToken = page.nextPageToken;
-    if (seen.length === 2) t.like(page.accounts[0], { name: 'Demo', plan: 3, perMinute: 1_000_000 });
-  } while (pageToken !== '');
-  t.deepEqual(seen, [...new Set(seen)].sort());
-  t.true(seen.length >= 4);
 });
 
 test('admin - a key is listed by its first 12 characters alone, and refused once it has expired', async (t) => {

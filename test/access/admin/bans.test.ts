@@ -113,30 +113,6 @@ test('Unban - the key works at once on all servers, and its refusals count from 
   t.is((await admin.call(Admin.unbanKey, { keyId })).ended, undefined);
 });
 
-test('Standing - shows both windows and the last use, and does not count as a request', async (t) => {
-  const { accountId, key } = await newKey();
-  const standing = () => admin.call(Admin.getStanding, { accountId });
-  const unused = await standing();
-  t.like(unused, { day: { limit: PER_DAY, used: 0n }, refusedToday: 0n, local: false, lastUseTime: undefined });
-  t.like(unused.minute, { limit: 1_000, used: 0n });
-  t.true(Math.abs(seconds(unused.minute?.resetTime) - 30 - Date.now() / 1_000) < 60);
-  t.is(seconds(unused.minute?.resetTime) % 60, 0);
-  t.is(seconds(unused.day?.resetTime) % 86_400, 0);
-  await call(used, key, PER_DAY + 2);
-  for (let i = 0; i < 3; i += 1) {
-    t.like(await standing(), { day: { limit: PER_DAY, used: BigInt(PER_DAY) }, refusedToday: 2n, local: false });
-  }
-  await call(admin, key, 1); // the last use is stored at once by the server that is asked
-  const { lastUseTime } = await standing();
-  t.true(Math.abs(seconds(lastUseTime) - Date.now() / 1_000) < 60);
-  await admin.key(accountId);
-  const { keys } = await admin.call(Admin.listKeys, { accountId, ...PAGE });
-  t.deepEqual(
-    keys.map((each) => each.lastUseTime),
-    [lastUseTime, undefined],
-  );
-});
-
 test('Redis unavailable - the standing is local and says so; a ban cannot be ended, and stays', async (t) => {
   const { accountId, keyId, key } = await bannedKey(t);
   await call(admin, key, 1);

@@ -66,20 +66,3 @@ test.serial(
     t.pass();
   },
 );
-
-test.serial('Cluster that replies after its limiter was closed - no connection stays open', async (t) => {
-  const resume = () => {
-    for (const node of cluster.nodes) node.resume();
-  };
-  for (const node of cluster.nodes) node.pause();
-  t.teardown(resume);
-  const limiter = await openRedis(t, { redis: cluster.config, prefix: randomUUID() });
-  t.true(limiter.isDegraded);
-  const closing = limiter.close();
-  resume();
-  await closing;
-  for (const node of cluster.nodes) {
-    await until(async () => !/resp=3/.test(String(await node.command('CLIENT', 'LIST'))), 'the end');
-  }
-  t.pass();
-});

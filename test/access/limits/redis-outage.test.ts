@@ -12,20 +12,7 @@ import { testUnless } from '../../support/programs.ts';
 import { MISSING_REDIS_SERVER, RedisProcess } from '../../support/redis.ts';
 import { until } from '../../support/until.ts';
 import { openRedis, type RedisOptions, untilBack } from './suite/redis.ts';
-import {
-  ACCOUNT,
-  ACCOUNT_ID,
-  BAN_MS,
-  ban,
-  countAdmitted,
-  DAY_INDEX,
-  flood,
-  fromAddress,
-  KEY_ID,
-  LATER,
-  NOON_MS,
-  repeat,
-} from './suite/setup.ts';
+import { ACCOUNT, ACCOUNT_ID, countAdmitted, DAY_INDEX, flood, fromAddress, NOON_MS, repeat } from './suite/setup.ts';
 
 // Serial: the tests share one Redis, which they kill or pause.
 const { serial: test, before, beforeEach, afterEach, after } = testUnless<unknown>(MISSING_REDIS_SERVER);
@@ -93,15 +80,6 @@ test('Killed - limits continue from the known counts, with one log line', async 
   t.deepEqual(levels(), ['warn', 'warn', 'warn']);
 });
 
-test('Killed - a ban that began in Redis holds, and can not be ended', async (t) => {
-  const [one, other] = await openThree(t);
-  await ban(one);
-  for (const server of [one, other]) t.like(await server.admit(ACCOUNT), { bannedUntilMs: NOON_MS + BAN_MS });
-  await redis.kill();
-  t.false(await one.unban(ACCOUNT_ID, KEY_ID));
-  for (const server of [one, other]) t.like(await server.admit(ACCOUNT), { bannedUntilMs: NOON_MS + BAN_MS });
-});
-
 test('Reply - one that comes after Redis became unavailable is ignored: the server counts alone by then', async (t) => {
   const [reply, back] = [Promise.withResolvers<string>(), Promise.withResolvers<void>()];
   const client = new RedisClient({ redis: redis.config, logger });
@@ -159,28 +137,6 @@ test('Start without Redis - requests are served, and Redis is used once it is av
   await restart(one, other);
   t.like(await other.admit(attempt), { remaining: 79 });
   t.is(await remaining(one, attempt), 79, 'of 110 and 120 the larger count stands');
-});
-
-test('Recovery - a ban that began during the outage holds on all servers after a request to its server', async (t) => {
-  const [one, other] = await openThree(t);
-  await repeat(one, 10, ACCOUNT);
-  await redis.kill();
-  await repeat(one, 70, ACCOUNT);
-  await restart(one, other);
-  for (const server of [one, other]) t.like(await server.admit(ACCOUNT), { bannedUntilMs: NOON_MS + BAN_MS });
-});
-
-test('Unban - a server that learns of it only after an outage does not restore the ban', async (t) => {
-  const [one, other] = await openThree(t);
-  await ban(one);
-  await other.admit(ACCOUNT);
-  await one.unban(ACCOUNT_ID, KEY_ID);
-  await redis.command('SAVE');
-  await redis.kill();
-  t.true('bannedUntilMs' in (await other.admit(LATER)), 'it does not know yet');
-  await restart(one, other);
-  for (const server of [one, other]) t.true((await server.admit(LATER)).allowed);
-  await redis.forget();
 });
 
 // `assert` and not `t` inside a property: fast-check then reports the smallest sequence that fails.

@@ -16,13 +16,11 @@ import {
   ACCOUNT,
   ACCOUNT_ID,
   BAN_MS,
-  ban,
   countAdmitted,
   DAY_INDEX,
   flood,
   fromAddress,
   KEY_ID,
-  LATER,
   NO_BAN,
   NOON_MS,
   type Open,
@@ -111,16 +109,6 @@ test('Servers - a ban that one of them restores holds on all after a request wit
   one.restoreBans([{ keyId: KEY_ID, untilMs: NOON_MS + 1_000 }]);
   for (const server of [one, other]) t.like(await server.admit(ACCOUNT), { bannedUntilMs: NOON_MS + 1_000 });
   t.true((await other.admit({ ...ACCOUNT, nowMs: NOON_MS + 1_000 })).allowed);
-});
-
-test('Servers - a ban ended on one has ended on all, also on servers that have enforced it', async (t) => {
-  const servers = await openThree(t);
-  await ban(servers[0]);
-  for (const server of servers) t.true('bannedUntilMs' in (await server.admit(LATER)));
-  await servers[0].unban(ACCOUNT_ID, KEY_ID);
-  for (const server of servers.toReversed()) t.true((await server.admit(LATER)).allowed);
-  t.is(countAdmitted(await flood(servers, 57 + 18, LATER)), 57);
-  for (const server of servers) t.true((await server.admit({ ...LATER, nowMs: NOON_MS + 120_000 })).allowed);
 });
 
 test('Servers - one ends a ban that only another has restored', async (t) => {

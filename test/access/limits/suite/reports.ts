@@ -55,24 +55,6 @@ export function reportTests(test: TestFn, open: Open): void {
     });
   });
 
-  test('Clock jump - a day ahead and back, the day’s count continues, and usage counts on its own day', async (t) => {
-    const limiter = await open(t);
-    const use = async (times: number, at: number) => {
-      for (let i = 0; i < times; i += 1) await send(limiter, { at, ...quota(60, 40) });
-    };
-    await use(30, 0);
-    await use(2, 2 * MIDNIGHT);
-    await use(1, 60_000);
-    t.like(await limiter.peek({ ...ACCOUNT, ...quota(60, 40), nowMs: NOON_MS + 60_000 }), { remaining: 9 });
-    t.like(
-      limiter.drain().usage.toSorted((one, other) => one.dayIndex - other.dayIndex),
-      [
-        { dayIndex: DAY_INDEX, requests: 31 },
-        { dayIndex: DAY_INDEX + 1, requests: 2 },
-      ],
-    );
-  });
-
   test('Usage - the day’s counts are restored', async (t) => {
     const limiter = await open(t);
     limiter.restoreUsage([{ accountId: ACCOUNT_ID, dayIndex: DAY_INDEX, requests: 61, refused: 2 }]);

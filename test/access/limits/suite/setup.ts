@@ -26,8 +26,6 @@ export const ACCOUNT: AccountAttempt = {
   nowMs: NOON_MS,
 };
 
-export const LATER = { ...ACCOUNT, nowMs: NOON_MS + 60_000 };
-
 /** Opens a limiter on the state of that name, by default a new one. It is closed at the end of the test. */
 export type Open = (t: ExecutionContext, options?: Partial<LimiterOptions>, state?: string) => Promise<Limiter>;
 
@@ -40,11 +38,6 @@ export async function repeat(limiter: Limiter, times: number, attempt: AccountAt
 
 export async function fromAddress(limiter: Limiter, address: string, nowMs = NOON_MS): Promise<Decision> {
   return limiter.admit({ kind: 'address', address, nowMs });
-}
-
-/** Bans the key at noon: 60 requests are admitted, 20 are refused. */
-export async function ban(limiter: Limiter): Promise<void> {
-  await repeat(limiter, 80, ACCOUNT);
 }
 
 /** Sends concurrent requests to all limiters in turn. Resolves with the decisions. */
