@@ -1,7 +1,7 @@
 /** Reads the exposition at a server's METRICS_PORT. */
 import { until } from './until.ts';
 
-interface Sample {
+export interface Sample {
   readonly name: string;
   readonly labels: Readonly<Record<string, string>>;
   readonly value: number;

@@ -1,14 +1,4 @@
-import {
-  closeSync,
-  mkdtempSync,
-  openSync,
-  readFileSync,
-  renameSync,
-  rmSync,
-  symlinkSync,
-  unlinkSync,
-  writeFileSync,
-} from 'node:fs';
+import { mkdtempSync, readFileSync, renameSync, rmSync, symlinkSync, unlinkSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import anyTest, { type TestFn } from 'ava';
@@ -49,19 +39,6 @@ const FULL = '/dev/full';
   },
 );
 
-test('Log file - keeps the open file until it is reopened', (t) => {
-  const { path } = t.context;
-  const file = new LogFile(path);
-  file.write('one\n');
-  renameSync(path, `${path}.1`);
-  file.write('two\n');
-  closeSync(openSync(path, 'a'));
-  file.reopen();
-  file.write('three\n');
-  t.is(readFileSync(`${path}.1`, 'utf8'), 'one\ntwo\n');
-  t.is(readFileSync(path, 'utf8'), 'three\n');
-});
-
 test('Log file - keeps the open file when the path can not be opened', (t) => {
   const { path, folder } = t.context;
   const file = new LogFile(path);
@@ -70,10 +47,4 @@ test('Log file - keeps the open file when the path can not be opened', (t) => {
   file.write('one\n');
   renameSync(`${folder}.away`, folder);
   t.is(readFileSync(path, 'utf8'), 'one\n');
-});
-
-test('Log file - appends to an existing file', (t) => {
-  writeFileSync(t.context.path, 'before\n');
-  new LogFile(t.context.path).write('after\n');
-  t.is(readFileSync(t.context.path, 'utf8'), 'before\nafter\n');
 });

@@ -6,7 +6,6 @@ import { connect, type Socket } from 'node:net';
 import { hostname } from 'node:os';
 import anyTest, { type TestFn } from 'ava';
 import { Gauge, Registry } from 'prom-client';
-import { ConfigError } from '../../../src/config/config.ts';
 import { listen } from '../../../src/observe/metrics/listener.ts';
 import { freePorts } from '../../support/ports.ts';
 import { createDataDir, startServerProcess } from '../../support/process.ts';
@@ -106,12 +105,6 @@ test('Metrics port - idle connections keep no scrape out, are few, and are close
     [],
   );
   await until(() => held.every(({ isClosed }) => isClosed), 'the close of the silent', 15_000);
-});
-
-test('Metrics port - a port in use is an error of the settings', async (t) => {
-  await t.context.open();
-  const message = /^METRICS_PORT can't be opened on 127\.0\.0\.1, port \d+: .*EADDRINUSE[^\n]*$/;
-  await t.throwsAsync(t.context.open(), { instanceOf: ConfigError, message });
 });
 
 test('Metrics port - a metric that can not be read is a 500, and the cause is logged', async (t) => {
