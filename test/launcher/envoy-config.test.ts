@@ -41,10 +41,3 @@ for (const [name, settings] of Object.entries(SETTINGS)) {
     t.true(text.includes('"0x1_000_000_000_000_000_000_000_000"'));
   });
 }
-
-test("Envoy's configuration - lets a standalone edge adjust the limit of calls, with traces too", async (t) => {
-  for (const settings of [SERVERS, { ...SERVERS, ...TRACES }]) {
-    const { layered_runtime: runtime } = parse(await written(settings));
-    t.deepEqual(runtime.layers.at(-1), { name: 'edge', admin_layer: {} });
-  }
-});

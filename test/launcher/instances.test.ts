@@ -35,7 +35,6 @@ const shared = launchForAll(async () => {
 test.after.always(() => databases?.close());
 test.beforeEach(() => shared.launcher.skipOutput());
 
-const grpcPorts = () => Array.from({ length: INSTANCES }, (_, n) => Number(shared.launcher.settings.GRPC_PORT) + n);
 const inFolder = (path: string) => join(shared.folder, path);
 
 /** Reads and writes over REST, on connections that no other calls use: `fetch` keeps them by the host's name. */
@@ -87,31 +86,6 @@ async function hosts(): Promise<HostStatus[]> {
   }));
 }
 
-const untilAllHealthy = () =>
-  until(async () => (await hosts()).every(({ isHealthy }) => isHealthy), 'healthy servers at Envoy');
-
-test.serial('Instances - run on consecutive ports, and all of them get requests', async (t) => {
-  const { launcher, key } = shared;
-  const restart = `To restart one after the other: kill -USR2 ${launcher.pid}\n`;
-  t.true(launcher.output.includes(`${INSTANCES} servers run. ${restart}`));
-  t.is((await launcher.servers()).length, INSTANCES);
-  for (const port of grpcPorts()) {
-    const grpc = new GrpcCaller(`127.0.0.1:${port}`, key);
-    t.truthy(await grpc.category());
-    grpc.close();
-  }
-  const load = await startRestLoad();
-  await untilMore(load, 150);
-  await load.stop();
-  t.deepEqual([...load.answers.keys()].sort(), ['GET 200', 'POST 201']);
-  const seen = await hosts();
-  t.deepEqual(
-    seen.map(({ port }) => port),
-    grpcPorts(),
-  );
-  for (const { port, requests } of seen) t.true(requests > 15, `${requests} on ${port}`);
-});
-
 test.serial('Rolling restart - under load, twice, loses no REST request, no gRPC call and no event', async (t) => {
   const { launcher, url, key } = shared;
   const before = await launcher.servers();
@@ -153,24 +127,6 @@ test.serial('Rolling restart - under load, twice, loses no REST request, no gRPC
     t.true(drainedMs >= 200, `Envoy has seen two failed health checks before the server stops: ${drainedMs} ms`);
     servesAgain = log[4].time;
   }
-});
-
-test.serial('Death of one server - the launcher restarts it, and only its open requests fail', async (t) => {
-  const { launcher } = shared;
-  const [killed, ...others] = await launcher.servers();
-  const load = await startRestLoad();
-  await untilMore(load, 100);
-  process.kill(killed?.pid ?? -1, 'SIGKILL');
-  await launcher.says(/Server \d ended unexpectedly \(signal SIGKILL\): see .*server-\d\.log\. Starting it again …\n/);
-  await launcher.says(/\nServer \d serves again\.\n/);
-  await untilAllHealthy();
-  await untilMore(load, 100);
-  await load.stop();
-  const failed = [...load.answers].filter(([result]) => !/ 20[01]$/.test(result));
-  for (const [result] of failed) t.regex(result, / 503$/);
-  const count = failed.reduce((sum, [, times]) => sum + times, 0);
-  t.true(count <= CALLERS, `each caller has one open request: ${JSON.stringify(failed)}`);
-  t.true(others.every(isRunning));
 });
 
 test.serial(

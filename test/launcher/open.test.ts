@@ -2,7 +2,6 @@
 import { execFile } from 'node:child_process';
 import { readdirSync, readFileSync, readlinkSync, statSync, writeFileSync } from 'node:fs';
 import { request } from 'node:http';
-import { connect } from 'node:net';
 import { userInfo } from 'node:os';
 import { join } from 'node:path';
 import { text } from 'node:stream/consumers';
@@ -10,7 +9,6 @@ import { promisify } from 'node:util';
 import { adminSocket, callAdmin } from '../../src/launcher/envoy-admin.ts';
 import { childrenOf, isRunning } from '../support/launcher.ts';
 import { RestClient } from '../support/rest-client.ts';
-import { until } from '../support/until.ts';
 import { launch, launchForAll, refusedWith, test } from './launch.ts';
 
 const sh = promisify(execFile);
@@ -197,30 +195,6 @@ test.serial('Statistics - the port serves nothing else: other requests are refus
   t.true(isRunning((await shared.launcher.pair()).envoy));
   t.is((await fetch(`${shared.url}/healthz`)).status, 200);
   t.notRegex(readFileSync(join(shared.folder, 'logs/envoy.log'), 'utf8'), /\]\[(trace|debug|info)\]/);
-});
-
-test.serial(
-  'Statistics - are available again soon after many idle connections, most of which are closed',
-  async (t) => {
-    const port = Number(shared.launcher.settings.ENVOY_ADMIN_PORT);
-    const sockets = Array.from({ length: 40 }, () => connect(port, '127.0.0.1').on('error', () => undefined));
-    await until(() => sockets.filter(({ closed }) => closed).length >= 40 - 16, 'the close of all beyond 16');
-    t.true(sockets.some(({ closed }) => !closed));
-    const isAvailable = () =>
-      send({ path: LIVE }).then(
-        ({ status }) => status === 200,
-        () => false,
-      );
-    await until(isAvailable, 'statistics');
-    for (const socket of sockets) socket.destroy();
-  },
-);
-
-test.serial('SIGUSR2 - with one server changes nothing and says what a rolling restart needs', async (t) => {
-  const before = await shared.launcher.children();
-  shared.launcher.process.kill('SIGUSR2');
-  await shared.launcher.says(/A rolling restart needs INSTANCES of 2 or more: nothing was changed\.\n/);
-  t.deepEqual(await shared.launcher.children(), before);
 });
 
 test.serial(

@@ -2,7 +2,7 @@
 import { isRunning } from '../support/launcher.ts';
 import { RestClient } from '../support/rest-client.ts';
 import { until } from '../support/until.ts';
-import { launch, launchForAll, test } from './launch.ts';
+import { launchForAll, test } from './launch.ts';
 
 const shared = launchForAll();
 
@@ -77,16 +77,4 @@ test.serial('Repeated deaths of Envoy - end the service with one line, exit code
   const line = 'Envoy failed 5 times in a row, the last time: Envoy ended unexpectedly \\(signal SIGKILL\\): see .*';
   t.regex(launcher.errors, new RegExp(`^petstore: ${line}envoy\\.log\\n$`));
   t.false(isRunning(server));
-});
-
-test.serial('SIGTERM - during a restart of the server is obeyed', async (t) => {
-  const launcher = launch(t);
-  await launcher.opened();
-  process.kill((await launcher.pair()).server.pid, 'SIGKILL');
-  await launcher.says(/Starting it again/);
-  const children = await launcher.children();
-  t.deepEqual(await launcher.end('SIGTERM'), { code: 0, signal: null });
-  t.regex(launcher.output, /\nStopped\.\n$/);
-  t.is(launcher.errors, '');
-  t.false(children.some(isRunning));
 });

@@ -1,12 +1,10 @@
 /** Starts with other settings, and starts after others. */
-import { execFile, spawn } from 'node:child_process';
-import { once } from 'node:events';
+import { execFile } from 'node:child_process';
 import { chmodSync, existsSync, readFileSync, statSync, writeFileSync } from 'node:fs';
 import { connect } from 'node:net';
 import { networkInterfaces } from 'node:os';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
-import { ROOT } from '../../src/launcher/paths.ts';
 import { isRunning } from '../support/launcher.ts';
 import { RestClient } from '../support/rest-client.ts';
 import { until } from '../support/until.ts';
@@ -77,30 +75,4 @@ testIPv6('Start - works on IPv6', async (t) => {
   t.is(url, `http://[::1]:${t.context.settings.PORT}`);
   t.is(curl, `curl -H "Authorization: Bearer $(cat '${dataDir(t)}/demo.key')" '${url}/pets'`);
   t.is((await sh('sh', ['-c', `${curl} --silent --fail`])).stdout, '[]');
-});
-
-/** Runs `npm start` until the service is open, and stops it. Resolves with its output and the server's. */
-async function npmStart(t: Test, settings: Readonly<Record<string, string>>): Promise<string> {
-  const env = { ...process.env, ...t.context.settings, ...settings };
-  const npm = spawn('npm', ['start'], { cwd: ROOT, env, detached: true, stdio: ['ignore', 'pipe', 'pipe'] });
-  let output = '';
-  for (const stream of [npm.stdout, npm.stderr]) stream.setEncoding('utf8').on('data', (text) => (output += text));
-  const ended = once(npm, 'close');
-  try {
-    await until(() => output.includes('Ctrl-C stops it') || npm.exitCode !== null, 'an open service');
-  } finally {
-    process.kill(-Number(npm.pid), 'SIGINT'); // as the terminal does
-  }
-  t.deepEqual(await ended, [0, null]);
-  return output + readFileSync(join(dataDir(t), 'logs/server.log'), 'utf8');
-}
-
-test('npm start - compiles neither the launcher nor the server again the second time', async (t) => {
-  const NODE_COMPILE_CACHE = join(dataDir(t), 'compiled');
-  await npmStart(t, { NODE_COMPILE_CACHE });
-  const again = await npmStart(t, { NODE_COMPILE_CACHE, NODE_DEBUG_NATIVE: 'COMPILE_CACHE' });
-  for (const file of ['src/launcher/stack.ts', 'src/server.ts']) {
-    // Several processes write to the pipe, so one of the two lines may be torn.
-    t.regex(again, new RegExp(`ESM file://\\S+/${file} (was accepted|because cache was the same)`));
-  }
 });

@@ -1,11 +1,10 @@
-/** The server's process: its start, and its end after a signal or with its launcher. */
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { chmodSync, readdirSync, readFileSync, rmSync, statSync } from 'node:fs';
+import { chmodSync, readdirSync, readFileSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 import { status as Code, type ServiceError } from '@grpc/grpc-js';
 import { CategoryServiceService as Categories } from '../../gen/petstore/v1/categories.ts';
-import { ensureOperatorKey, operatorKeyFile } from '../../src/access/keys/key-files.ts';
+import { generateKey } from '../../src/access/keys/format.ts';
 import { MIGRATIONS, TABLES } from '../../src/schema.ts';
 import { toCategoryId } from '../../src/shop/model.ts';
 import { openSqlite } from '../../src/storage/sqlite.ts';
@@ -80,18 +79,23 @@ test('SIGTERM - a call that does not end is cut off after 10 seconds', async (t)
   call.close();
 });
 
-for (const moment of ['during its start', 'while it serves']) {
-  test(`Orphaned server - exits when its launcher ends ${moment}`, async (t) => {
-    const [port] = await freePorts(1);
-    const env = { ...process.env, DATA_DIR: t.context.dataDir, GRPC_PORT: String(port) };
-    const server = spawn(process.execPath, ['src/main.ts'], { env, stdio: ['ignore', 'ignore', 'inherit', 'ipc'] });
-    t.teardown(() => server.kill('SIGKILL'));
-    const ended = once(server, 'exit');
-    if (moment === 'while it serves') await once(server, 'message');
-    server.disconnect();
-    t.deepEqual(await ended, [0, null]);
-  });
-}
+test('Keys - are removed from an error that ends the process', async (t) => {
+  const key = generateKey();
+  const throwOnSignal = "process.on('SIGUSR2',()=>{throw(new(Error)(process.env.KEY))})";
+  const server = await start(t, { KEY: `no ${key}`, NODE_OPTIONS: `--import=data:text/javascript,${throwOnSignal}` });
+  t.deepEqual(await server.end('SIGUSR2'), { code: 1, signal: null });
+  t.regex(server.errors, /^petstore: Error: no \(a key\)\n/);
+  t.false(server.errors.includes(key.slice(4)));
+});
+
+test('Orphaned server - exits when its launcher ends during its start', async (t) => {
+  const env = { ...process.env, DATA_DIR: t.context.dataDir, GRPC_PORT: String((await freePorts(1))[0]) };
+  const server = spawn(process.execPath, ['src/main.ts'], { env, stdio: ['ignore', 'ignore', 'inherit', 'ipc'] });
+  t.teardown(() => server.kill('SIGKILL'));
+  const ended = once(server, 'exit');
+  server.disconnect();
+  t.deepEqual(await ended, [0, null]);
+});
 
 /** Runs a program until it ends. */
 async function run(program: 'main' | 'migrate-main', settings: Readonly<Record<string, string>>) {
@@ -126,12 +130,4 @@ test('Migrate - refuses the schema of a newer release with one line, as a server
     t.regex(errors, /^petstore: the database has the migrations 999-future of a newer release, .*\n$/);
   }
   t.deepEqual(readFileSync(file), before);
-});
-
-test("The operator's key - is a new one after its file was removed", async (t) => {
-  const { dataDir } = t.context;
-  const key = await ensureOperatorKey(dataDir);
-  t.is(await ensureOperatorKey(dataDir), key);
-  rmSync(operatorKeyFile(dataDir));
-  t.not(await ensureOperatorKey(dataDir), key);
 });
