@@ -1,18 +1,15 @@
 /** `deploy/backup.ts`, `deploy/drill.ts` and `deploy/restore.ts` on the running service, with SQLite. */
 import {
   chownSync,
-  cpSync,
   existsSync,
   mkdirSync,
   readdirSync,
   readFileSync,
   statSync,
-  symlinkSync,
   utimesSync,
   writeFileSync,
 } from 'node:fs';
 import { basename, dirname, join } from 'node:path';
-import { ROOT } from '../../src/launcher/paths.ts';
 import { launch, launchForAll, type Test, test } from '../launcher/launch.ts';
 import { startLoad } from '../support/load.ts';
 import { RestClient } from '../support/rest-client.ts';
@@ -47,30 +44,22 @@ test.serial('Backup - is made during writes, with the operator key, readable by 
   t.is(statSync(join(elsewhere.DATA_DIR, 'petstore.sqlite')).mode & 0o777, 0o600);
 });
 
-test.serial(
-  'Drill - restores the newest backup beside the running service, also from a path with a space',
-  async (t) => {
-    const { launcher, folder: dataDir } = shared;
-    const copy = join(dirname(dataDir), 'pet store');
-    for (const name of ['deploy', 'src', 'gen', 'envoy', 'package.json']) {
-      cpSync(join(ROOT, name), join(copy, name), { recursive: true });
-    }
-    symlinkSync(join(ROOT, 'node_modules'), join(copy, 'node_modules'));
-    const folder = dirname(file);
-    const drill = await run('drill', ['--from', folder], launcher.settings, join(copy, 'deploy'));
-    t.is(drill.code, 0, drill.errors);
-    const [categories = '', pets = '', orders, last = ''] = drill.output.split('\n');
-    t.regex(categories, /^categories {2}(\d+) in the backup, \1 served, \d+ now$/);
-    t.regex(pets, /^pets {8}(\d+) in the backup, \1 served, \d+ now$/);
-    t.is(orders, 'orders      0 in the backup, 0 served, 0 now');
-    t.true(last.startsWith(`${basename(file)} can be restored. It took `), last);
+test.serial('Drill - restores the newest backup beside the running service', async (t) => {
+  const { settings } = shared.launcher;
+  const folder = dirname(file);
+  const drill = await run('drill', ['--from', folder], settings);
+  t.is(drill.code, 0, drill.errors);
+  const [categories = '', pets = '', orders, last = ''] = drill.output.split('\n');
+  t.regex(categories, /^categories {2}(\d+) in the backup, \1 served, \d+ now$/);
+  t.regex(pets, /^pets {8}(\d+) in the backup, \1 served, \d+ now$/);
+  t.is(orders, 'orders      0 in the backup, 0 served, 0 now');
+  t.true(last.startsWith(`${basename(file)} can be restored. It took `), last);
 
-    writeFileSync(join(folder, 'petstore-99990101T000000Z.sqlite'), '');
-    const failed = await run('drill', ['--from', folder], launcher.settings);
-    t.deepEqual([failed.code, failed.output], [1, '']);
-    t.regex(failed.errors, /^petstore: \S+petstore-99990101T000000Z\.sqlite is no backup of the pet store.*\n$/);
-  },
-);
+  writeFileSync(join(folder, 'petstore-99990101T000000Z.sqlite'), '');
+  const failed = await run('drill', ['--from', folder], settings);
+  t.deepEqual([failed.code, failed.output], [1, '']);
+  t.regex(failed.errors, /^petstore: \S+petstore-99990101T000000Z\.sqlite is no backup of the pet store.*\n$/);
+});
 
 test.serial('Restore - is refused while the service runs, and changes nothing', async (t) => {
   const { code, errors } = await run('restore', [file], shared.launcher.settings);

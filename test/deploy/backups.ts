@@ -15,11 +15,10 @@ export function run(
   program: 'backup' | 'drill' | 'restore',
   args: readonly string[],
   settings: Readonly<Record<string, string>>,
-  folder = DEPLOY,
 ): Promise<Ended> {
   return new Promise((resolve) => {
     const env = { ...process.env, ...settings };
-    execFile(process.execPath, [join(folder, `${program}.ts`), ...args], { env }, (error, output, errors) =>
+    execFile(process.execPath, [join(DEPLOY, `${program}.ts`), ...args], { env }, (error, output, errors) =>
       resolve({ code: error === null ? 0 : Number(error.code), output, errors }),
     );
   });

@@ -1,6 +1,6 @@
 /** Checks that the Containerfile and the compose file agree with the repository. No image is built. */
 import { execFile } from 'node:child_process';
-import { existsSync, mkdtempSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
+import { existsSync, mkdtempSync, readdirSync, readFileSync, rmSync, statSync } from 'node:fs';
 import { createServer, type RequestListener } from 'node:http';
 import { createServer as createHttpsServer } from 'node:https';
 import { type AddressInfo, createServer as createTcpServer } from 'node:net';
@@ -17,7 +17,6 @@ import { CLOSE_MS, DRAIN_MS } from '../../src/launcher/component.ts';
 import { findProgram } from '../support/find-program.ts';
 import { freePorts } from '../support/ports.ts';
 import { testUnless } from '../support/programs.ts';
-import { MISSING_REDIS_SERVER, RedisProcess } from '../support/redis.ts';
 import { makeCertificates, noOpenssl } from '../support/tls.ts';
 
 const sh = promisify(execFile);
@@ -28,7 +27,6 @@ const compose = parse(readFileSync(COMPOSE_FILE, 'utf8'), { merge: true });
 const ownServices = ['edge', 'server-1', 'server-2', 'server-3', 'migrate'];
 
 const HOW = 'NO DOCKER-COMPOSE FOUND, so compose.yaml is not tested by it: install it (apt-get install docker-compose)';
-const redisTest = testUnless(MISSING_REDIS_SERVER);
 const opensslTest = testUnless(noOpenssl);
 const composeTest = testUnless(findProgram(['docker-compose']) === undefined ? HOW : undefined);
 
@@ -104,37 +102,9 @@ test('Probe - with --wait waits until the port is open; its defaults are those o
   }
 });
 
-redisTest("Compose: redis - its health check knows the password, and fails when Redis doesn't take it", async (t) => {
-  const redis = await RedisProcess.start(['--requirepass', 'first']);
-  t.teardown(() => redis.stop());
-  const folder = mkdtempSync(join(tmpdir(), 'petstore-redis-'));
-  t.teardown(() => rmSync(folder, { recursive: true, force: true }));
-  const [, command] = compose.services.redis.healthcheck.test as string[];
-  const check = (password: string) => {
-    writeFileSync(join(folder, 'redis.conf'), `requirepass ${password}\nsave ""\n`);
-    const local = String(command)
-      .replaceAll('$$', '$')
-      .replace('/run/secrets', folder)
-      .replace('redis-cli ', `redis-cli -p ${redis.port} `);
-    return sh('sh', ['-c', local]);
-  };
-  await t.notThrowsAsync(check('first'));
-  await t.throwsAsync(check('second'));
-});
-
 interface ScrapeConfig {
   readonly dns_sd_configs: readonly { readonly names: readonly string[]; readonly port: number }[];
 }
-
-test('Prometheus - each configuration has the jobs that the rules query, the rules, and an address for alerts', (t) => {
-  for (const name of ['prometheus', 'prometheus-compose', 'prometheus-kubernetes']) {
-    const config = parse(readFileSync(join(ROOT, `deploy/prometheus/${name}.yml`), 'utf8'));
-    const jobs = config.scrape_configs.map((job: { job_name: string }) => job.job_name);
-    t.deepEqual(jobs, ['petstore', 'petstore-envoy'], name);
-    t.deepEqual(config.rule_files, ['alerts.yml']);
-    t.is(config.alerting.alertmanagers.length, 1);
-  }
-});
 
 test('Compose: prometheus - scrapes every server and the edge, where they listen', (t) => {
   const config = parse(readFileSync(join(ROOT, 'deploy/prometheus/prometheus-compose.yml'), 'utf8'));

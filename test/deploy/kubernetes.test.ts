@@ -5,7 +5,6 @@
 import { existsSync, globSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
-import { isDeepStrictEqual } from 'node:util';
 import test from 'ava';
 import { parse, parseAllDocuments } from 'yaml';
 import { SETTINGS } from '../../src/config/settings.ts';
@@ -109,49 +108,6 @@ test('Edge - finds the servers by the name in their certificate', (t) => {
   const certificate = ofKind('Certificate').find(({ spec }) => spec.secretName === secret);
   t.deepEqual(certificate?.spec.dnsNames, [host]);
 });
-
-test('Prometheus - reaches the port "metrics" of servers and edges, which listen for it, and gets traces', (t) => {
-  const scraped = read('../prometheus/prometheus-kubernetes.yml').match(/(?<=regex: )\S+/g);
-  t.deepEqual(scraped, ['petstore-server;metrics', 'petstore-edge;metrics']);
-  for (const [name, host] of [
-    ['petstore-server', 'METRICS_HOST'],
-    ['petstore-edge', 'ENVOY_ADMIN_HOST'],
-  ] as const) {
-    const [{ env, ports }] = workload(name).spec.template.spec.containers;
-    t.true(ports.some((port: { name: string }) => port.name === 'metrics'));
-    t.is(env.find((one: { name: string }) => one.name === host)?.value, '0.0.0.0');
-    const { ingress, egress } = policy(name).spec;
-    const peer = { namespaceSelector: { matchLabels: { 'kubernetes.io/metadata.name': 'monitoring' } } };
-    t.true(ingress.some((rule: object) => isDeepStrictEqual(rule, { from: [peer], ports: [{ port: 'metrics' }] })));
-    t.true(egress.some((rule: object) => isDeepStrictEqual(rule, { to: [peer], ports: [{ port: 4318 }] })));
-  }
-});
-
-test('Network policies - let an HTTP challenge reach the pod of cert-manager that answers it', (t) => {
-  const { podSelector, ingress } = policy('acme').spec;
-  t.deepEqual(podSelector, { matchLabels: { 'acme.cert-manager.io/http01-solver': 'true' } });
-  t.deepEqual(ingress, [{ ports: [{ port: 8089 }] }]);
-});
-
-test('Certificates - every mounted TLS secret has one', (t) => {
-  const made = ofKind('Certificate').map(({ spec }) => spec.secretName);
-  for (const name of ['petstore-server', 'petstore-edge']) t.true(made.includes(secretOf(name, 'internal-tls')), name);
-  t.true(made.includes(secretOf('petstore-edge', 'tls')));
-});
-
-test('Autoscaling by calls - uses a metric that the server exports', (t) => {
-  const { spec } = parse(read('autoscaling-by-calls/server.yaml'));
-  const { name } = spec.metrics[0].pods.metric;
-  const exported = readFileSync(join(ROOT, 'src/observe/metrics/dependencies.ts'), 'utf8');
-  t.true(exported.includes(`'${name.replace('petstore_', '')}'`));
-  t.true(read('autoscaling-by-calls/adapter-values.yaml').includes(`name: { as: ${name} }`));
-});
-
-function policy(name: string): Manifest {
-  const found = ofKind('NetworkPolicy').find(({ metadata }) => metadata.name === name);
-  if (found === undefined) throw new Error(`there is no policy ${name}`);
-  return found;
-}
 
 function workload(name: string): Manifest {
   const found = workloads.find(({ metadata }) => metadata.name === name);

@@ -1,10 +1,8 @@
 /** Kills `deploy/restore.ts` before each of its system calls that change a file. What a start finds is never empty. */
 import { execFile } from 'node:child_process';
-import { cpSync, existsSync, mkdtempSync, readFileSync, rmSync } from 'node:fs';
+import { cpSync, mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
-import type { ExecutionContext } from 'ava';
-import { ConfigError } from '../../src/config/config.ts';
 import { findProgram } from '../support/find-program.ts';
 import { testUnless } from '../support/programs.ts';
 import { backup, run } from './backups.ts';
@@ -58,68 +56,27 @@ function changesIn(log: string, folder: string): readonly Change[] {
   return changes.filter((change, index) => !isSame(index - 1, change) || !isSame(index + 1, change));
 }
 
-async function killEverywhere(
-  t: ExecutionContext<{ folder: string }>,
-  make: (dataDir: string) => Promise<void>,
-  check: (dataDir: string, call: string) => Promise<void>,
-): Promise<number> {
+test('Killed at any moment - a start finds the old store or the new one, and the old one is kept', async (t) => {
   t.timeout(5 * 60_000); // dozens of restores
   const { folder } = t.context;
-  const [before, whole] = [join(folder, 'before'), join(folder, 'whole')];
+  const [before, whole, killed] = [join(folder, 'before'), join(folder, 'whole'), join(folder, 'killed')];
   await makeStore(join(folder, 'source'), 'new');
   const file = await backup(join(folder, 'backups'), { DATA_DIR: join(folder, 'source') });
   await run('restore', [file], { DATA_DIR: join(folder, 'first'), ...compiled(folder) });
-  await make(before);
-  const reset = (dataDir: string) => existsSync(before) && cpSync(before, dataDir, { recursive: true });
-  reset(whole);
+  await makeCrashedStore(before, 'old');
+  cpSync(before, whole, { recursive: true });
   t.is(await trace(['-o', join(folder, 'log'), `--trace=${CHANGES}`], whole, file), 'done');
   const changes = changesIn(readFileSync(join(folder, 'log'), 'utf8'), whole);
+  t.true(changes.length > 20, String(changes.length));
+  const found = new Set<string>();
   for (const { call, nth } of changes) {
-    const dataDir = join(folder, 'killed');
-    reset(dataDir);
+    cpSync(before, killed, { recursive: true });
     const inject = [`--trace=${call}`, `--inject=${call}:signal=SIGKILL:when=${nth}`, '-o', '/dev/null'];
-    t.is(await trace(inject, dataDir, file), 'SIGKILL', `${call} ${nth}`);
-    await check(dataDir, `${call} ${nth}`);
-    rmSync(dataDir, { recursive: true, force: true });
+    t.is(await trace(inject, killed, file), 'SIGKILL', `${call} ${nth}`);
+    await startOn(killed);
+    found.add(categoriesIn(killed).join());
+    t.is(readFileSync(join(killed, 'operator.key'), 'utf8'), 'key of old\n', `${call} ${nth}`);
+    rmSync(killed, { recursive: true });
   }
-  return changes.length;
-}
-
-test('Killed at any moment - a start finds the old store or the new one, and the old one is kept', async (t) => {
-  const found = new Set<string>();
-  const count = await killEverywhere(
-    t,
-    (dataDir) => makeCrashedStore(dataDir, 'old'),
-    async (dataDir, call) => {
-      await startOn(dataDir);
-      const categories = categoriesIn(dataDir).join();
-      t.true(['old', 'new'].includes(categories), `${call}: ${categories}`);
-      found.add(categories);
-      t.is(readFileSync(join(dataDir, 'operator.key'), 'utf8'), 'key of old\n', call);
-    },
-  );
   t.deepEqual([...found].sort(), ['new', 'old']);
-  t.true(count > 20, String(count));
-});
-
-test('Killed at any moment on an empty machine - a start finds the store, or is refused', async (t) => {
-  const found = new Set<string>();
-  await killEverywhere(
-    t,
-    async () => undefined,
-    async (dataDir, call) => {
-      const hasBegun =
-        existsSync(join(dataDir, 'petstore.sqlite')) || existsSync(join(dataDir, 'petstore.sqlite.restoring'));
-      if (!hasBegun) return; // nothing was there, and nothing is
-      const refused = await startOn(dataDir).then(
-        () => undefined,
-        (error: unknown) => error,
-      );
-      found.add(refused === undefined ? 'started' : 'refused');
-      if (refused === undefined) t.deepEqual(categoriesIn(dataDir), ['new'], call);
-      else
-        t.true(refused instanceof ConfigError && /a restore was not finished/.test(refused.message), String(refused));
-    },
-  );
-  t.deepEqual([...found].sort(), ['refused', 'started']);
 });

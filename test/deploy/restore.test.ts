@@ -186,6 +186,7 @@ test('Restore - a refused one leaves the file of a killed one, which prevents an
     readdirSync(dataDir).filter((name) => name.startsWith('petstore.')),
     ['petstore.sqlite.restoring'],
   );
+  await t.throwsAsync(startOn(dataDir), { instanceOf: ConfigError, message: /a restore was not finished/ });
   t.is((await run('restore', [good], settings)).code, 0);
   t.deepEqual(categoriesIn(dataDir), ['good']);
 });
