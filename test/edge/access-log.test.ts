@@ -60,8 +60,6 @@ const withKey = (keyOf: (stack: Sending) => string | undefined, send: Send): Sen
 };
 const unknownKey = () => generateKey();
 const limited = ({ limited: key }: Sending) => key;
-const web = (path: string, message: Uint8Array) =>
-  http('POST', path, 'application/grpc-web+proto', Buffer.concat([Buffer.of(0, 0, 0, 0, message.length), message]));
 const connect = (path: string, body: Uint8Array): Send => {
   const headers = { 'content-type': 'application/proto', 'connect-protocol-version': '1', 'user-agent': AGENT };
   return async ({ rest, key }) => {
@@ -85,7 +83,6 @@ const REQUESTS: readonly (readonly [name: string, Send, Partial<Line>])[] = [
   ],
   ['within the limit', withKey(limited, get('/pets')), { status: 200, ...LIMITED, ...OK }],
   ['past the limit', withKey(limited, get('/pets')), PAST],
-  ['file', get('/docs'), { status: 200, ...ANONYMOUS, ...OK }],
   ['key in agent', KEY_IN_AGENT, { user_agent: 'tool/1 (hidden) (hidden) end' }],
   ['long agent', get('/pets', 'x y '.repeat(1_000)), { user_agent: 'x y '.repeat(32) }],
   [
@@ -93,7 +90,6 @@ const REQUESTS: readonly (readonly [name: string, Send, Partial<Line>])[] = [
     KEY_IN_PATH,
     { status: 400, path: '(hidden)', ...DEMO, code: 'INVALID_ARGUMENT', grpc_status: 3, user_agent: AGENT },
   ],
-  ['web, missing', web(Pets.getPet.path, PET_99), { status: 200, ...DEMO, code: 'PET_NOT_FOUND', grpc_status: 5 }],
   [
     'connect, missing',
     connect(Pets.getPet.path, PET_99),

@@ -18,7 +18,7 @@ import {
 import { ListPetsRequest, ListPetsResponse, PetStatus, PetServiceService as Pets } from '../../gen/petstore/v1/pets.ts';
 import { generateKey } from '../../src/access/keys/format.ts';
 import { operatorKeyFile } from '../../src/access/keys/key-files.ts';
-import { call, isConnectError, isSuccess, sendRaw } from '../support/connect-client.ts';
+import { call, isConnectError, isSuccess } from '../support/connect-client.ts';
 import { isError } from '../support/contract.ts';
 import { grpcFrame } from '../support/hostile/sockets.ts';
 import { stackTest } from '../support/shared-stack.ts';
@@ -193,28 +193,4 @@ test('Connect - a call to anything but petstore.v1 has an error of REST, and RES
   isError(t, await rest.get(`${Pets.listPets.path}?connect=v1&encoding=proto&message=`), 404, 'ROUTE_NOT_FOUND');
   const headers = { 'connect-protocol-version': '1', 'connect-timeout-ms': '0', 'x-petstore-connect': '1' };
   t.is((await rest.send('POST', '/categories', { json: { name: 'Dogs' }, headers })).status, 201);
-});
-
-/** A message with one unknown field, of this length. */
-function ofLength(bytes: number): Buffer {
-  const content = bytes - 5;
-  const length = [(content & 0x7f) | 0x80, ((content >> 7) & 0x7f) | 0x80, content >> 14];
-  return Buffer.concat([Buffer.from([0x9a, 0x06, ...length]), Buffer.alloc(content)]);
-}
-
-test('Connect - a message of 64 KiB is validated, a longer one is BODY_TOO_LARGE', async (t) => {
-  const { path } = Categories.createCategory;
-  // So that each of Envoy's threads knows the key (test/hostile/http-errors.test.ts says why).
-  for (let i = 0; i < 20; i += 1) {
-    isSuccess(t, await call(t.context, Categories.listCategories.path, list, { connection: 'close' }));
-  }
-  isConnectError(t, await call(t.context, path, ofLength(65_536)), 400, 'invalid_argument', 'INVALID_ARGUMENT');
-  const chunked = Buffer.concat([Buffer.from('10001\r\n'), ofLength(65_537), Buffer.from('\r\n0\r\n\r\n')]);
-  for (const [length, body] of [
-    ['Content-Length: 65537', ofLength(65_537)],
-    ['Transfer-Encoding: chunked', chunked],
-  ] as const) {
-    const response = await sendRaw(t.context, [`Authorization: Bearer ${t.context.key}`, length], body);
-    isConnectError(t, response, 429, 'resource_exhausted', 'BODY_TOO_LARGE');
-  }
 });

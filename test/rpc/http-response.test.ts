@@ -1,4 +1,4 @@
-/** Responses over plain HTTP, without Envoy: what is sent over the wire, and what happens when it can't be sent. */
+/** Responses that can't be encoded or sent, without Envoy. */
 import { status as Status } from '@grpc/grpc-js';
 import anyTest, { type ExecutionContext, type TestFn } from 'ava';
 import { anyError } from '../../src/error-table.ts';
@@ -24,7 +24,7 @@ test.after.always(({ context }) => context.server.close());
 
 let ids = 0;
 
-/** A call that is answered by these steps, after `prepare`. */
+/** A call that is answered by these steps, with the header of an interceptor if there is one. */
 async function exchange(
   { context: { server } }: Test,
   protocol: CallerProtocol,
@@ -40,32 +40,8 @@ async function exchange(
   const outcome = await caller.outcome;
   const [end] = await until(() => scripted.ends.length > 0 && scripted.ends, 'the end');
   caller.session.destroy();
-  return { outcome, fields: caller.fields(), body: caller.received(), end };
+  return { outcome, end };
 }
-
-const HTTP = [':status', 'content-type', 'grpc-status', 'x-set'] as const;
-const NOT_FOUND = anyError('PET_NOT_FOUND', { petId: 8n });
-
-test('HTTP response - has status, body and the headers of interceptors; trailers only for gRPC', async (t) => {
-  for (const [protocol, steps, isStream, outcome, expected, content] of [
-    ['REST', [piece('ok')], false, 'answered', [200, 'text/plain', undefined], 'ok'],
-    ['REST', [piece('')], false, 'answered', [200, 'text/plain', undefined], ''],
-    ['REST', [piece('a'), piece('b'), 'end'], true, 'answered', [200, 'text/plain', undefined], 'ab'],
-    ['REST', [NOT_FOUND], false, 'refused', [404, 'application/json', undefined], /^{"code":"PET_NOT_FOUND"/],
-    ['Connect', [NOT_FOUND], false, 'refused', [404, 'application/json', undefined], /^{"code":"not_found"/],
-    ['gRPC', [piece('ok')], false, 'answered', [200, 'application/grpc+proto', '0'], /ok$/],
-  ] as const) {
-    const header = ['x-set', 'by an interceptor'] as const;
-    const found = await exchange(t, protocol, [...steps], { isStream, header });
-    t.is(found.outcome, outcome);
-    t.deepEqual(
-      HTTP.map((name) => found.fields[name]),
-      [...expected, header[1]],
-    );
-    if (typeof content === 'string') t.is(found.body.toString(), content);
-    else t.regex(found.body.toString(), content);
-  }
-});
 
 /** Messages that can't be encoded, or not be sent. */
 const BAD = {
