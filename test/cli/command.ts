@@ -1,7 +1,9 @@
 /** Runs the `petstore` command against a real server: in this process, or as a process of its own. */
 import { execFile } from 'node:child_process';
+import { dirname } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { run as runCommand } from '../../src/cli/program.ts';
+import type { TestServer } from '../support/server.ts';
 import { Turns } from '../support/turns.ts';
 
 export const ROOT = fileURLToPath(new URL('../..', import.meta.url));
@@ -15,6 +17,11 @@ export interface Outcome {
 
 export type Settings = Readonly<Record<string, string>>;
 export type Petstore = (args: readonly string[], env?: Settings) => Promise<Outcome>;
+
+/** The settings with which the command finds a server of a test. */
+export function settingsOf({ address, database }: TestServer) {
+  return { GRPC_PORT: address.replace(/^.*:/, ''), DATA_DIR: dirname(database.file) };
+}
 
 const turns = new Turns(1);
 

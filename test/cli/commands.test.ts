@@ -1,6 +1,6 @@
 /** What the commands print as JSON, and texts that no session of the docs shows (test/docs). */
 import { symlink } from 'node:fs/promises';
-import { dirname, join } from 'node:path';
+import { join } from 'node:path';
 import anyTest, { type TestFn } from 'ava';
 import { Plan } from '../../gen/petstore/admin/v1/admin.ts';
 import { PetServiceService as Pets } from '../../gen/petstore/v1/pets.ts';
@@ -8,22 +8,15 @@ import { isWellFormed } from '../../src/access/keys/format.ts';
 import { withinOneDay } from '../support/limit-windows.ts';
 import { connectOperator } from '../support/operator.ts';
 import { startTestServer, type TestServer } from '../support/server.ts';
-import { json, type Petstore, petstore, ROOT, run, type Settings, text } from './command.ts';
+import { json, type Petstore, petstore, ROOT, run, settingsOf, text } from './command.ts';
 
-interface Context extends TestServer {
-  readonly dataDir: string;
-  readonly command: Petstore;
-  readonly settings: Settings;
-}
-const test = anyTest as TestFn<Context>;
+const test = anyTest as TestFn<TestServer & { command: Petstore }>;
 const REFUSALS = 5;
 const PER_DAY = 3;
 
 test.before(async (t) => {
   const server = await startTestServer({ BAN_REFUSALS: `${REFUSALS}` });
-  const dataDir = dirname(server.database.file);
-  const settings = { GRPC_PORT: server.address.replace(/^.*:/, ''), DATA_DIR: dataDir };
-  t.context = { ...server, dataDir, settings, command: petstore(settings) };
+  t.context = { ...server, command: petstore(settingsOf(server)) };
 });
 test.beforeEach(() => withinOneDay(60_000));
 test.after.always((t) => t.context.close());
@@ -52,7 +45,10 @@ test('account - create, show, set, suspend and resume print it: ids are numbers,
 
 test('account list, key list - print the rows of all pages', async (t) => {
   const { command } = t.context;
-  const operator = await connectOperator({ grpcAddress: t.context.address, config: t.context });
+  const operator = await connectOperator({
+    grpcAddress: t.context.address,
+    config: { dataDir: settingsOf(t.context).DATA_DIR },
+  });
   const { id } = await operator.account(Plan.PLAN_FREE);
   t.is(await text(command, `key list --account ${id}`), `Account ${id} has no key.`);
   for (let i = 0; i < 120; i += 1) await Promise.all([operator.account(Plan.PLAN_FREE), operator.key(id)]);
@@ -134,10 +130,10 @@ test('usage, bans - a key beyond its limit is shown everywhere, until its ban is
 });
 
 test('petstore - runs as an npm script, and through a symlink in another folder', async (t) => {
-  const { dataDir, settings } = t.context;
+  const settings = settingsOf(t.context);
   const script = await run('npm', ['run', '-s', 'petstore', '--', 'account', 'list', '--json'], settings);
   t.is(JSON.parse(script.stdout)[0].name, 'Demo');
-  const link = join(dataDir, 'petstore');
+  const link = join(settings.DATA_DIR, 'petstore');
   await symlink(join(ROOT, 'bin/petstore'), link);
   // PATH has no Node: the command brings its own.
   const linked = await run(link, ['account', 'show', '999'], { ...settings, PATH: '/usr/bin:/bin' });

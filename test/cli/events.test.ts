@@ -2,34 +2,17 @@
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { writeFile } from 'node:fs/promises';
-import anyTest, { type ExecutionContext, type TestFn } from 'ava';
-import { createDataDir, type ServerProcess, startServerProcess } from '../support/process.ts';
+import type { ExecutionContext } from 'ava';
+import type { TestServer } from '../support/server.ts';
+import { serverTest } from '../support/shared-stack.ts';
 import { until } from '../support/until.ts';
-import { MAIN, petstore, type Settings } from './command.ts';
+import { MAIN, petstore, type Settings, settingsOf } from './command.ts';
 
-interface Context {
-  readonly server: ServerProcess;
-  readonly settings: Settings;
-  readonly remove: () => Promise<void>;
-}
-type Test = ExecutionContext<Context>;
-const test = anyTest as TestFn<Context>;
-
-test.before(async (t) => {
-  const { path, remove } = await createDataDir();
-  const server = await startServerProcess(path);
-  const [, port = ''] = server.address.split(':');
-  t.context = { server, settings: { GRPC_PORT: port, DATA_DIR: path, API_KEY: server.key }, remove };
-});
-test.after.always(async ({ context: { server, remove } }) => {
-  server.grpc.close();
-  await server.end('SIGKILL');
-  await remove();
-});
+const test = serverTest();
 
 /** Starts the command, which runs until it is interrupted. */
-function start(t: Test, ...args: string[]) {
-  const env = { PATH: process.env.PATH ?? '', ...t.context.settings };
+function start(t: ExecutionContext<TestServer>, ...args: string[]) {
+  const env = { PATH: process.env.PATH ?? '', ...settingsOf(t.context), API_KEY: t.context.key };
   const child = spawn(process.execPath, [MAIN, 'events', 'tail', ...args], { env });
   const output = { text: '', errors: '' };
   child.stdout.on('data', (chunk: Buffer) => (output.text += chunk));
@@ -53,7 +36,7 @@ function start(t: Test, ...args: string[]) {
 }
 
 test.serial('Events tail - prints a line for each event, or the JSON of GET /events, until Ctrl-C', async (t) => {
-  const { grpc } = t.context.server;
+  const { grpc } = t.context;
   const asJson = start(t, '--after', '0', '--json', '--types', 'pet.created', 'order.created');
   const tail = start(t, '--after', '0');
   await grpc.pet({ stock: 2 });
@@ -77,7 +60,7 @@ test.serial('Events tail - ends without an error when the reader of its output h
   await tail.until(1);
   tail.child.stdout.destroy();
   const create = async () => {
-    await t.context.server.grpc.category();
+    await t.context.grpc.category();
     return tail.child.exitCode !== null;
   };
   // Not always at the first event: a process that another test starts has a copy of the pipe for a moment.
@@ -86,9 +69,9 @@ test.serial('Events tail - ends without an error when the reader of its output h
 });
 
 test.serial('Events tail - says what is wrong from the start, and ends', async (t) => {
-  const { settings, server } = t.context;
-  const command = petstore(settings);
-  const file = `${server.dataDir}/a.key`;
+  const settings = settingsOf(t.context);
+  const command = petstore({ ...settings, API_KEY: t.context.key });
+  const file = `${settings.DATA_DIR}/a.key`;
   await writeFile(file, 'pst_wrong\n');
   const invalid = 'the API key is not valid: it is unknown, revoked or expired';
   const away = /^nothing answers at 127\.0\.0\.1:1: start the service with "npm start", or name another --address/;

@@ -4,21 +4,18 @@
  * with these types: half of that test is that this file compiles under `--strict`.
  */
 import { readFileSync } from 'node:fs';
-import anyTest, { type ExecutionContext, type TestFn } from 'ava';
-import createClient, { type Client } from 'openapi-fetch';
+import type { ExecutionContext } from 'ava';
+import createClient from 'openapi-fetch';
 import type { components, paths } from '../../gen/openapi/types.ts';
 import { PUBLIC, type PublicOperation } from '../support/resources.ts';
 import type { RestClient } from '../support/rest-client.ts';
+import { stackTest } from '../support/shared-stack.ts';
 import { startTestStack, type TestStack } from '../support/stack.ts';
 
-const test = anyTest as TestFn<TestStack & { client: Client<paths> }>;
+const test = stackTest();
 
-test.before(async (t) => {
-  const stack = await startTestStack();
-  const headers = { authorization: `Bearer ${stack.key}` };
-  t.context = { ...stack, client: createClient<paths>({ baseUrl: stack.rest.url, headers }) };
-});
-test.after.always((t) => t.context.close());
+const clientOf = ({ rest, key }: TestStack) =>
+  createClient<paths>({ baseUrl: rest.url, headers: { authorization: `Bearer ${key}` } });
 
 interface Content {
   readonly content?: { readonly 'application/json': { readonly example: unknown } };
@@ -111,7 +108,7 @@ test.serial('Examples - each request works on a new store, and gets the document
 });
 
 test('openapi-fetch - creates, lists, changes and deletes with types from the description', async (t) => {
-  const { client } = t.context;
+  const client = clientOf(t.context);
   const { data: category } = await client.POST('/categories', { body: { name: 'Cats' } });
   const categoryId: number = category?.id ?? 0;
   const { data: pet, response } = await client.POST('/pets', { body: { name: 'Tom', categoryId } });
@@ -126,7 +123,7 @@ test('openapi-fetch - creates, lists, changes and deletes with types from the de
 });
 
 test('openapi-fetch - a call that violates the description does not compile', async (t) => {
-  const { client } = t.context;
+  const client = clientOf(t.context);
   // @ts-expect-error: a pet needs a category
   t.is((await client.POST('/pets', { body: { name: 'Tom' } })).error?.status, 400);
   // @ts-expect-error: no such status
