@@ -70,6 +70,9 @@ function count({ answers }: Load, ...wanted: string[]): number {
   return wanted.reduce((sum, response) => sum + (answers.get(response) ?? 0), 0);
 }
 
+/** The line of a server's log, some second after the return of the database. */
+const BACK = 'the database is back';
+
 const pidsOf = ({ stack }: TestStack) => stack.servers.map((server) => server.process.pid);
 
 /** The number of servers that Envoy has ejected because they could not be reached. */
@@ -103,6 +106,10 @@ test.serial(
       const startMs = performance.now();
       await until(async () => (await service.rest.post('/categories', { name: 'Cats' })).status === 201, 'a success');
       t.true(performance.now() - startMs < RETURN_MS);
+      for (const server of [1, 2, 3]) {
+        const backs = async () => (await linesOf(service, server)).filter((line) => line === BACK);
+        await until(async () => (await backs()).length > round, `server ${server} notices that it is back`);
+      }
     }
     await calls.stop();
     t.deepEqual([...calls.answers.keys()].sort(), ['200', '201', '503 UNAVAILABLE']);
@@ -118,7 +125,7 @@ test.serial(
 
     for (const server of [1, 2, 3]) {
       const logged = (await linesOf(service, server)).filter((line) => line.startsWith('the database is '));
-      const pair = ['the database is away: calls that need it fail', 'the database is back'];
+      const pair = ['the database is away: calls that need it fail', BACK];
       t.deepEqual(logged, [...pair, ...pair], `server ${server}`);
     }
   },
