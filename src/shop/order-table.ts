@@ -18,12 +18,10 @@ export function orderTable(engine: Engine) {
   const orders = resource(engine, ORDERS, ['pet_id']);
   const ofPet = () => engine.knex('orders').where({ pet_id: param('petId'), complete: param('complete') });
   const statements = {
-    ...orders.statements,
     open: compile('orders.open', ofPet().select('id').whereNot('id', param('except')).limit(1)),
     openUnits: compile('orders.open_units', ofPet().select(engine.knex.raw('coalesce(sum(quantity), 0) as quantity'))),
   };
   return {
-    statements,
     reads: orders.reads,
     writes: (tx: Runner) => ({
       ...orders.writes(tx),

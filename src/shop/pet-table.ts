@@ -34,7 +34,6 @@ export function petTable(engine: Engine) {
         .whereRaw(`categories.id = ${id}`, values as never),
     );
   const statements = {
-    ...pets.statements,
     // One statement checks the category and inserts. Inserts that wait at the same time share it. It is raw SQL since
     // knex drops `returning` from an insert with a select.
     insert: compileInsert(
@@ -66,7 +65,6 @@ export function petTable(engine: Engine) {
     ),
   };
   return {
-    statements,
     reads: pets.reads,
     writes: (tx: Runner) => ({
       ...pets.writes(tx),

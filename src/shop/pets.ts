@@ -19,7 +19,10 @@ export function petService(store: ShopStore): Service<PetServiceServer> {
       const categoryId = request.categoryId === undefined ? undefined : toCategoryId(request.categoryId);
       const filter = { status: fromProtoStatus(request.status), categoryId };
       if (ids.length > 0) {
-        const pets = await store.pets.findAll(ids.map(toPetId), filter);
+        const found = await store.pets.findAll(ids.map(toPetId));
+        const pets = found.filter(
+          (pet) => pet.status === (filter.status ?? pet.status) && pet.categoryId === (categoryId ?? pet.categoryId),
+        );
         return { pets: pets.map(petMessage), nextPageToken: '' };
       }
       const page = await store.pets.page(PET_PAGES.toPageRequest(request), filter);

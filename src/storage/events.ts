@@ -28,21 +28,17 @@ export function eventTable(engine: Engine) {
   const { knex, reader } = engine;
   const page = pages(engine, EVENTS, () => knex('events').select(EVENTS.columns));
   const newest = knex.raw('(select max(id) from events)');
-  const expired = oldest(engine, 'events', 'id', 'time_ms', newest);
-  const statements = {
-    page: page.statement,
-    // Two queries, since SQLite finds only one end of an index per query.
-    bounds: compile('events.bounds', knex.raw('select (select min(id) from events) as oldest, ? as newest', [newest])),
-    deleteOldest: expired.statement,
-  };
+  // Two queries, since SQLite finds only one end of an index per query.
+  const ends = knex.raw('select (select min(id) from events) as oldest, ? as newest', [newest]);
+  const bounds = compile('events.bounds', ends);
+  const deleteOldest = oldest(engine, 'events', 'id', 'time_ms', newest);
   return {
-    statements,
     reads: {
       /** At most `rows` events after an id, in ascending order, as far as they are visible now. */
-      after: async (after: EventId, rows: number) => (await page.read({ after, limit: rows })).rows,
+      after: async (after: EventId, rows: number) => (await page({ after, limit: rows })).rows,
       /** The smallest and the greatest id that are visible now; 0 without events. */
       async bounds() {
-        const { oldest = START, newest = START } = BOUNDS.read(onlyRow(await reader.all(statements.bounds, {})));
+        const { oldest = START, newest = START } = BOUNDS.read(onlyRow(await reader.all(bounds, {})));
         return { oldest, newest };
       },
       /** The transactions in progress that have written to the table: they may have taken ids that are not visible. */
@@ -50,7 +46,7 @@ export function eventTable(engine: Engine) {
     },
     writes: (tx: Runner) => ({
       /** The newest event stays. */
-      deleteOldest: expired.write(tx),
+      deleteOldest: deleteOldest(tx),
     }),
   };
 }

@@ -14,23 +14,17 @@ const RECORDS = table<IdempotencyRecord>('idempotency_records', {
 });
 
 export function idempotencyTable(engine: Engine) {
-  const { byIds, find } = lookup(engine, RECORDS);
-  const expired = oldest(engine, RECORDS.name, 'sequence', 'created_at_ms');
+  const deleteOldest = oldest(engine, RECORDS.name, 'sequence', 'created_at_ms');
   const rest = 'order by key on conflict (id) do nothing returning sequence as id, id as record_id';
-  const statements = {
-    byIds,
-    // The records of writes that run at the same time share it.
-    insert: compileInsert(
-      'idempotency.insert',
-      insertFromJson(engine, RECORDS, 'elements', rest),
-      RECORDS.columns,
-      ({ id }, row) => row.record_id === id,
-    ),
-    deleteOldest: expired.statement,
-  };
+  // The records of writes that run at the same time share it.
+  const insert = compileInsert(
+    'idempotency.insert',
+    insertFromJson(engine, RECORDS, 'elements', rest),
+    RECORDS.columns,
+    ({ id }, row) => row.record_id === id,
+  );
   return {
-    statements,
-    reads: { find },
+    reads: { find: lookup(engine, RECORDS).find },
     writes: (tx: Runner) => ({
       /**
        * Inserts a record. It waits for another transaction that is inserting the same id.
@@ -38,9 +32,9 @@ export function idempotencyTable(engine: Engine) {
        * @throws AlreadyDone when the id has a record.
        */
       async insert(record: IdempotencyRecord): Promise<void> {
-        if ((await tx.all(statements.insert, RECORDS.toParams(record))).length === 0) throw new AlreadyDone();
+        if ((await tx.all(insert, RECORDS.toParams(record))).length === 0) throw new AlreadyDone();
       },
-      deleteOldest: expired.write(tx),
+      deleteOldest: deleteOldest(tx),
     }),
   };
 }

@@ -4,7 +4,7 @@ import type { Engine, Given, Runner } from './engine.ts';
 import { type Field, type Fields, type Row, record } from './fields.ts';
 import type { Page, PageRequest } from './model.ts';
 import { sharedReads } from './shared-reads.ts';
-import { compile, type Params, param, type SqlValue, type Statement, toJsonArray } from './statement.ts';
+import { compile, type Params, param, type SqlValue, type Statement, toJson, toJsonArray } from './statement.ts';
 
 /** A table of records. Parameters of its statements have the names of its columns. */
 export interface Table<R extends object> {
@@ -79,22 +79,16 @@ function filterParams<R extends object>({ toParams }: Table<R>, filter: Filter<R
 /** Finds records by the field `id`. Concurrent calls of `find` share a statement. */
 export function lookup<R extends { readonly id: bigint | string }>(engine: Engine, table: Table<R>) {
   const { name, columns, toRecord } = table;
-  const variants = memo<Statement>();
-  const byIds = (filtered: readonly string[]) =>
-    variants(`${name}.by_ids:${filtered}`, (variant) => {
-      const query = engine.whereIdIn(engine.knex(name).select(columns), 'id').orderBy('id');
-      return compile(variant, query.where(paramsOf(filtered)));
-    });
-  /** Every record of `ids` that exists and passes the filter, in ascending order of id. */
-  const findAll = async (ids: readonly R['id'][], filter: Filter<R> = {}): Promise<readonly R[]> => {
-    const filters = filterParams(table, filter);
-    return (await engine.reader.all(byIds(Object.keys(filters)), { ...filters, ids })).map(toRecord);
-  };
+  const query = engine.whereIdIn(engine.knex(name).select(columns), 'id').orderBy('id');
+  const byIds = compile(`${name}.by_ids`, query);
+  /** Every record of `ids` that exists, in ascending order of id. */
+  const findAll = async (ids: readonly R['id'][]): Promise<readonly R[]> =>
+    (await engine.reader.all(byIds, { ids })).map(toRecord);
   const find = sharedReads<R['id'], R | undefined>(async (ids) => {
     const rows = new Map((await findAll(ids)).map((row) => [row.id, row]));
     return ids.map((id) => rows.get(id));
   });
-  return { byIds, findAll, find };
+  return { findAll, find };
 }
 
 /** The maximum number of rows that one statement reads for pages. It takes some 2 ms. */
@@ -121,25 +115,25 @@ export function pages<R extends object>(
     return variants(`${table.name}.page:${filtered}`, (name) => compilePage(name, table.columns, compose));
   };
   const readers = memo<(params: Params) => Promise<Page<R>>>();
-  return {
-    statement,
-    read({ after, limit }: PageRequest, filter: Filter<R> = {}, others: Params = {}): Promise<Page<R>> {
-      const filters = filterParams(table, filter);
-      const page = statement(Object.keys(filters));
-      const read = readers(`${page.name} ${limit}`, () => {
-        const readOne = async (params: Params) => {
-          const rows = await reader.all(page, params);
-          return { rows: rows.slice(0, limit).map(table.toRecord), hasMore: rows.length > limit };
-        };
-        const load = async (all: readonly Params[]) => all.map(readOne); // in one run if the engine can
-        return sharedReads(load, (params) => toJsonArray(page.bind(params)), MAX_ROWS / (limit + 1));
-      });
-      return read({ ...others, ...filters, after, rows: limit + 1 });
-    },
+  return ({ after, limit }: PageRequest, filter: Filter<R> = {}, others: Params = {}): Promise<Page<R>> => {
+    const filters = filterParams(table, filter);
+    const page = statement(Object.keys(filters));
+    const read = readers(`${page.name} ${limit}`, () => {
+      const readOne = async (params: Params) => {
+        const rows = await reader.all(page, params);
+        return { rows: rows.slice(0, limit).map(table.toRecord), hasMore: rows.length > limit };
+      };
+      const load = async (all: readonly Params[]) => all.map(readOne); // in one run if the engine can
+      return sharedReads(load, (params) => toJsonArray(page.bind(params)), MAX_ROWS / (limit + 1));
+    });
+    return read({ ...others, ...filters, after, rows: limit + 1 });
   };
 }
 
-/** Deletes old records, by the column `timeMs`, in the ascending order of `key`; all or only those below a `limit`. */
+/**
+ * Deletes those of the `count` oldest records, in the ascending order of `key`, whose column `timeMs` is before
+ * `beforeMs`; all or only those below a `limit`. Returns how many it deleted.
+ */
 export function oldest({ knex }: Engine, name: string, key: string, timeMs: string, limit?: Knex.Raw) {
   // Raw SQL since knex drops `returning` from a delete, and its `limit` takes no parameter.
   const first = knex(name)
@@ -148,12 +142,8 @@ export function oldest({ knex }: Engine, name: string, key: string, timeMs: stri
   const old = knex(name).whereIn(key, first).where(timeMs, '<', param('beforeMs'));
   if (limit !== undefined) old.where(key, '<', limit);
   const statement = compile(`${name}.delete_oldest`, knex.raw('? returning ??', [old.delete(), key]));
-  return {
-    statement,
-    /** Deletes those of the `count` oldest records that are older than `beforeMs`. Returns how many it deleted. */
-    write: (tx: Runner) => async (count: number, beforeMs: number) =>
-      (await tx.all(statement, { count, beforeMs })).length,
-  };
+  return (tx: Runner) => async (count: number, beforeMs: number) =>
+    (await tx.all(statement, { count, beforeMs })).length;
 }
 
 /** A table whose records have an id that the database gives them. An update leaves the columns `constant` alone. */
@@ -167,19 +157,14 @@ export function resource<R extends { readonly id: bigint }>(
   const byId = () => knex(name).where('id', param('id'));
   const values = paramsOf(columns.filter((column) => column !== 'id'));
   const changeable = paramsOf(columns.filter((column) => column !== 'id' && !constant.includes(column)));
-  const { byIds, find, findAll } = lookup(engine, table);
-  const page = pages(engine, table, () => knex(name).select(columns));
   const statements = {
-    byIds,
-    page: page.statement,
     lock: compile(`${name}.lock`, engine.forUpdate(byId().select(columns))),
     insert: compile(`${name}.insert`, knex(name).insert(values).returning('id')),
     update: compile(`${name}.update`, byId().update(changeable)),
     delete: compile(`${name}.delete`, byId().delete()),
   };
   return {
-    statements,
-    reads: { find, findAll, page: page.read },
+    reads: { ...lookup(engine, table), page: pages(engine, table, () => knex(name).select(columns)) },
     writes: (tx: Runner) => ({
       /** Only the id is read back: SQLite gives other large integers as inexact numbers. */
       async insert(fields: Omit<R, 'id'>): Promise<R> {
@@ -198,19 +183,21 @@ export function resource<R extends { readonly id: bigint }>(
 }
 
 /**
- * Compiles an insert of a JSON array of rows. The rows are sorted, so that two servers lock them in the same order and
- * can't deadlock. In place of a second row with the same `key`, the first one is updated: `set` returns the SQL of a
- * column's value.
+ * Stores many records, which may name each `key` once. They are sorted, so that two servers lock the rows in the same
+ * order and can't deadlock. Where there is a row with the same key, it is updated: `set` returns the SQL of a column's
+ * value.
  */
-export function compilePut<R extends object>(
+export function put<R extends object>(
   engine: Engine,
   table: Table<R>,
   key: readonly string[],
   set: (column: string) => string,
-): Statement {
+) {
   const updates = table.columns.filter((column) => !key.includes(column)).map((column) => `${column} = ${set(column)}`);
   const rest = `order by 1, 2 on conflict (${key}) do update set ${updates}`;
-  return compile(`${table.name}.put`, insertFromJson(engine, table, 'rows', rest));
+  const statement = compile(`${table.name}.put`, insertFromJson(engine, table, 'rows', rest));
+  return (tx: Runner) => async (records: readonly R[]) =>
+    void (await tx.all(statement, { rows: toJson(records.map(table.toValues)) }));
 }
 
 /** Composes an insert of the rows in the JSON array of the parameter `rows`. `rest` is the SQL after their table. */

@@ -9,9 +9,10 @@ import type { Engine, Runner } from '../../src/storage/engine.ts';
 import { idempotencyTable } from '../../src/storage/idempotency.ts';
 import { compile, param } from '../../src/storage/statement.ts';
 import { createStore } from '../../src/storage/store.ts';
-import { Cancelled } from '../../src/storage/store-errors.ts';
+import { AlreadyDone, Cancelled } from '../../src/storage/store-errors.ts';
 import { createTestDatabase, type TestDatabase } from '../support/database.ts';
 import { holdTransaction } from '../support/hold-transaction.ts';
+import { notingRunner } from './suite/database.ts';
 
 interface Context {
   readonly database: TestDatabase;
@@ -57,9 +58,19 @@ test('SQLite - statements write no temporary files: they sort nothing, and undo 
   t.deepEqual(await read(t.context, 'PRAGMA temp_store'), [{ temp_store: MEMORY }]);
   t.deepEqual(await write(t.context, (run) => run('PRAGMA temp_store')), [{ temp_store: MEMORY }]);
   const { engine } = t.context;
-  for (const { insert } of [idempotencyTable(engine).statements, petTable(engine).statements]) {
-    const explain = { name: `explain ${insert.name}`, sql: `EXPLAIN QUERY PLAN ${insert.sql}`, bind: insert.bind };
-    const plan = await engine.reader.all(explain, {});
+  const { noted, runner } = notingRunner();
+  const [requestDigest, response] = [Buffer.alloc(32), Buffer.alloc(0)];
+  const inserting = idempotencyTable(engine)
+    .writes(runner)
+    .insert({ id: 'a', requestDigest, response, createdAtMs: 0 });
+  await t.throwsAsync(inserting, { instanceOf: AlreadyDone });
+  await petTable(engine)
+    .writes(runner)
+    .insert({ name: 'Tom', categoryId: toCategoryId(1n), status: 'sold' });
+  t.is(noted.length, 2);
+  for (const [{ name, sql, bind }, params] of noted) {
+    const explain = { name: `explain ${name}`, sql: `EXPLAIN QUERY PLAN ${sql}`, bind };
+    const plan = await engine.reader.all(explain, params);
     t.notRegex(plan.map(({ detail }) => detail).join(), /TEMP B-TREE/);
   }
 });

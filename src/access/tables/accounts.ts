@@ -28,13 +28,9 @@ const KEYS = table<ApiKey>('api_keys', {
 export function accountTable(engine: Engine) {
   const { knex, reader } = engine;
   const accounts = resource(engine, ACCOUNTS);
-  const statements = {
-    ...accounts.statements,
-    any: compile('accounts.any', knex('accounts').select('id').limit(1)),
-    keyByHash: compile('api_keys.by_hash', knex('api_keys').select(KEYS.columns).where('hash', param('hash'))),
-  };
+  const any = compile('accounts.any', knex('accounts').select('id').limit(1));
+  const keyByHash = compile('api_keys.by_hash', knex('api_keys').select(KEYS.columns).where('hash', param('hash')));
   return {
-    statements,
     writes: (tx: Runner) => ({
       ...accounts.writes(tx),
       insert: (account: Omit<Account, 'id' | 'isSuspended'>) =>
@@ -43,10 +39,10 @@ export function accountTable(engine: Engine) {
     reads: {
       ...accounts.reads,
       /** Whether there is any account. */
-      exist: async () => (await reader.all(statements.any, {})).length > 0,
+      exist: async () => (await reader.all(any, {})).length > 0,
       /** A key and its account, by the key's SHA-256. */
       async findKey(hash: Buffer): Promise<{ readonly key: ApiKey; readonly account: Account } | undefined> {
-        const [row] = await reader.all(statements.keyByHash, { hash });
+        const [row] = await reader.all(keyByHash, { hash });
         if (row === undefined) return undefined;
         const key = KEYS.toRecord(row);
         const account = await accounts.reads.find(key.accountId);

@@ -3,8 +3,8 @@ import type { AccountId, KeyId } from '../../rpc/caller.ts';
 import type { Engine, Runner } from '../../storage/engine.ts';
 import { bigInteger, type Field, integer, optional, record, text } from '../../storage/fields.ts';
 import type { PageRequest } from '../../storage/model.ts';
-import { compile, param, toJson } from '../../storage/statement.ts';
-import { compilePut, pages, table } from '../../storage/table.ts';
+import { compile, param } from '../../storage/statement.ts';
+import { pages, put, table } from '../../storage/table.ts';
 import type { Ban, BannedKey, BanWindow } from './model.ts';
 
 const WINDOW_SECONDS = { minute: 60, day: 86_400 } as const;
@@ -47,26 +47,24 @@ export function banTable(engine: Engine) {
         .join('accounts', 'accounts.id', 'account_id'),
     'key_id',
   );
+  const putAll = put(engine, BANS, ['key_id'], (column) => `excluded.${column}`);
   const statements = {
     inForce: compile('bans.in_force', ending().select(IN_FORCE.columns)),
     ofKeys: compile('bans.of_keys', engine.whereIdIn(ending().select(BANS.columns), 'key_id')),
-    put: compilePut(engine, BANS, ['key_id'], (column) => `excluded.${column}`),
     remove: compile('bans.remove', knex('bans').where('key_id', param('keyId')).delete()),
   };
   return {
-    statements,
     reads: {
       /** Bans that have not ended at `nowMs`. */
       inForce: async (nowMs: number) => (await reader.all(statements.inForce, { nowMs })).map(IN_FORCE.read),
       ofKeys: async (ids: readonly KeyId[], nowMs: number) =>
         (await reader.all(statements.ofKeys, { ids, nowMs })).map(BANS.toRecord),
       /** The bans of all keys, or of one account's keys, in ascending order of the key's id. */
-      page: (page: PageRequest, nowMs: number, accountId?: AccountId) => banned.read(page, { accountId }, { nowMs }),
+      page: (page: PageRequest, nowMs: number, accountId?: AccountId) => banned(page, { accountId }, { nowMs }),
     },
     writes: (tx: Runner) => ({
-      /** Inserts or replaces bans. `bans` may name each key once. */
-      put: async (bans: readonly Ban[]) =>
-        void (await tx.all(statements.put, { rows: toJson(bans.map(BANS.toValues)) })),
+      /** Inserts or replaces bans. */
+      put: putAll(tx),
       remove: async (keyId: KeyId) => void (await tx.all(statements.remove, { keyId })),
     }),
   };

@@ -2,8 +2,8 @@
 import type { AccountId, KeyId } from '../../rpc/caller.ts';
 import type { Engine, Runner } from '../../storage/engine.ts';
 import { bigInteger, integer, optional } from '../../storage/fields.ts';
-import { compile, param, toJson } from '../../storage/statement.ts';
-import { compilePut, onlyRow, table } from '../../storage/table.ts';
+import { compile, param } from '../../storage/statement.ts';
+import { onlyRow, put, table } from '../../storage/table.ts';
 import type { DayUsage, KeyUse } from './model.ts';
 
 const USAGE = table<DayUsage>('usage', {
@@ -28,13 +28,14 @@ export function usageTable(engine: Engine) {
   const { knex, reader } = engine;
   const ofAccount = knex('usage').select(USAGE.columns).where('account_id', param('accountId'));
   const keysOfAccount = knex('api_keys').select('id').where('account_id', param('accountId'));
+  const putTotals = put(engine, USAGE, ['account_id', 'day_index'], greater('usage'));
+  const putKeyUses = put(engine, KEY_USES, ['key_id'], greater('key_uses'));
   const statements = {
     ofDay: compile('usage.of_day', knex('usage').select(USAGE.columns).where('day_index', param('dayIndex'))),
     ofAccount: compile(
       'usage.of_account',
       ofAccount.where('day_index', '>=', param('fromDayIndex')).orderBy('day_index'),
     ),
-    put: compilePut(engine, USAGE, ['account_id', 'day_index'], greater('usage')),
     // Raw SQL since knex drops `returning` from a delete on SQLite.
     deleteBefore: compile(
       'usage.delete_before',
@@ -49,10 +50,8 @@ export function usageTable(engine: Engine) {
       'key_uses.of_account',
       knex('key_uses').max('last_used_at_ms as last_used_at_ms').whereIn('key_id', keysOfAccount),
     ),
-    putKeyUses: compilePut(engine, KEY_USES, ['key_id'], greater('key_uses')),
   };
   return {
-    statements,
     reads: {
       /** Every account's usage of one day. */
       ofDay: async (dayIndex: number) => (await reader.all(statements.ofDay, { dayIndex })).map(USAGE.toRecord),
@@ -67,15 +66,10 @@ export function usageTable(engine: Engine) {
         optional(KEY_USES.fields.lastUsedAtMs).read(onlyRow(await reader.all(statements.lastUseOf, { accountId }))),
     },
     writes: (tx: Runner) => ({
-      /**
-       * Stores the totals of accounts' days. `usage` may name each day of an account once. When several servers store a
-       * total for the same day, the greater one is kept, since totals only grow.
-       */
-      put: async (usage: readonly DayUsage[]) =>
-        void (await tx.all(statements.put, { rows: toJson(usage.map(USAGE.toValues)) })),
-      /** Stores when keys were last used. `uses` may name each key once. The later time is kept. */
-      putKeyUses: async (uses: readonly KeyUse[]) =>
-        void (await tx.all(statements.putKeyUses, { rows: toJson(uses.map(KEY_USES.toValues)) })),
+      /** Stores the totals of accounts' days: of two servers' totals the greater one, since totals only grow. */
+      put: putTotals(tx),
+      /** Stores when keys were last used. The later time is kept. */
+      putKeyUses: putKeyUses(tx),
       /** Deletes at most `limit` rows of days before `dayIndex`. Returns how many it deleted. */
       deleteBefore: async (dayIndex: number, limit: number) =>
         (await tx.all(statements.deleteBefore, { dayIndex, limit })).length,

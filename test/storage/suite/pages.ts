@@ -99,11 +99,6 @@ export function pageTests(): void {
         .filter((pet) => categoryId === undefined || pet.categoryId === categoryId);
       const { ids } = await walk(3, (page) => store.pets.page(page, { status, categoryId }));
       t.deepEqual(ids, idsOf(passing));
-      const found = await store.pets.findAll(wanted, { status, categoryId });
-      t.deepEqual(
-        found,
-        passing.filter(({ id }) => someIds.includes(id)),
-      );
     };
     // At the same time, since pages with the same kind of filters may share a statement.
     const statuses = [undefined, ...PET_STATUSES];
@@ -111,6 +106,10 @@ export function pageTests(): void {
       [undefined, ...categories, toCategoryId(999n)].flatMap((categoryId) =>
         statuses.map((status) => check(status, categoryId)),
       ),
+    );
+    t.deepEqual(
+      await store.pets.findAll(wanted),
+      pets.filter(({ id }) => someIds.includes(id)),
     );
     t.deepEqual(await store.pets.findAll([]), []);
   });

@@ -2,11 +2,14 @@
 import anyTest, { type TestFn } from 'ava';
 import { accountTable, keyTable } from '../../../src/access/tables/accounts.ts';
 import { usageTable } from '../../../src/access/tables/usage.ts';
+import { toAccountId } from '../../../src/rpc/caller.ts';
+import { toCategoryId, toPetId } from '../../../src/shop/model.ts';
 import { orderTable } from '../../../src/shop/order-table.ts';
 import { petTable } from '../../../src/shop/pet-table.ts';
-import type { Engine } from '../../../src/storage/engine.ts';
+import type { Engine, Runner } from '../../../src/storage/engine.ts';
 import { idempotencyTable } from '../../../src/storage/idempotency.ts';
 import type { Params, Statement } from '../../../src/storage/statement.ts';
+import { notingRunner } from './database.ts';
 
 /** Reads a statement's plan from the engine under test. */
 export interface Planner {
@@ -18,35 +21,24 @@ export interface Planner {
 
 const test = anyTest as TestFn<Planner>;
 
-const VALUES = {
-  ids: [1n, 2n, 3n],
-  id: 1n,
-  after: 0n,
-  rows: 21,
-  status: 'available',
-  category_id: 1n,
-  pet_id: 1n,
-  petId: 1n,
-  complete: false,
-  except: 0n,
-  account_id: 1n,
-  accountId: 1n,
-  hash: Buffer.alloc(32),
-  dayIndex: 1,
-  fromDayIndex: 1,
-};
+/** Calls, and the columns by which the statement of each must search. */
+type Searches = readonly (readonly [call: Promise<unknown>, columns: string])[];
 
-/** Statements, and the columns by which each must search: in one way, or in one of several. */
-type Searches = readonly (readonly [Statement, ...string[]])[];
-
-function searching(title: string, searches: (engine: Engine) => Searches): void {
+/** `searches` makes calls of tables, whose engine runs nothing. */
+function searching(title: string, searches: (engine: Engine, tx: Runner) => Searches): void {
   test(title, async (t) => {
-    for (const [statement, ...columns] of searches(t.context.engine)) {
-      const found = await t.context.searched(statement, VALUES);
-      t.true(columns.includes(found), `${statement.name}: ${found}`);
+    const { noted, runner } = notingRunner();
+    const calls = searches({ ...t.context.engine, reader: runner }, runner);
+    await Promise.allSettled(calls.map(([call]) => call));
+    t.is(noted.length, calls.length);
+    for (const [index, [statement, params]] of noted.entries()) {
+      t.is(await t.context.searched(statement, params), calls[index]?.[1] ?? '', statement.name);
     }
   });
 }
+
+const PAGE = { after: 0n, limit: 20 };
+const [PET, CATEGORY, ACCOUNT] = [toPetId(1n), toCategoryId(1n), toAccountId(1n)];
 
 export function runPlanSuite(createPlanner: () => Promise<Planner>): void {
   test.before(async (t) => {
@@ -55,35 +47,30 @@ export function runPlanSuite(createPlanner: () => Promise<Planner>): void {
   test.after.always((t) => t.context.close());
 
   searching('Pages of pets - every combination of filters starts where the last page ended', (engine) => {
-    const { page } = petTable(engine).statements;
+    const { page } = petTable(engine).reads;
     return [
-      [page([]), 'id>?'],
-      [page(['status']), 'status=? AND id>?'],
-      [page(['category_id']), 'category_id=? AND id>?'],
-      [page(['category_id', 'status']), 'category_id=? AND status=? AND id>?'],
+      [page(PAGE), 'id>?'],
+      [page(PAGE, { status: 'available' }), 'status=? AND id>?'],
+      [page(PAGE, { categoryId: CATEGORY }), 'category_id=? AND id>?'],
+      [page(PAGE, { categoryId: CATEGORY, status: 'available' }), 'category_id=? AND status=? AND id>?'],
     ];
   });
-  searching('Statements - every other page, look-up, lock and check is one index search', (engine) => {
-    const [pets, orders] = [petTable(engine).statements, orderTable(engine).statements];
-    const [accounts, usage] = [accountTable(engine).statements, usageTable(engine).statements];
-    const both = ['category_id=? AND status=?', 'category_id=? AND status=? AND id=?'];
+  searching('Statements - every other page, look-up, lock and check is one index search', (engine, tx) => {
+    const [orders, usage] = [orderTable(engine), usageTable(engine)];
     return [
-      [orders.page(['pet_id']), 'pet_id=? AND id>?'],
-      [orders.page(['complete']), 'complete=? AND id>?'],
-      [orders.page(['pet_id', 'complete']), 'pet_id=? AND complete=? AND id>?'],
-      [keyTable(engine).statements.page(['account_id']), 'account_id=? AND id>?'],
-      [pets.byIds([]), 'id=?'],
-      [pets.byIds(['status']), 'id=?', 'status=? AND id=?'],
-      [pets.byIds(['category_id']), 'id=?', 'category_id=? AND id=?'],
-      [pets.byIds(['category_id', 'status']), 'id=?', ...both],
-      [idempotencyTable(engine).statements.byIds([]), 'id=?'],
-      [accounts.keyByHash, 'hash=?'],
-      [usage.ofDay, 'day_index=?'],
-      [usage.ofAccount, 'account_id=? AND day_index>?'],
-      [pets.lock, 'id=?'],
-      [pets.inCategory, 'category_id=?'],
-      [orders.open, 'pet_id=? AND complete=?'],
-      [orders.openUnits, 'pet_id=? AND complete=?'],
+      [orders.reads.page(PAGE, { petId: PET }), 'pet_id=? AND id>?'],
+      [orders.reads.page(PAGE, { complete: false }), 'complete=? AND id>?'],
+      [orders.reads.page(PAGE, { petId: PET, complete: false }), 'pet_id=? AND complete=? AND id>?'],
+      [keyTable(engine).reads.page(PAGE, { accountId: ACCOUNT }), 'account_id=? AND id>?'],
+      [petTable(engine).reads.findAll([PET, toPetId(2n)]), 'id=?'],
+      [idempotencyTable(engine).reads.find('record-1'), 'id=?'],
+      [accountTable(engine).reads.findKey(Buffer.alloc(32)), 'hash=?'],
+      [usage.reads.ofDay(1), 'day_index=?'],
+      [usage.reads.ofAccount(ACCOUNT, 1), 'account_id=? AND day_index>?'],
+      [petTable(engine).writes(tx).lock(PET), 'id=?'],
+      [petTable(engine).writes(tx).existsInCategory(CATEGORY), 'category_id=?'],
+      [orders.writes(tx).hasOpen(PET), 'pet_id=? AND complete=?'],
+      [orders.writes(tx).openUnits(PET), 'pet_id=? AND complete=?'],
     ];
   });
 }
