@@ -1,6 +1,6 @@
 /**
  * Writes each call of the operator to the audit log: time, method, address and outcome. Attempts with a wrong key are
- * logged too, but only a limited number per minute: an attacker must not be able to fill the disk or force a rotation.
+ * logged too, but not those beyond the limit of their address: an attacker must not be able to force a rotation.
  *
  * Of a request only ids, plans, numbers and times are logged; of a response only the ids of what was created.
  */
@@ -10,24 +10,14 @@ import { decodeRequest } from '../../proto/operations.ts';
 import type { AnyResponse, Call, Interceptor } from '../../rpc/chain.ts';
 import { toApiError } from '../../rpc/error-mapping.ts';
 
-/** How many refused attempts are logged per minute. */
-const MAX_REFUSED = 60;
-const MINUTE_MS = 60_000;
 const MAX_USER_AGENT = 128;
 
 const LOGGED_FIELDS = ['accountId', 'keyId', 'plan', 'perMinute', 'perDay', 'expireTime', 'days'];
 
-export function audit(log: Pick<Logger, 'info' | 'warn'>, nowMs: () => number = () => performance.now()): Interceptor {
-  let [minuteEndsMs, refused, omitted] = [0, 0, 0];
-  const mayLogRefusal = (): boolean => {
-    if (nowMs() >= minuteEndsMs) [minuteEndsMs, refused] = [nowMs() + MINUTE_MS, 0];
-    refused += 1;
-    if (refused > MAX_REFUSED) omitted += 1;
-    return refused <= MAX_REFUSED;
-  };
+export function audit(log: Pick<Logger, 'info' | 'warn'>): Interceptor {
   const write = (call: Call, outcome: string, made?: object) => {
     const { isOperator = false } = call;
-    if (!isOperator && !mayLogRefusal()) return;
+    if (outcome === 'RATE_LIMITED') return;
     const fields = {
       method: call.operation.path.split('/').at(-1),
       ...(isOperator ? { arguments: argumentsOf(call), made } : {}),
@@ -35,9 +25,7 @@ export function audit(log: Pick<Logger, 'info' | 'warn'>, nowMs: () => number = 
       address: call.address,
       userAgent: call.header('user-agent')?.slice(0, MAX_USER_AGENT),
       requestId: call.requestId,
-      ...(omitted === 0 ? {} : { omitted }),
     };
-    omitted = 0;
     if (isOperator) log.info(fields, 'the operator');
     else log.warn(fields, 'refused: not the operator');
   };
