@@ -60,7 +60,12 @@ async function isDrained(
   return waitFor(isIdle, DRAIN_MS, shutdown);
 }
 
-async function waitUntilAllHealthy(servers: readonly Instance[], envoy: Envoy, shutdown: AbortSignal): Promise<void> {
+/** Resolves when Envoy sends calls to all servers. Asks its admin interface: the public port may be closed to us. */
+export async function waitUntilAllHealthy(
+  servers: readonly Instance[],
+  envoy: Envoy,
+  shutdown: AbortSignal,
+): Promise<void> {
   for (const { name, port } of servers) {
     const isHealthy = async () => (await envoy.host(port))?.isHealthy;
     if (!(await waitFor(isHealthy, START_MS, shutdown))) throw new Error(`Envoy can't reach ${name}`);

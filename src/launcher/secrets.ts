@@ -16,40 +16,32 @@ import type { Supervision } from './supervisor.ts';
 
 const POLL_MS = 1_000;
 
-/** A certificate and its key, or the trusted authorities, by the name in Envoy's configuration. */
-interface Secret {
-  readonly name: string;
-  /** Throws ConfigError for a bad PEM file. */
-  read(): Promise<Content>;
-}
-
-interface Content extends Reading {
+/** A certificate and its key, or the trusted authorities. */
+interface Secret extends Reading {
   /** The fields of Envoy's Secret message. */
   readonly fields: object;
 }
 
-function listSecrets({ tls, internalTls }: Pick<Config, 'tls' | 'internalTls'>): Secret[] {
-  return [
-    ...(tls === undefined ? [] : [identity('public', 'TLS', tls)]),
-    ...(internalTls === undefined ? [] : [identity('internal', 'INTERNAL_TLS', internalTls), authorities(internalTls)]),
-  ];
+/** What reads each secret, by its name in Envoy's configuration. All throw ConfigError for a bad PEM file. */
+function readers({ tls, internalTls }: Pick<Config, 'tls' | 'internalTls'>) {
+  return Object.entries<() => Promise<Secret>>({
+    ...(tls && { public: () => readPair('TLS', tls) }),
+    ...(internalTls && {
+      internal: () => readPair('INTERNAL_TLS', internalTls),
+      internal_ca: () => readTrusted(internalTls),
+    }),
+  });
 }
 
-function identity(name: string, prefix: string, files: Pick<InternalTls, 'cert' | 'key'>): Secret {
-  const read = async () => {
-    const found = await readIdentity(prefix, files);
-    const pair = { certificate_chain: inline(found.cert), private_key: inline(found.key) };
-    return { ...found, fields: { tls_certificate: pair } };
-  };
-  return { name, read };
+async function readPair(prefix: string, files: Pick<InternalTls, 'cert' | 'key'>): Promise<Secret> {
+  const found = await readIdentity(prefix, files);
+  const pair = { certificate_chain: inline(found.cert), private_key: inline(found.key) };
+  return { ...found, fields: { tls_certificate: pair } };
 }
 
-function authorities(files: InternalTls): Secret {
-  const read = async () => {
-    const found = await readAuthorities(files);
-    return { ...found, fields: { validation_context: { trusted_ca: inline(found.content) } } };
-  };
-  return { name: 'internal_ca', read };
+async function readTrusted(files: InternalTls): Promise<Secret> {
+  const found = await readAuthorities(files);
+  return { ...found, fields: { validation_context: { trusted_ca: inline(found.content) } } };
 }
 
 function inline(bytes: Buffer) {
@@ -63,30 +55,30 @@ export function secretFile({ dataDir }: Pick<Config, 'dataDir'>, name: string): 
 
 /** Writes the secrets for the start of Envoy. Throws ConfigError for a bad PEM file. */
 export async function writeSecrets(config: Config): Promise<void> {
-  for (const secret of listSecrets(config)) await write(config, secret, await secret.read());
+  for (const [name, read] of readers(config)) await write(config, name, await read());
 }
-
-type Watch = Pick<Supervision, 'shutdown' | 'report'>;
 
 /** Updates Envoy's secrets when the PEM files change, until shutdown. Reports bad files and keeps the last secrets. */
-export async function watchSecrets(config: Config, watch: Watch): Promise<void> {
-  await Promise.all(listSecrets(config).map((secret) => watchSecret(config, secret, watch)));
+export async function watchSecrets(
+  config: Config,
+  { shutdown, report }: Pick<Supervision, 'shutdown' | 'report'>,
+): Promise<void> {
+  const watch = async ([name, read]: readonly [string, () => Promise<Secret>]) => {
+    const check = watchCertificates({
+      read,
+      async use(found, isRenewal) {
+        await write(config, name, found); // the first time too: the file may have changed since the start of Envoy
+        if (isRenewal) report(`The renewed certificate of ${Object.keys(found.ends)} is used from now on.`);
+      },
+      warn: report,
+    });
+    await repeat(POLL_MS, shutdown, check);
+    await rm(secretFile(config, name), { force: true }).catch(() => undefined);
+  };
+  await Promise.all(readers(config).map(watch));
 }
 
-async function watchSecret(config: Config, secret: Secret, { shutdown, report }: Watch): Promise<void> {
-  const check = watchCertificates({
-    read: () => secret.read(),
-    async use(found, isRenewal) {
-      await write(config, secret, found); // the first time too: the file may have changed since the start of Envoy
-      if (isRenewal) report(`The renewed certificate of ${Object.keys(found.ends)} is used from now on.`);
-    },
-    warn: report,
-  });
-  await repeat(POLL_MS, shutdown, check);
-  await rm(secretFile(config, secret.name), { force: true }).catch(() => undefined);
-}
-
-async function write(config: Config, { name }: Secret, { fields }: Content): Promise<void> {
+async function write(config: Config, name: string, { fields }: Secret): Promise<void> {
   const secret = { '@type': 'type.googleapis.com/envoy.extensions.transport_sockets.tls.v3.Secret', name, ...fields };
   const file = secretFile(config, name);
   const next = `${file}.next`;

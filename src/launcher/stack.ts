@@ -17,13 +17,11 @@ import { rotateLogs } from './log-rotation.ts';
 import { accessLog, auditLog, logDir, SERVER } from './paths.ts';
 import { checkPorts } from './ports.ts';
 import { repeat, waitFor } from './repeat.ts';
-import { rollingRestart } from './rolling-restart.ts';
+import { rollingRestart, waitUntilAllHealthy } from './rolling-restart.ts';
 import { watchSecrets } from './secrets.ts';
 import { supervise } from './supervisor.ts';
 
-/** How long the service may take to become healthy. */
-const READY_MS = 30_000;
-/** How long Envoy may take to become ready: less than half of that. */
+/** How long Envoy may take to become ready. */
 const ENVOY_READY_MS = 12_000;
 const CALL_LIMIT_MS = 5_000;
 
@@ -70,13 +68,9 @@ export async function startStack(
   try {
     for (const folder of [config.dataDir, logDir(config)]) await makePrivate(folder);
     lock = lockDataFolder(config.dataDir);
-    const areFree = () =>
-      checkPorts(config, !isEdge).then(
-        () => true,
-        () => false,
-      );
-    if (lock.isStale) await waitFor(areFree, DRAIN_MS + CLOSE_MS, interrupt);
-    await checkPorts(config, !isEdge);
+    const check = () => checkPorts(config, !isEdge).then(() => true);
+    if (lock.isStale) await waitFor(() => check().catch(() => false), DRAIN_MS + CLOSE_MS, interrupt);
+    await check();
     const count = isEdge ? 0 : config.instances;
     servers = Array.from({ length: count }, (_, index) => new Instance({ config, env, file: program }, index));
     const serving = startServers(servers);
@@ -86,7 +80,7 @@ export async function startStack(
     const started = startEnvoy(envoy);
     const failures = [started.then((child) => child.failure()), ...servers.map(({ child }) => child.failure())];
     await Promise.race([started, ...failures, interrupted]);
-    await Promise.race([waitUntilHealthy(envoy, servers, stopping.signal), ...failures, interrupted]);
+    await Promise.race([waitUntilAllHealthy(servers, envoy, stopping.signal), ...failures, interrupted]);
     return keepRunning(servers, envoy, { config, report, lock, stopping });
   } catch (error) {
     stopping.abort();
@@ -114,14 +108,6 @@ async function startEnvoy(envoy: Envoy): Promise<Child> {
     return envoy.start(ENVOY_READY_MS);
   });
   return envoy.child;
-}
-
-/** Asks Envoy's admin interface, as the public port may be closed to this machine. */
-async function waitUntilHealthy(envoy: Envoy, servers: readonly Instance[], shutdown: AbortSignal): Promise<void> {
-  const isHealthy = async ({ port }: Instance) => (await envoy.host(port))?.isHealthy;
-  const areHealthy = async () => (await Promise.all(servers.map(isHealthy))).every(Boolean);
-  if (await waitFor(areHealthy, READY_MS, shutdown)) return;
-  throw new Error(`the service did not become healthy in ${READY_MS / 1000} s`);
 }
 
 interface Running {
