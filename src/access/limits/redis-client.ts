@@ -11,7 +11,7 @@
 import { createHash } from 'node:crypto';
 import { readFileSync } from 'node:fs';
 import { setTimeout as delay } from 'node:timers/promises';
-import { ClientOfflineError, createClient, createCluster } from '@redis/client';
+import { ClientOfflineError, createClient, createCluster, RootNodesUnavailableError } from '@redis/client';
 import type { Logger } from 'pino';
 import type { RedisConfig } from '../../config/config.ts';
 
@@ -20,10 +20,8 @@ const START_MS = 1_000;
 /** One slow reply is no outage: a busy machine, or a long command of another client, takes less than this. */
 const TIMEOUT_MS = 1_000;
 const PROBE_PAUSE_MS = 200;
-/** How long the first connection may take, including a cluster's map of slots. */
-const CONNECT_MS = 5_000;
 const SOCKET = {
-  connectTimeout: CONNECT_MS,
+  connectTimeout: 5_000,
   socketTimeout: 3_000,
   reconnectStrategy: (retries: number) => Math.min(50 * 2 ** retries, 500),
 } as const;
@@ -119,22 +117,6 @@ export class RedisClient {
     await this.#recovery;
   }
 
-  /** Connects for the first time; the library reconnects by itself. No node of a cluster may be running yet. */
-  async #connect(): Promise<void> {
-    if (this.#client.isOpen) return;
-    const timeout = setTimeout(() => this.#client.destroy(), CONNECT_MS);
-    try {
-      await this.#client.connect();
-      // A cluster that was destroyed meanwhile has connected all the same.
-      if (!this.#client.isOpen) throw new Error('the connection took too long');
-    } catch (error) {
-      this.#client.destroy();
-      throw this.#cause ?? error;
-    } finally {
-      clearTimeout(timeout);
-    }
-  }
-
   /** Rejects when there is no reply in time. A process that was itself busy first reads what has arrived. */
   async #inTime<T>(reply: Promise<T>): Promise<T> {
     const { promise, reject } = Promise.withResolvers<never>();
@@ -149,7 +131,7 @@ export class RedisClient {
 
   #fail(error: unknown): void {
     // A missing connection is missing for another reason.
-    if (!(error instanceof ClientOfflineError)) this.#cause = error;
+    if (!(error instanceof ClientOfflineError || error instanceof RootNodesUnavailableError)) this.#cause = error;
     if (!this.#isAvailable) return;
     this.#isAvailable = false;
     this.#report();
@@ -167,7 +149,9 @@ export class RedisClient {
     const { signal } = this.#closing;
     while (!this.#isAvailable && !signal.aborted) {
       try {
-        await this.#connect();
+        // Once: the library reconnects by itself. It gives up only for a cluster of which no node runs yet.
+        if (!this.#client.isOpen) await this.#client.connect();
+        if (signal.aborted) this.#client.destroy(); // a cluster that was closed meanwhile has connected all the same
         await this.#inTime(this.#probe());
         this.#isAvailable = !signal.aborted;
       } catch (error) {
