@@ -7,8 +7,6 @@ import { PLATFORM_TABLES, type Store as StoreOf } from './storage/store.ts';
 
 export const TABLES = { ...SHOP_TABLES, ...ACCESS_TABLES, ...PLATFORM_TABLES };
 
-export const TABLE_NAMES = Object.keys(TABLES) as readonly (keyof typeof TABLES)[];
-
 export type Store = StoreOf<typeof TABLES>;
 
 /** In the order in which they run: that of their numbers. */

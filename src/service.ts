@@ -15,7 +15,7 @@ import { traceLimiter } from './observe/tracing/limiter.ts';
 import type { Tracing } from './observe/tracing/otel.ts';
 import { traceStore } from './observe/tracing/store.ts';
 import { mutualTls } from './rpc/mutual-tls.ts';
-import { MIGRATIONS, type Store, TABLE_NAMES, TABLES } from './schema.ts';
+import { MIGRATIONS, type Store, TABLES } from './schema.ts';
 import { createServer, type PetstoreServer } from './server.ts';
 import { explain, openEngine } from './storage/open.ts';
 import { startRetention } from './storage/retention.ts';
@@ -67,7 +67,7 @@ async function openService(config: Config, { log, auditLog }: Logs, opened: Asyn
   const untraced = createStore(engine, TABLES);
   opened.defer(() => untraced.close());
   const system = config.databaseUrl === undefined ? 'sqlite' : 'postgresql';
-  const store = tracing === undefined ? untraced : traceStore(untraced, TABLE_NAMES, tracing, system);
+  const store = tracing === undefined ? untraced : traceStore(untraced, TABLES, tracing, system);
   const operatorKey = await makeKeys(config, store);
 
   const { ban, plans, addressPerMinute } = config.limits;

@@ -8,7 +8,7 @@ type Methods = Readonly<Record<string, (...args: never[]) => Promise<unknown>>>;
 
 export function traceStore<T extends Tables>(
   store: Store<T>,
-  tableNames: readonly (keyof T & string)[],
+  makers: T,
   { inSpan, isRecording, bind }: Tracing,
   system: string,
 ): Store<T> {
@@ -16,7 +16,7 @@ export function traceStore<T extends Tables>(
 
   /** Runs each method of each table in a span. */
   const traceTables = <In extends Reads<T> | Transaction<T>>(tables: In): In => {
-    const traced = tableNames.map((table) => {
+    const traced = Object.keys(makers).map((table) => {
       const methods = Object.entries(tables[table] as Methods).map(([name, method]) => {
         const attributes = { ...base, 'db.collection.name': table, 'db.operation.name': name };
         return [name, (...args: never[]) => inSpan(`${table}.${name}`, attributes, () => method(...args))];
