@@ -54,8 +54,6 @@ export interface paths {
         /**
          * Changes only those fields of a pet that the patch contains
          * @description Changes only those fields of a pet that the patch contains.
-         *
-         *     **Experimental**: it may change or be removed at any time.
          */
         patch: operations["updatePet"];
         trace?: never;
@@ -112,8 +110,6 @@ export interface paths {
         /**
          * Changes only those fields of a category that the patch contains
          * @description Changes only those fields of a category that the patch contains.
-         *
-         *     **Experimental**: it may change or be removed at any time.
          */
         patch: operations["updateCategory"];
         trace?: never;
@@ -168,8 +164,6 @@ export interface paths {
         /**
          * Changes only those fields of an open order that the patch contains
          * @description Changes only those fields of an open order that the patch contains. A new quantity takes or returns the difference in stock. `complete` closes the order permanently.
-         *
-         *     **Experimental**: it may change or be removed at any time.
          */
         patch: operations["updateOrder"];
         trace?: never;
@@ -184,8 +178,6 @@ export interface paths {
         /**
          * Lists inventory entries in ascending order of pet id
          * @description Lists inventory entries in ascending order of pet id, page by page.
-         *
-         *     **Beta**: it may still change, with notice.
          */
         get: operations["listInventory"];
         put?: never;
@@ -206,15 +198,11 @@ export interface paths {
         /**
          * Finds the inventory entry of one pet
          * @description Finds the inventory entry of one pet.
-         *
-         *     **Beta**: it may still change, with notice.
          */
         get: operations["getInventoryItem"];
         /**
          * Sets the stock count of one pet
          * @description Sets the stock count of one pet. Above zero, a `pending` or `sold` pet becomes `available`. The count plus the units in open orders, which return to stock if the orders are cancelled, must not exceed 1,000,000,000.
-         *
-         *     **Beta**: it may still change, with notice.
          */
         put: operations["setInventory"];
         post?: never;
@@ -234,8 +222,6 @@ export interface paths {
         /**
          * Lists events in ascending order of id
          * @description Lists events in ascending order of id. Events are kept for 30 days.
-         *
-         *     **Beta**: it may still change, with notice.
          */
         get: operations["listEvents"];
         put?: never;
@@ -256,8 +242,6 @@ export interface paths {
         /**
          * Follows the feed without end
          * @description Follows the feed without end: each event as it happens. A stream ends after an hour, when its key is revoked, and when its server stops; start again after the last id, and nothing is missed or repeated.
-         *
-         *     **Beta**: it may still change, with notice.
          */
         get: operations["watchEvents"];
         put?: never;

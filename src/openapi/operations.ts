@@ -25,18 +25,13 @@ export function describeOperation(method: DescMethod, tag: string, scope: Scope)
   const { deprecation, input } = operation;
   const options = operationOptions(method, scope.registry);
   const stability = scope.registry.getEnum('petstore.rest.v1.Stability')?.value[options?.stability ?? 0];
-  const paragraphs = [commentOf(method)];
-  const marker = stability?.number ? stability.localName.toLowerCase() : undefined;
-  if (stability !== undefined && marker !== undefined) {
-    paragraphs.push(`**${withFirst(marker, 'toUpperCase')}**: ${withFirst(commentOf(stability), 'toLowerCase')}`);
-  }
-  if (deprecation !== undefined) paragraphs.push(deprecationNotice(deprecation, input));
+  const notices = deprecation === undefined ? [] : [deprecationNotice(deprecation, input)];
   const object = {
     operationId: method.localName,
     tags: [tag],
     summary: /^[^.,:;]+/.exec(commentOf(method))?.[0],
-    description: paragraphs.join('\n\n'),
-    'x-stability': marker,
+    description: [commentOf(method), ...notices].join('\n\n'),
+    'x-stability': stability?.number ? stability.localName.toLowerCase() : undefined,
     deprecated: deprecation && true,
     'x-sunset': deprecation && instant(deprecation.sunset),
     'x-try-it': options?.interactiveTestingDisabled ? false : undefined,
@@ -62,10 +57,6 @@ function toJsonNames(template: string, input: DescMessage): string {
 
 function instant(at: Date): string {
   return at.toISOString().replace('.000', '');
-}
-
-function withFirst(text: string, change: 'toUpperCase' | 'toLowerCase'): string {
-  return text.charAt(0)[change]() + text.slice(1);
 }
 
 const CONDITIONS = { 'if-match': 'If-Match', 'if-none-match': 'If-None-Match' };
