@@ -24,11 +24,11 @@ test('grpc-js - an unknown method or a wrong content type is answered, and leave
       const response = await Promise.race([
         new Promise<object>((resolve) => stream.on('response', resolve)),
         new Promise<object>((resolve) => stream.on('close', () => resolve({ rstCode: stream.rstCode }))),
-        delay(5_000, {}),
+        delay(20_000, {}),
       ]);
       t.like(response, expected, JSON.stringify([headers, endStream]));
       stream.resume();
-      await until(() => streamsOf(session) === 1, `${JSON.stringify(headers)}: the end of its stream`, 5_000);
+      await until(() => streamsOf(session) === 1, `${JSON.stringify(headers)}: the end of its stream`, 20_000);
     }
   }
   caller.session.destroy();

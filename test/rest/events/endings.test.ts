@@ -147,8 +147,10 @@ test.serial('End - within 5 s of the end of its key, or at its maximum age, clea
   }
 });
 
-/** A stream with a small window that nobody reads until `turn`. Rejects when it is reset. */
-async function readLater(address: string, headers: IncomingHttpHeaders, turn: Promise<unknown>, message?: Buffer) {
+type Turn = () => Promise<unknown>;
+
+/** A stream with a small window that nobody reads until `turn` has resolved. Rejects when it is reset. */
+async function readLater(address: string, headers: IncomingHttpHeaders, turn: Turn, message?: Buffer) {
   const session = connect(`http://${address}`);
   const stream = session.request(headers).on('error', () => undefined); // reading rejects
   stream.end(message);
@@ -159,7 +161,7 @@ async function readLater(address: string, headers: IncomingHttpHeaders, turn: Pr
     const [{ ':status': httpStatus }] = (await once(stream, 'response')) as [
       IncomingHttpHeaders & { ':status'?: number },
     ];
-    await turn;
+    await turn();
     for await (const piece of stream) pieces.push(piece);
     return { httpStatus, body: Buffer.concat(pieces), grpcStatus: trailers['grpc-status'] };
   } finally {
@@ -168,7 +170,7 @@ async function readLater(address: string, headers: IncomingHttpHeaders, turn: Pr
 }
 
 /** Opens a stream of each protocol, from the first event on. */
-function openThree({ rest, publicAddress, grpcAddress }: TestStack, key: string, turn: Promise<unknown>) {
+function openThree({ rest, publicAddress, grpcAddress }: TestStack, key: string, turn: Turn) {
   const authorization = `Bearer ${key}`;
   const grpc = {
     ':method': 'POST',
@@ -199,10 +201,18 @@ test.serial(
     const { operator } = t.context;
     await fill(t.context);
     const { id, key } = await operator.key((await operator.account(FREELY)).id);
-    const streams = Promise.all(openThree(t.context, key, delay(4_000)));
-    const unread = Promise.allSettled(openThree(t.context, key, delay(10_000)));
-    await delay(2_500);
-    await operator.call(Admin.revokeKey, { keyId: id });
+    const { promise: revoked, resolve } = Promise.withResolvers<unknown>();
+    let opened = 0;
+    const turnAfter = (ms: number) => async () => {
+      opened += 1;
+      await revoked;
+      await delay(ms);
+    };
+    const streams = Promise.all(openThree(t.context, key, turnAfter(3_000)));
+    const unread = Promise.allSettled(openThree(t.context, key, turnAfter(8_000)));
+    await until(() => opened === 6, 'the streams');
+    await delay(1_000); // as much as may be has been sent
+    resolve(operator.call(Admin.revokeKey, { keyId: id }));
     const [rest, ...grpc] = await streams;
     const expected = await listed(t.context, 0);
     t.is(rest.httpStatus, 200);
