@@ -121,7 +121,8 @@ function run(
           DEMO_ACCOUNT: name === 'petstore-0' ? 'yes' : 'no',
         }),
   };
-  const started = new TestProcess(`src/launcher/${program}-main.ts`, settings, undefined, hosts[name].run);
+  const file = program === 'edge' ? 'src/launcher/edge-main.ts' : 'src/main.ts';
+  const started = new TestProcess(file, settings, undefined, hosts[name].run);
   processes.set(name, started);
   return started;
 }

@@ -1,3 +1,4 @@
+/** The server's process: its start, and its end after a signal or with its launcher. */
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { chmodSync, readdirSync, readFileSync, statSync } from 'node:fs';
@@ -99,7 +100,7 @@ test('Orphaned server - exits when its launcher ends during its start', async (t
 
 /** Runs a program until it ends. */
 async function run(program: 'main' | 'migrate-main', settings: Readonly<Record<string, string>>) {
-  const ran = new TestProcess(`src/${program}.ts`, settings);
+  const ran = new TestProcess(`src/${program}.ts`, { GRPC_PORT: String((await freePorts(1))[0]), ...settings });
   const { code } = await ran.ended;
   const lines = ran.output.split('\n').filter(Boolean);
   return { code, said: lines.map((line) => JSON.parse(line).msg), errors: ran.errors };
