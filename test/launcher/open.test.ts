@@ -164,17 +164,7 @@ test.serial('Statistics - can be read on the port, under every loopback name', a
 });
 
 const CHANGING = ['/quitquitquit', '/logging?level=trace', '/drain_listeners', '/healthcheck/fail', '/reset_counters'];
-const PRIVATE = [
-  '/',
-  '/config_dump',
-  '/clusters',
-  '/server_info',
-  '/memory',
-  '/certs',
-  '/listeners',
-  '/help',
-  '/ready',
-];
+const PRIVATE = ['/', '/config_dump', '/clusters', '/server_info', '/memory', '/certs', '/listeners', '/ready'];
 const DISGUISED = ['/stats/', '//stats', '/stats/../quitquitquit', '/stats/%2e%2e/config_dump', '/stats%2fprometheus'];
 const HOSTS = ['evil.example', 'evil.example:9901', '127.0.0.1.evil.example', 'localhost.evil.example', '0.0.0.0', 'x'];
 const REFUSED: readonly StatisticsRequest[] = [
