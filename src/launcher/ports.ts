@@ -25,7 +25,7 @@ export async function checkPorts(config: Config, hasServers: boolean): Promise<v
 export async function checkFree(listeners: readonly Listener[]): Promise<void> {
   await using held = new AsyncDisposableStack();
   for (const [setting, host, port] of listeners) {
-    const server = held.use(createServer());
+    const server = held.use(createServer((client) => client.destroy())); // it would hold up the close
     try {
       await once(server.listen({ host, port, exclusive: true }), 'listening');
     } catch (error) {
