@@ -32,16 +32,6 @@ test.serial('Try it out - GET /pets returns what the API returns, with the key a
   }
 });
 
-test.serial('Try it out - sends a body: POST /categories with the example creates a category', async (t) => {
-  const { page, service } = t.context;
-  const block = page.locator('#operations-Pets-createCategory');
-  const response = await tryOut(page, block);
-  t.is(response.status(), 201);
-  const location = (await response.headerValue('location')) ?? '';
-  t.is((await service.rest.get(location)).status, 200);
-  t.true((await block.locator('.headerline').allInnerTexts()).some((line) => line.trim() === `location: ${location}`));
-});
-
 test.serial('Feed - a button follows it, shows each event as it comes, and stops', async (t) => {
   const { page, service } = t.context;
   const { block, start, stop, lines, says } = await openFeed(page);

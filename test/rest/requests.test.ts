@@ -116,20 +116,6 @@ test('405 - every path allows only its methods, as its Allow header says', async
   }
 });
 
-test('405 - also for TRACE and for unknown methods', async (t) => {
-  const { publicAddress, key } = t.context;
-  const headers = { authorization: `Bearer ${key}` };
-  for (const method of ['TRACE', 'PURGE']) {
-    for (const response of [
-      await http1(publicAddress, `${method} /pets HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer ${key}\r\n\r\n`),
-      await http2(publicAddress, { method, path: '/pets', headers }),
-    ]) {
-      isError(t, response, 405, 'METHOD_NOT_ALLOWED');
-      t.is(response.headers.get('allow'), 'GET, HEAD, POST');
-    }
-  }
-});
-
 const NO_PATHS = [
   ...['/', '//pets', '/Pets', '/petsx', '/pets/1/2', '/store/', '/healthz/x', '/%2Fpets', '/pets%2F1', '/..%2fpets'],
   ...['/petstore.v1.PetService/ListPets', '/petstore.edge.v1.EdgeService/Refuse', '/grpc.health.v1.Health/Check'],
