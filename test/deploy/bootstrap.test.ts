@@ -62,42 +62,34 @@ test('Installation - the first start installs no tools; they are added without a
 });
 
 test('Installation - reports its progress; an interruption leaves no process, the next start resumes', async (t) => {
-  const wait = join(t.context.root, 'wait');
-  writeFileSync(wait, '');
-  const child = bootstrap(t);
-  let output = '';
-  child.stderr?.on('data', (chunk) => (output += chunk));
-  await until(() => /building sqlite3, \d+ s\n/.test(output), 'a line about the build', 20_000);
-  t.false(output.includes('\r') || output.includes('\x1b'), 'plain lines without a terminal');
-  child.kill('SIGINT');
-  const { code, errors } = await ended(child);
-  t.is(code, 130);
-  t.regex(errors, /Stopped while building sqlite3: the next start goes on\.\n$/);
-  const { stdout } = await sh('ps', ['-eo', 'args']);
-  t.false(stdout.includes(t.context.root));
+  const { root } = t.context;
+  const [node, build] = [join(root, 'wait-for-node'), join(root, 'wait')];
+  for (const file of [node, build]) writeFileSync(file, '');
+  const interrupt = async (line: RegExp) => {
+    const child = bootstrap(t);
+    let output = '';
+    child.stderr?.on('data', (chunk) => (output += chunk));
+    await until(() => line.test(output), String(line));
+    child.kill('SIGINT');
+    t.is((await ended(child)).code, 130);
+    const { stdout } = await sh('ps', ['-eo', 'args']);
+    t.false(stdout.includes(root));
+    return output;
+  };
+  await interrupt(/fetching Node …/);
+  writeFileSync(join(root, 'node_modules/node/half'), '');
 
-  rmSync(wait);
+  rmSync(node);
+  const output = await interrupt(/building sqlite3, \d+ s\n/);
+  t.regex(output, /Stopped while building sqlite3: the next start goes on\.\n$/);
+  t.false(output.includes('\r') || output.includes('\x1b'), 'plain lines without a terminal');
+  t.false(existsSync(join(root, 'node_modules/node/half')), 'Node is fetched again');
+
+  rmSync(build);
   const next = await ended(bootstrap(t));
   t.is(next.code, 0);
   t.notRegex(next.errors, /installing npm packages/);
   t.deepEqual(installed(t), { runs: true, tool: false, builds: 2 });
-});
-
-test('Installation - after an interrupted fetch of Node, the next start fetches it again', async (t) => {
-  const { root } = t.context;
-  const wait = join(root, 'wait-for-node');
-  writeFileSync(wait, '');
-  const child = bootstrap(t);
-  let output = '';
-  child.stderr?.on('data', (chunk) => (output += chunk));
-  await until(() => output.includes('fetching Node …'), 'the installation of Node');
-  child.kill('SIGINT');
-  t.is((await ended(child)).code, 130);
-  writeFileSync(join(root, 'node_modules/node/half'), '');
-
-  rmSync(wait);
-  t.is((await ended(bootstrap(t))).code, 0);
-  t.false(existsSync(join(root, 'node_modules/node/half')));
   t.true(existsSync(join(root, 'node_modules/node/whole')));
 });
 
