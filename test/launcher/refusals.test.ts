@@ -84,6 +84,11 @@ for (const [setting, line] of [
     refusedWith(t, launch(t, Object.fromEntries([setting.split('=')])), line));
 }
 
+test('Start - without its database says why, with the exit code of a temporary failure', async (t) => {
+  const line = "DATABASE_URL can't be used: connect ECONNREFUSED 127.0.0.1:1";
+  await refusedWith(t, launch(t, { DATABASE_URL: 'postgres://x@127.0.0.1:1/x' }), line, 75);
+});
+
 // test/config.test.ts has the settings that are wrong by themselves. They are printed as `LOG_LEVEL` is.
 for (const program of ['launcher/main', 'main', 'launcher/edge-main', 'migrate-main']) {
   test(`Start - ${program} prints a bad setting in one line, without a key`, async (t) => {

@@ -108,6 +108,23 @@ test('PostgreSQL - a call that is cancelled before its query does not count as a
   await pool.close();
 });
 
+test('PostgreSQL - a call that gets no connection in time is refused, and the database is not away', async (t) => {
+  const logged: string[] = [];
+  const log = (_: object, text: string) => logged.push(text);
+  const availability = new Availability({ info: log, warn: log }, 'away');
+  const pool = new PostgresPool({ url: await server.createDatabase(), size: 1, isPooled: false }, availability);
+  const end = Promise.withResolvers<void>();
+  const first = pool.use(() => end.promise);
+  await t.throwsAsync(
+    pool.use((connection) => connection.query('SELECT 1')),
+    { instanceOf: StoreUnavailable },
+  );
+  end.resolve();
+  await first;
+  t.deepEqual(logged, []);
+  await pool.close();
+});
+
 test('PostgreSQL - each connection prepares a statement once, by its name', async (t) => {
   const engine = await openPostgres(await server.createDatabase(), MIGRATIONS);
   const calls = "select generic_plans + custom_plans as calls from pg_prepared_statements where name = 'test.find'";
