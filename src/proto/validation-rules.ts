@@ -1,6 +1,5 @@
 /** Evaluates the `buf.validate` rules of the proto files. No text may have U+0000, which PostgreSQL can't store. */
-import { create, type DescMessage, type FileRegistry, type Message } from '@bufbuild/protobuf';
-import { reflect } from '@bufbuild/protobuf/reflect';
+import { create, type DescMessage, type FileRegistry, isFieldSet, type Message } from '@bufbuild/protobuf';
 import { createValidator, type Violation as RuleViolation } from '@bufbuild/protovalidate';
 import type { Violation } from '../errors.ts';
 import { fieldAt } from './fields.ts';
@@ -54,11 +53,8 @@ function hasRules(message: DescMessage, seen: Set<DescMessage>): boolean {
 /** Sets an absent REST body to an empty message. */
 function withBody({ input, bodyField }: Operation, message: Message): Message {
   const body = input.fields.find(({ name }) => name === bodyField);
-  if (body?.fieldKind === 'message') {
-    const view = reflect(input, message);
-    if (!view.isSet(body)) view.set(body, reflect(body.message, create(body.message)));
-  }
-  return message;
+  if (body?.message === undefined || isFieldSet(message, body)) return message;
+  return Object.assign(message, { [body.localName]: create(body.message) });
 }
 
 /** The paths of texts, in lists too. */
