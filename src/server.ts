@@ -46,7 +46,7 @@ const DRAIN_MS = 10_000;
 export interface PetstoreServer {
   /** Listens on an IP address, in plain text or with TLS. Port 0 picks a free one. Resolves with the port. */
   listen(host: string, port: number, credentials?: ServerCredentials): Promise<number>;
-  /** Fails Envoy's health check, but keeps serving. Ends the feeds when Envoy sends new calls to other servers. */
+  /** Fails Envoy's health check, but keeps serving. Resolves when every edge sends new calls to other servers. */
   startDraining(): Promise<void>;
   /** Ends all streams of events. Their readers go on elsewhere, or later. */
   endFeeds(): void;
@@ -145,8 +145,7 @@ export function createServer(dependencies: Dependencies): PetstoreServer {
 
     async startDraining() {
       health.set([READINESS_SERVICE], false);
-      await readiness.startDraining();
-      openCalls.endFeeds();
+      await readiness.isSeen();
     },
 
     endFeeds: () => openCalls.endFeeds(),

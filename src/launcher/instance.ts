@@ -76,7 +76,7 @@ export class Instance extends Component {
     this.child.send('reopen');
   }
 
-  /** Makes the server end all streams of events, as Envoy stops and would wait for them. */
+  /** Makes the server end all streams of events: Envoy would wait for them. */
   endFeeds(): void {
     this.child.send('end feeds');
   }

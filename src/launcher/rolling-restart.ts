@@ -2,8 +2,9 @@
  * A rolling restart: replaces one server after the other without losing a request.
  *
  * A draining server fails Envoy's health checks while it still accepts calls. Envoy then sends it no new calls, and
- * closes each connection to it after the last call. The server is stopped when no connection is left: if it closed a
- * connection itself, a request could be on the way. Its supervisor starts the next one.
+ * closes each connection to it after the last call, once its streams of events have been ended. The server is stopped
+ * when no connection is left: if it closed a connection itself, a request could be on the way. Its supervisor starts
+ * the next one.
  *
  * If a new server does not start, the restart ends there, and the other servers keep running.
  */
@@ -16,6 +17,8 @@ import { capitalize, START_MS, type Supervision } from './supervisor.ts';
 
 /** How long Envoy may take to exclude a server. Its health checks run every second. */
 const EXCLUDE_MS = 10_000;
+/** How long calls may be on their way that Envoy had routed before. */
+const ROUTED_MS = 500;
 /** How many polls in a row must find no connection: each of Envoy's threads closes its own. */
 const IDLE_POLLS = 3;
 
@@ -30,7 +33,11 @@ export async function rollingRestart(
       report(`Restarting ${server.name} of ${servers.length} …`);
       await waitUntilAllHealthy(servers, envoy, shutdown); // only this server may be unavailable
       const child = server.startDraining();
-      if (!(await isDrained(child, () => envoy.host(server.port), shutdown))) {
+      const getHost = () => envoy.host(server.port);
+      await waitFor(async () => !child.isRunning || (await getHost())?.isExcluded, EXCLUDE_MS, shutdown);
+      await waitFor(() => !child.isRunning, ROUTED_MS, shutdown);
+      server.endFeeds(); // their readers go on at another server
+      if (!(await isDrained(child, getHost, shutdown))) {
         report(`${capitalize(server.name)} still has open calls: they have ${DRAIN_MS / 1_000} seconds more.`);
       }
       await child.stop(DRAIN_MS + CLOSE_MS);
@@ -51,7 +58,6 @@ async function isDrained(
   getHost: () => Promise<Host | undefined>,
   shutdown: AbortSignal,
 ): Promise<boolean> {
-  await waitFor(async () => !child.isRunning || (await getHost())?.isExcluded, EXCLUDE_MS, shutdown);
   let idlePolls = 0;
   const isIdle = async () => {
     idlePolls = (await getHost())?.connections === 0 ? idlePolls + 1 : 0;
