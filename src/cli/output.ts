@@ -31,7 +31,7 @@ function format(value: Fields[string]): string {
 }
 
 /** Without control characters, which could move the cursor: a label may contain them. */
-function printable(text: string): string {
+export function printable(text: string): string {
   return text.replaceAll(/\p{Cc}/gu, '\u{fffd}');
 }
 

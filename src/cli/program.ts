@@ -4,6 +4,7 @@ import { version } from '../config/constants.ts';
 import { accountCommand } from './account-command.ts';
 import { toServerAddress } from './arguments.ts';
 import { banCommand } from './ban-command.ts';
+import { eventsCommand } from './events-command.ts';
 import { toFailure } from './failure.ts';
 import { keyCommand } from './key-command.ts';
 import { usageCommand } from './usage-command.ts';
@@ -14,10 +15,11 @@ Examples:
   petstore key create --account 2 --label laptop
   petstore ban list
   petstore usage --account 2 --days 7
+  API_KEY=pst_… petstore events tail --types pet.created pet.deleted
 
 It calls the admin service of a running pet store, with the operator key in the
 environment variable OPERATOR_KEY, or else in the file operator.key in DATA_DIR,
-which the service creates when it first starts.
+which the service creates when it first starts. "events tail" needs an API key.
 
 Exit codes: 0 done, 1 failed, 2 the command line is wrong. With --json an error
 is JSON too, on standard error: {"code": …, "message": …}. Times are UTC.`;
@@ -69,5 +71,6 @@ function program(isJson: boolean, out: Writer, err: Writer): Command {
   keyCommand(root.command('key').helpCommand(false));
   banCommand(root.command('ban').helpCommand(false));
   usageCommand(root.command('usage').helpCommand(false));
+  eventsCommand(root.command('events').helpCommand(false));
   return root;
 }

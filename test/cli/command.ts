@@ -7,6 +7,7 @@ import type { TestServer } from '../support/server.ts';
 import { Turns } from '../support/turns.ts';
 
 export const ROOT = fileURLToPath(new URL('../..', import.meta.url));
+export const MAIN = `${ROOT}src/cli/main.ts`;
 
 export interface Outcome {
   readonly exitCode: number;
