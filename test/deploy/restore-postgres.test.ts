@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import { MIGRATIONS } from '../../src/schema.ts';
 import { openPostgres } from '../../src/storage/postgres.ts';
 import { findProgram } from '../support/find-program.ts';
-import { connectPostgres, postgresMissing, query, type TestPostgres } from '../support/postgres.ts';
+import { postgresMissing, query, startPostgres, type TestPostgres } from '../support/postgres.ts';
 import { startServerProcess } from '../support/process.ts';
 import { testUnless } from '../support/programs.ts';
 import { until } from '../support/until.ts';
@@ -22,7 +22,7 @@ const test = testUnless<Context>(postgresMissing ?? (findProgram(['psql']) === u
 
 let server: TestPostgres;
 test.before(async () => {
-  server = await connectPostgres();
+  server = await startPostgres(['fsync=off']);
 });
 test.after.always(() => server?.stop());
 test.beforeEach(async (t) => {

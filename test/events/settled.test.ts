@@ -6,19 +6,19 @@ import { toEventId } from '../../src/storage/model.ts';
 import { openPostgres } from '../../src/storage/postgres.ts';
 import { createStore } from '../../src/storage/store.ts';
 import { StoreUnavailable } from '../../src/storage/store-errors.ts';
-import { type OwnPostgres, ownPostgresMissing, startPostgres } from '../support/postgres.ts';
+import { postgresMissing, startPostgres, type TestPostgres } from '../support/postgres.ts';
 import { testUnless } from '../support/programs.ts';
 import { until } from '../support/until.ts';
 
 interface Context {
-  readonly server: OwnPostgres;
+  readonly server: TestPostgres;
   readonly store: Store;
   readonly settled: SettledEvents;
   /** Opens another connection. It is closed at the end of the test. */
   readonly connect: () => Promise<Client>;
   readonly clients: Client[];
 }
-const test = testUnless<Context>(ownPostgresMissing);
+const test = testUnless<Context>(postgresMissing);
 const START = toEventId(0n);
 
 test.before(async (t) => {

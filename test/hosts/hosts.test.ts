@@ -9,7 +9,7 @@ import { text } from 'node:stream/consumers';
 import { demoKeyFile } from '../../src/access/keys/key-files.ts';
 import { startLoad, untilMore } from '../support/load.ts';
 import { type Host, Network, noNamespaces } from '../support/network.ts';
-import { connectPostgres, postgresMissing, type TestPostgres } from '../support/postgres.ts';
+import { postgresMissing, startPostgres, type TestPostgres } from '../support/postgres.ts';
 import { createDataDir, TestProcess } from '../support/process.ts';
 import { testUnless } from '../support/programs.ts';
 import { MISSING_REDIS_SERVER, RedisProcess } from '../support/redis.ts';
@@ -50,7 +50,7 @@ test.before(async (t) => {
   context.folder = path;
   context.certificates = await makeCertificates();
   closing.push(context.certificates.remove);
-  context.postgres = await connectPostgres();
+  context.postgres = await startPostgres(['fsync=off']);
   closing.push(() => context.postgres.stop());
   context.redis = await RedisProcess.start();
   closing.push(() => context.redis.stop());

@@ -4,14 +4,14 @@ import { openPostgres } from '../../src/storage/postgres.ts';
 import { compile } from '../../src/storage/statement.ts';
 import { createStore } from '../../src/storage/store.ts';
 import { type PgBouncer, pgbouncerMissing, startPgBouncer } from '../support/pgbouncer.ts';
-import { type OwnPostgres, query, startPostgres } from '../support/postgres.ts';
+import { query, startPostgres, type TestPostgres } from '../support/postgres.ts';
 import { suiteDatabase } from '../support/postgres-suite.ts';
 import { testUnless } from '../support/programs.ts';
 import { newCategory } from './suite/database.ts';
 import { runStorageSuite } from './suite/suite.ts';
 
 const test = testUnless(pgbouncerMissing);
-let server: OwnPostgres;
+let server: TestPostgres;
 let bouncer: PgBouncer;
 
 test.before(async () => {

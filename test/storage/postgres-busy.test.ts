@@ -11,7 +11,7 @@ import { PostgresPool } from '../../src/storage/postgres-pool.ts';
 import { compile } from '../../src/storage/statement.ts';
 import { createStore } from '../../src/storage/store.ts';
 import { StoreUnavailable } from '../../src/storage/store-errors.ts';
-import { type OwnPostgres, ownPostgresMissing, query, startPostgres } from '../support/postgres.ts';
+import { postgresMissing, query, startPostgres, type TestPostgres } from '../support/postgres.ts';
 import { testUnless } from '../support/programs.ts';
 import { until } from '../support/until.ts';
 import { newPet } from './suite/database.ts';
@@ -19,13 +19,13 @@ import { newPet } from './suite/database.ts';
 const MAX_CONNECTIONS = 20;
 
 interface Context {
-  readonly server: OwnPostgres;
+  readonly server: TestPostgres;
   readonly url: string;
   readonly store: Store;
   /** The warnings in the log. */
   readonly reported: string[];
 }
-const test = testUnless<Context>(ownPostgresMissing);
+const test = testUnless<Context>(postgresMissing);
 
 test.before(async (t) => {
   const server = await startPostgres([`max_connections=${MAX_CONNECTIONS}`, 'superuser_reserved_connections=0']);

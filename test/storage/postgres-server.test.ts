@@ -13,7 +13,7 @@ import { PostgresPool } from '../../src/storage/postgres-pool.ts';
 import { compile, param } from '../../src/storage/statement.ts';
 import { createStore } from '../../src/storage/store.ts';
 import { Cancelled, StoreUnavailable } from '../../src/storage/store-errors.ts';
-import { connectPostgres, postgresMissing, query, type TestPostgres } from '../support/postgres.ts';
+import { postgresMissing, query, startPostgres, type TestPostgres } from '../support/postgres.ts';
 import { testUnless } from '../support/programs.ts';
 import { until } from '../support/until.ts';
 import { addOne, newPet } from './suite/database.ts';
@@ -23,7 +23,7 @@ const test = testUnless(postgresMissing);
 let server: TestPostgres;
 
 test.serial.before(async () => {
-  server = await connectPostgres();
+  server = await startPostgres(['fsync=off']);
 });
 test.after.always(() => server?.stop());
 

@@ -1,4 +1,4 @@
-import { connectPostgres, postgresMissing, type TestPostgres } from '../support/postgres.ts';
+import { postgresMissing, startPostgres, type TestPostgres } from '../support/postgres.ts';
 import { suiteDatabase } from '../support/postgres-suite.ts';
 import { testUnless } from '../support/programs.ts';
 import { runStorageSuite } from './suite/suite.ts';
@@ -7,7 +7,7 @@ const test = testUnless(postgresMissing);
 let server: TestPostgres;
 
 test.before(async () => {
-  server = await connectPostgres();
+  server = await startPostgres(['fsync=off']);
 });
 test.after.always(() => server?.stop());
 

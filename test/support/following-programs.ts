@@ -1,12 +1,11 @@
 /** Programs of the docs that follow the feed of events, through the ends of servers and of Envoy. */
-import { spawn } from 'node:child_process';
-import { once } from 'node:events';
 import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { setTimeout as delay } from 'node:timers/promises';
 import type { ExecutionContext } from 'ava';
 import { readAll } from './pages.ts';
+import { Program } from './process.ts';
 import type { TestStack } from './stack.ts';
 import { until } from './until.ts';
 
@@ -23,26 +22,19 @@ export interface FollowingProgram {
 /** Runs a script of bash in a folder, where its program keeps the file `cursor`. */
 export function runFollower(script: string, cwd: string, env: NodeJS.ProcessEnv): FollowingProgram {
   // A group of its own, since a tool such as `go run` does not end its program.
-  const child = spawn('bash', ['-euc', script], { cwd, env, detached: true, stdio: ['ignore', 'pipe', 'pipe'] });
-  let [output, errors] = ['', ''];
-  child.stdout.on('data', (chunk: Buffer) => {
-    output += chunk;
-  });
-  child.stderr.on('data', (chunk: Buffer) => {
-    errors += chunk;
-  });
-  const closed = once(child, 'close').then(() => errors);
+  const program = new Program('bash', ['-euc', script], { cwd, env, detached: true });
   return {
-    lines: async () => output.split('\n').slice(0, -1),
+    lines: async () => program.output.split('\n').slice(0, -1),
     async cursor() {
-      if (child.exitCode !== null) throw new Error(`it has ended: ${errors}`);
+      if (program.hasEnded) throw new Error(`it has ended: ${program.errors}`);
       return Number(await readFile(join(cwd, 'cursor'), 'utf8').catch(() => '0'));
     },
-    ended: () => closed,
+    ended: () => program.ended.then(() => program.errors),
     async kill() {
-      if (child.exitCode !== null || child.signalCode !== null || child.pid === undefined) return;
-      process.kill(-child.pid, 'SIGKILL');
-      await closed;
+      const { exitCode, signalCode } = program.process;
+      if (exitCode !== null || signalCode !== null) return;
+      process.kill(-program.pid, 'SIGKILL');
+      await program.ended;
     },
   };
 }

@@ -77,3 +77,12 @@ export function isRunning({ pid }: Pick<Running, 'pid'>): boolean {
     return false;
   }
 }
+
+/** Sends a signal to a process that may have ended. */
+export function signal(pid: number, name: NodeJS.Signals): void {
+  try {
+    process.kill(pid, name);
+  } catch {
+    // it has ended
+  }
+}

@@ -1,19 +1,18 @@
 /** Runs PgBouncer in front of a PostgreSQL server. In transaction mode clients share sessions per transaction. */
-import { type ChildProcess, spawn } from 'node:child_process';
-import { once } from 'node:events';
 import { chown, mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { findProgram } from './find-program.ts';
 import { freePorts } from './ports.ts';
-import { ownPostgresMissing, query, serverOwner } from './postgres.ts';
+import { postgresMissing, query, serverOwner } from './postgres.ts';
+import { Program } from './process.ts';
 import { until } from './until.ts';
 
 const PROGRAM = findProgram(['pgbouncer'], ['/usr/sbin']);
 const HOW = 'NO PGBOUNCER FOUND, so nothing of this file is tested: install it (apt-get install pgbouncer)';
 
 /** Why PgBouncer can't run here; undefined when it can. */
-export const pgbouncerMissing = PROGRAM === undefined ? HOW : ownPostgresMissing;
+export const pgbouncerMissing = PROGRAM === undefined ? HOW : postgresMissing;
 
 export interface PgBouncer {
   /** Returns the URL of a database through PgBouncer. */
@@ -38,11 +37,7 @@ export async function startPgBouncer(url: string, mode: 'transaction' | 'session
     `pool_mode = ${mode}\ndefault_pool_size = 15\nmax_client_conn = 500\nserver_login_retry = 1`,
   ];
   await writeFile(file('pgbouncer.ini'), `${settings.join('\n')}\n`, { mode: 0o644 });
-  const bouncer: ChildProcess = spawn(PROGRAM ?? 'pgbouncer', ['-q', file('pgbouncer.ini')], {
-    ...owner,
-    cwd: tmpdir(),
-    stdio: 'ignore',
-  });
+  const bouncer = new Program(PROGRAM ?? 'pgbouncer', ['-q', file('pgbouncer.ini')], { ...owner, cwd: tmpdir() });
   const through = (database: string) => {
     const there = new URL(database);
     there.port = String(port);
@@ -52,9 +47,7 @@ export async function startPgBouncer(url: string, mode: 'transaction' | 'session
   return {
     through,
     async stop() {
-      const ended = once(bouncer, 'exit');
-      bouncer.kill('SIGKILL');
-      await ended;
+      await bouncer.end('SIGKILL');
       await rm(folder, { recursive: true, force: true });
     },
   };

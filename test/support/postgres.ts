@@ -1,42 +1,34 @@
-/**
- * A PostgreSQL server for a test file: the installed one, started on a free port with its data in a temporary folder,
- * or the one of TEST_DATABASE_URL, whose user must be allowed to create databases.
- */
+/** A PostgreSQL server for a test file: the installed one, on a free port, with its data in a temporary folder. */
 import { execFile, spawn } from 'node:child_process';
 import { randomUUID } from 'node:crypto';
 import { once } from 'node:events';
-import { existsSync, readdirSync, readFileSync } from 'node:fs';
+import { existsSync, readdirSync } from 'node:fs';
 import { chown, mkdtemp, readFile, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { promisify } from 'node:util';
 import { Client } from 'pg';
 import { findProgram } from './find-program.ts';
+import { childrenOf, signal } from './launcher.ts';
 import { freePorts } from './ports.ts';
 import { until } from './until.ts';
 
 /** Debian's folder, which has a subfolder for each version and is not in PATH. */
 const DEBIAN = '/usr/lib/postgresql';
-const GIVEN = process.env.TEST_DATABASE_URL || undefined;
 
 const initdb = findProgram(['initdb'], debianFolders());
 
-const HOW = 'NO POSTGRESQL FOUND, so nothing of this file is tested: install it (apt-get install postgresql)';
-
-/** Why tests that stop and pause the server can't run; undefined when they can. */
-export const ownPostgresMissing = initdb === undefined ? HOW : undefined;
-/** Why tests that use a server can't run; undefined when they can. */
+/** What is missing, for `testUnless`. */
 export const postgresMissing =
-  GIVEN === undefined && ownPostgresMissing ? `${HOW}, or set TEST_DATABASE_URL` : undefined;
+  initdb === undefined
+    ? 'NO POSTGRESQL FOUND, so nothing of this file is tested: install it (apt-get install postgresql)'
+    : undefined;
 
 export interface TestPostgres {
   /** Creates an empty database, or a copy of the one with this name. Resolves with its URL. */
   createDatabase(template?: string): Promise<string>;
   dropDatabase(url: string): Promise<void>;
   stop(): Promise<void>;
-}
-
-export interface OwnPostgres extends TestPostgres {
   /** The main process, whose children are the others. */
   pid(): Promise<number>;
   /** Ends it and all connections at once, as a crash would. Committed data stays. */
@@ -48,14 +40,8 @@ export interface OwnPostgres extends TestPostgres {
   resume(): Promise<void>;
 }
 
-/** The server of TEST_DATABASE_URL, or one of the test's own. */
-export async function connectPostgres(): Promise<TestPostgres> {
-  if (GIVEN === undefined) return startPostgres(['fsync=off']);
-  return { ...databases(GIVEN), stop: async () => undefined };
-}
-
 /** Starts a server with additional settings (`name=value`). */
-export async function startPostgres(extraSettings: readonly string[] = []): Promise<OwnPostgres> {
+export async function startPostgres(extraSettings: readonly string[] = []): Promise<TestPostgres> {
   if (initdb === undefined) throw new Error('there is no PostgreSQL to start');
   const owner = await serverOwner();
   const run = (program: string, args: readonly string[]) =>
@@ -81,28 +67,13 @@ export async function startPostgres(extraSettings: readonly string[] = []): Prom
     process.kill(await pid(), signal);
     await ended;
   };
-  const signalAll = async (signal: NodeJS.Signals) => {
+  const signalAll = async (name: NodeJS.Signals) => {
     const postmaster = await pid();
     // The main process first, so that it starts no other one.
-    process.kill(postmaster, signal);
-    for (const child of childrenOf(postmaster)) killIfThere(child, signal);
+    process.kill(postmaster, name);
+    for (const child of await childrenOf(postmaster)) signal(child.pid, name);
   };
   await start();
-  return {
-    ...databases(url),
-    pid,
-    start,
-    kill: () => end('SIGQUIT'), // immediate shutdown: the server recovers at the next start
-    pause: () => signalAll('SIGSTOP'),
-    resume: () => signalAll('SIGCONT'),
-    async stop() {
-      await end('SIGQUIT').catch(() => undefined); // a test may have ended it
-      await rm(folder, { recursive: true, force: true });
-    },
-  };
-}
-
-function databases(url: string): Pick<TestPostgres, 'createDatabase' | 'dropDatabase'> {
   return {
     async createDatabase(template = 'template1') {
       const name = `petstore_${randomUUID().replaceAll('-', '')}`;
@@ -111,6 +82,15 @@ function databases(url: string): Pick<TestPostgres, 'createDatabase' | 'dropData
     },
     async dropDatabase(database) {
       await query(url, `DROP DATABASE IF EXISTS ${new URL(database).pathname.slice(1)} WITH (FORCE)`);
+    },
+    pid,
+    start,
+    kill: () => end('SIGQUIT'), // immediate shutdown: the server recovers at the next start
+    pause: () => signalAll('SIGSTOP'),
+    resume: () => signalAll('SIGCONT'),
+    async stop() {
+      await end('SIGQUIT').catch(() => undefined); // a test may have ended it
+      await rm(folder, { recursive: true, force: true });
     },
   };
 }
@@ -140,17 +120,4 @@ function debianFolders(): string[] {
   if (!existsSync(DEBIAN)) return [];
   const versions = readdirSync(DEBIAN).toSorted((one, other) => Number(other) - Number(one));
   return versions.map((version) => join(DEBIAN, version, 'bin'));
-}
-
-function killIfThere(pid: number, signal: NodeJS.Signals): void {
-  try {
-    process.kill(pid, signal);
-  } catch (error) {
-    if ((error as NodeJS.ErrnoException).code !== 'ESRCH') throw error; // the process has just ended
-  }
-}
-
-function childrenOf(parent: number): number[] {
-  const threads = `/proc/${parent}/task/${parent}/children`;
-  return readFileSync(threads, 'utf8').split(' ').filter(Boolean).map(Number);
 }

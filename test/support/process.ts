@@ -1,5 +1,5 @@
 /** Processes of the service, with their output and exit code. */
-import { type ChildProcess, type StdioOptions, spawn } from 'node:child_process';
+import { type ChildProcess, type SpawnOptions, spawn } from 'node:child_process';
 import { mkdtemp, readFile, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -17,7 +17,8 @@ interface Ended {
   readonly signal: NodeJS.Signals | null;
 }
 
-export class TestProcess {
+/** A running program. */
+export class Program {
   readonly process: ChildProcess;
   readonly ended: Promise<Ended>;
   #output = '';
@@ -25,15 +26,8 @@ export class TestProcess {
   #skipped = 0;
   #hasEnded = false;
 
-  /**
-   * Runs one of the repository's TypeScript files in its own process group, as a terminal does. `prefix` is a command
-   * that executes another.
-   */
-  constructor(file: string, settings: Readonly<Record<string, string>>, cwd = ROOT, prefix: readonly string[] = []) {
-    const env = { ...process.env, ...settings };
-    const stdio: StdioOptions = ['ignore', 'pipe', 'pipe'];
-    const [command = '', ...args] = [...prefix, process.execPath, join(ROOT, file)];
-    this.process = spawn(command, args, { cwd, env, stdio, detached: true });
+  constructor(command: string, args: readonly string[], options: SpawnOptions = {}) {
+    this.process = spawn(command, args, { ...options, stdio: ['ignore', 'pipe', 'pipe'] });
     this.process.stdout?.on('data', (chunk: Buffer) => {
       this.#output += chunk.toString();
     });
@@ -87,6 +81,15 @@ export class TestProcess {
   async end(signal: NodeJS.Signals): Promise<Ended> {
     this.process.kill(signal);
     return this.ended;
+  }
+}
+
+/** One of the repository's TypeScript files in its own process group, as a terminal runs it. */
+export class TestProcess extends Program {
+  /** `prefix` is a command that executes another. */
+  constructor(file: string, settings: Readonly<Record<string, string>>, cwd = ROOT, prefix: readonly string[] = []) {
+    const [command = '', ...args] = [...prefix, process.execPath, join(ROOT, file)];
+    super(command, args, { cwd, env: { ...process.env, ...settings }, detached: true });
   }
 }
 

@@ -1,6 +1,4 @@
 /** Real proxies in front of the service, with the configurations of deploy/proxies that the docs show. */
-import { type ChildProcess, spawn } from 'node:child_process';
-import { once } from 'node:events';
 import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
 import { connect } from 'node:net';
 import { tmpdir } from 'node:os';
@@ -9,6 +7,7 @@ import { fileURLToPath } from 'node:url';
 import { type Door, PROTOCOLS, type Protocol } from './callers.ts';
 import { findProgram } from './find-program.ts';
 import { freePorts } from './ports.ts';
+import { Program } from './process.ts';
 import type { Certificates } from './tls.ts';
 import { until } from './until.ts';
 
@@ -39,7 +38,7 @@ interface Setup {
   readonly certificates: Certificates;
 }
 
-interface Program {
+interface Command {
   readonly args: readonly string[];
   readonly env?: Readonly<Record<string, string>>;
 }
@@ -131,7 +130,7 @@ async function adapt(name: string, to: string, replaced: Readonly<Record<string,
 
 function kind(
   name: string,
-  prepare: (setup: Setup) => Promise<Program>,
+  prepare: (setup: Setup) => Promise<Command>,
   { earlyResponses = PROTOCOLS, redirects = true }: Traits = {},
 ): ProxyKind {
   const program = findProgram([name], ['/usr/sbin']);
@@ -147,18 +146,13 @@ function kind(
       const [port = 0, redirectPort = 0] = await freePorts(redirects ? 2 : 1);
       const service = `127.0.0.1:${servicePort}`;
       const { args, env } = await prepare({ folder, port, redirectPort, service, certificates });
-      const child = spawn(program ?? name, args, {
-        env: { ...process.env, ...env },
-        stdio: ['ignore', 'ignore', 'pipe'],
-      });
+      const child = new Program(program ?? name, args, { env: { ...process.env, ...env } });
       await listening(child, redirects ? [port, redirectPort] : [port]);
       return {
         door: { port, ca: await certificates.read('ca.pem') },
         redirectPort,
         async stop() {
-          const ended = once(child, 'exit');
-          child.kill('SIGTERM');
-          await ended;
+          await child.end('SIGTERM');
           await rm(folder, { recursive: true, force: true });
         },
       };
@@ -167,15 +161,12 @@ function kind(
 }
 
 /** Resolves when all ports are open. Rejects with the program's stderr if it exits first. */
-async function listening(child: ChildProcess, ports: readonly number[]): Promise<void> {
-  let errors = '';
-  child.stderr?.on('data', (chunk: Buffer) => {
-    errors += chunk;
-  });
+async function listening(program: Program, ports: readonly number[]): Promise<void> {
+  const { spawnfile } = program.process;
   await until(async () => {
-    if (child.exitCode !== null) throw new Error(`${child.spawnfile} has ended: ${errors}`);
+    if (program.hasEnded) throw new Error(`${spawnfile} has ended: ${program.errors}`);
     return (await Promise.all(ports.map(isOpen))).every(Boolean);
-  }, child.spawnfile);
+  }, spawnfile);
 }
 
 function isOpen(port: number): Promise<boolean> {

@@ -1,6 +1,4 @@
 /** Redis for tests: real servers on free ports, with their data in a temporary folder. */
-import { type ChildProcess, spawn } from 'node:child_process';
-import { once } from 'node:events';
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -8,6 +6,7 @@ import { createClient } from '@redis/client';
 import type { RedisConfig } from '../../src/config/config.ts';
 import { findProgram } from './find-program.ts';
 import { freePorts } from './ports.ts';
+import { Program } from './process.ts';
 import { until } from './until.ts';
 
 const PROGRAM = findProgram(['redis-server'], ['/usr/bin', '/usr/local/bin']);
@@ -23,7 +22,7 @@ export class RedisProcess {
   readonly config: RedisConfig;
   readonly #folder: string;
   readonly #settings: readonly string[];
-  #process: ChildProcess | undefined;
+  #process: Program | undefined;
 
   private constructor(port: number, folder: string, settings: readonly string[]) {
     this.port = port;
@@ -40,6 +39,7 @@ export class RedisProcess {
     return redis;
   }
 
+  /** Undefined while it is killed. */
   get pid(): number | undefined {
     return this.#process?.pid;
   }
@@ -48,26 +48,15 @@ export class RedisProcess {
   async startAgain(): Promise<void> {
     const place = ['--port', String(this.port), '--bind', '127.0.0.1', '--dir', this.#folder];
     const options = [...place, '--save', '', '--appendonly', 'no', ...this.#settings];
-    const started = spawn(PROGRAM ?? 'redis-server', options, { stdio: ['ignore', 'pipe', 'ignore'] });
-    this.#process = started;
-    let output = '';
-    started.stdout?.on('data', (chunk: Buffer) => {
-      output += chunk.toString();
-    });
-    await until(() => {
-      if (started.exitCode !== null) throw new Error(`redis-server ended: ${output}`);
-      return output.includes('Ready to accept connections');
-    }, 'redis-server');
+    this.#process = new Program(PROGRAM ?? 'redis-server', options);
+    await this.#process.says(/Ready to accept connections/);
   }
 
   /** Kills it; unsaved data is lost. */
   async kill(): Promise<void> {
     const killed = this.#process;
     this.#process = undefined;
-    if (killed === undefined || killed.exitCode !== null || killed.signalCode !== null) return;
-    const ended = once(killed, 'exit');
-    killed.kill('SIGKILL');
-    await ended;
+    await killed?.end('SIGKILL');
   }
 
   /** Deletes the saved data, while it is not running. */
@@ -77,11 +66,11 @@ export class RedisProcess {
 
   /** Freezes it: it accepts connections and commands, and does not reply. */
   pause(): void {
-    this.#process?.kill('SIGSTOP');
+    this.#process?.process.kill('SIGSTOP');
   }
 
   resume(): void {
-    this.#process?.kill('SIGCONT');
+    this.#process?.process.kill('SIGCONT');
   }
 
   /** Sends a command. Resolves with the reply. */

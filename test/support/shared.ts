@@ -1,12 +1,12 @@
 /** A PostgreSQL and a Redis of the test's own, which the instances of a service share. */
-import { type OwnPostgres, ownPostgresMissing, startPostgres } from './postgres.ts';
+import { postgresMissing, startPostgres, type TestPostgres } from './postgres.ts';
 import { MISSING_REDIS_SERVER, RedisProcess } from './redis.ts';
 
 /** Why they can't be started; undefined when they can. */
-export const sharedMissing = ownPostgresMissing ?? MISSING_REDIS_SERVER;
+export const sharedMissing = postgresMissing ?? MISSING_REDIS_SERVER;
 
 export interface Shared {
-  readonly postgres: OwnPostgres;
+  readonly postgres: TestPostgres;
   readonly redis: RedisProcess;
   /** Returns settings of servers: an empty database, empty limits, and a demo key. */
   settings(): Promise<Readonly<Record<string, string>>>;

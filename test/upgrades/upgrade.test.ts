@@ -14,7 +14,7 @@ import { PetServiceService as Pets } from '../../gen/petstore/v1/pets.ts';
 import { run } from '../deploy/backups.ts';
 import { change } from '../deploy/stores.ts';
 import { findProgram, mayBeSkipped } from '../support/find-program.ts';
-import { connectPostgres, postgresMissing, query } from '../support/postgres.ts';
+import { postgresMissing, query, startPostgres } from '../support/postgres.ts';
 import { type ServerProcess, startServerProcess } from '../support/process.ts';
 
 type Settings = Readonly<Record<string, string>>;
@@ -98,7 +98,7 @@ test('SQLite - from 1.0.0 to this release and back', (t) =>
   upgradeAndGoBack(t, '1.0.0.sqlite', {}, (dataDir) => change(dataDir, NEWER)));
 
 postgresTest('PostgreSQL - from 1.0.0 to this release and back', async (t) => {
-  const postgres = await connectPostgres();
+  const postgres = await startPostgres(['fsync=off']);
   t.teardown(() => postgres.stop());
   const url = await postgres.createDatabase();
   await upgradeAndGoBack(t, '1.0.0.dump', { DATABASE_URL: url }, () => query(url, NEWER));

@@ -4,7 +4,7 @@
  */
 import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
-import { Launcher, launcherSettings } from '../launcher.ts';
+import { Launcher, launcherSettings, signal } from '../launcher.ts';
 import { freePortRange } from '../ports.ts';
 import { type Shared, startShared } from '../shared.ts';
 import { SmallDisk } from '../small-disk.ts';
@@ -106,15 +106,6 @@ export class Deployment {
     await this.shared?.close();
     this.disk?.remove();
     await this.#remove();
-  }
-}
-
-/** Sends a signal to a process that may have ended. */
-export function signal(pid: number, name: NodeJS.Signals): void {
-  try {
-    process.kill(pid, name);
-  } catch {
-    // it has ended
   }
 }
 

@@ -1,6 +1,6 @@
 /** The faults of a chaos run. Each undoes itself before it resolves. */
-import { isRunning } from '../launcher.ts';
-import { type Deployment, type Proxied, signal } from './deployment.ts';
+import { isRunning, signal } from '../launcher.ts';
+import type { Deployment, Proxied } from './deployment.ts';
 import type { Touches } from './history.ts';
 import type { TcpProxy } from './proxy.ts';
 import type { Random } from './random.ts';
