@@ -1,21 +1,14 @@
 /** Each attack, with callers beside it who must be served. `npm run test:hostile` runs them at full size. */
-import type { TestFn } from 'ava';
 import { ATTACKS } from '../support/hostile/attacks.ts';
 import { breaches, figuresOf } from '../support/hostile/bounds.ts';
-import { AS_DEPLOYED, measureAttack } from '../support/hostile/experiment.ts';
+import { measureAttack } from '../support/hostile/experiment.ts';
 import { rawGrpc } from '../support/hostile/http2.ts';
-import { hostileMissing } from '../support/hostile/resources.ts';
+import { AS_DEPLOYED, hostileTest } from '../support/hostile/service.ts';
 import { isFull } from '../support/hostile/size.ts';
 import { grpcFrame, targetOf } from '../support/hostile/sockets.ts';
-import { testUnless } from '../support/programs.ts';
-import { startTestStack, type TestStack } from '../support/stack.ts';
+import { startTestStack } from '../support/stack.ts';
 
-const test: TestFn<TestStack> = testUnless(hostileMissing);
-
-test.before(async (t) => {
-  t.context = await startTestStack(AS_DEPLOYED);
-});
-test.after.always((t) => t.context.close());
+const test = hostileTest(AS_DEPLOYED);
 
 for (const [index, attack] of ATTACKS.entries()) {
   test.serial(attack.promise, async (t) => {

@@ -1,18 +1,10 @@
 /** Connections: how long they are kept, and how many. */
 import { setTimeout as delay } from 'node:timers/promises';
-import type { TestFn } from 'ava';
-import { hostileMissing } from '../support/hostile/resources.ts';
+import { hostileTest } from '../support/hostile/service.ts';
 import { openSocket, targetOf } from '../support/hostile/sockets.ts';
-import { testUnless } from '../support/programs.ts';
-import { startTestStack, type TestStack } from '../support/stack.ts';
 import { until } from '../support/until.ts';
 
-const test: TestFn<TestStack> = testUnless(hostileMissing);
-
-test.before(async (t) => {
-  t.context = await startTestStack({ LOG_LEVEL: 'info' });
-});
-test.after.always((t) => t.context.close());
+const test = hostileTest({ LOG_LEVEL: 'info' });
 
 test.serial('Connections - one is kept open for the next request, some seconds after a response', async (t) => {
   const socket = openSocket(targetOf(t.context.publicAddress, '127.0.0.6'));

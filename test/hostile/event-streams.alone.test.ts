@@ -2,24 +2,18 @@
 import type { ClientHttp2Session } from 'node:http2';
 import type { Socket } from 'node:net';
 import { setTimeout as delay } from 'node:timers/promises';
-import type { TestFn } from 'ava';
 import { EventServiceService as Events } from '../../gen/petstore/v1/events.ts';
 import { openEvents } from '../support/event-source.ts';
 import { Bystanders, served } from '../support/hostile/bystanders.ts';
 import { leftOpen, openStreams, PROBED, usedBytes } from '../support/hostile/probe.ts';
-import { hostileMissing, MIB, pidsOf, rssBytes } from '../support/hostile/resources.ts';
+import { MIB, pidsOf, rssBytes } from '../support/hostile/resources.ts';
+import { hostileTest } from '../support/hostile/service.ts';
 import { grpcFrame, openSession, openSocket, type Target, targetOf } from '../support/hostile/sockets.ts';
 import { connectOperator } from '../support/operator.ts';
-import { testUnless } from '../support/programs.ts';
-import { startTestStack, type TestStack } from '../support/stack.ts';
+import type { TestStack } from '../support/stack.ts';
 import { until } from '../support/until.ts';
 
-const test: TestFn<TestStack> = testUnless(hostileMissing);
-
-test.before(async (t) => {
-  t.context = await startTestStack({ ...PROBED, LOG_LEVEL: 'info' });
-});
-test.after.always((t) => t.context.close());
+const test = hostileTest({ ...PROBED, LOG_LEVEL: 'info' });
 
 const MAX_STREAMS = 10;
 /** The streams that Envoy lets a connection have. */

@@ -3,7 +3,7 @@ import type { TestFn } from 'ava';
 import { fuzz } from '../support/hostile/fuzz.ts';
 import { fuzzInput } from '../support/hostile/fuzz-inputs.ts';
 import { PROBED } from '../support/hostile/probe.ts';
-import { hostileMissing } from '../support/hostile/resources.ts';
+import { hostileMissing } from '../support/hostile/service.ts';
 import { INPUTS, SEED } from '../support/hostile/size.ts';
 import { testUnless } from '../support/programs.ts';
 import { startTestStack } from '../support/stack.ts';

@@ -1,20 +1,12 @@
 /** Malformed, slow or oversized gRPC calls at both ports: the fault is the caller's, so it is never INTERNAL. */
 import { gzipSync } from 'node:zlib';
 import { status as Code } from '@grpc/grpc-js';
-import type { TestFn } from 'ava';
 import { CreateCategoryRequest } from '../../gen/petstore/v1/categories.ts';
 import { rawGrpc, type Sending } from '../support/hostile/http2.ts';
-import { hostileMissing } from '../support/hostile/resources.ts';
+import { hostileTest } from '../support/hostile/service.ts';
 import { grpcFrame, targetOf } from '../support/hostile/sockets.ts';
-import { testUnless } from '../support/programs.ts';
-import { startTestStack, type TestStack } from '../support/stack.ts';
 
-const test: TestFn<TestStack> = testUnless(hostileMissing);
-
-test.before(async (t) => {
-  t.context = await startTestStack();
-});
-test.after.always((t) => t.context.close());
+const test = hostileTest();
 
 const PATH = '/petstore.v1.CategoryService/CreateCategory';
 const MAX_BYTES = 65_536;

@@ -1,14 +1,13 @@
 /** Malformed, slow or oversized HTTP requests: the fault is the caller's, and every response says so. */
-import type { ExecutionContext, TestFn } from 'ava';
+import type { ExecutionContext } from 'ava';
 import { isConnectError, sendRaw } from '../support/connect-client.ts';
 import { isError } from '../support/contract.ts';
-import { hostileMissing } from '../support/hostile/resources.ts';
-import { testUnless } from '../support/programs.ts';
+import { hostileTest } from '../support/hostile/service.ts';
 import type { RestResponse } from '../support/rest-client.ts';
-import { startTestStack, type TestStack } from '../support/stack.ts';
+import type { TestStack } from '../support/stack.ts';
 import { http1, http2 } from '../support/wire.ts';
 
-const test: TestFn<TestStack> = testUnless(hostileMissing);
+const test = hostileTest();
 
 const BODY = '{"name":"Cats"}';
 const MAX_BYTES = 65_536;
@@ -18,14 +17,12 @@ const chunked = (body: string) =>
   `${(body.match(/.{1,4096}/g) ?? []).map((part) => `${part.length.toString(16)}\r\n${part}\r\n`).join('')}0\r\n\r\n`;
 const CHUNKED = 'Transfer-Encoding: chunked';
 
-test.before(async (t) => {
-  t.context = await startTestStack();
+test.serial.before(async (t) => {
   // On the first use of a key Envoy waits for the server and does not see that a body is too large. So each of Envoy's
   // threads has used the key before.
   for (let i = 0; i < 20; i += 1)
     t.is((await post(t.context, [`Content-Length: ${BODY.length}`, '', BODY])).status, 201);
 });
-test.after.always((t) => t.context.close());
 
 const HEAD = 'POST /categories HTTP/1.1\r\nContent-Type: application/json\r\n';
 const withKey = ({ key }: TestStack) => `Authorization: Bearer ${key}`;

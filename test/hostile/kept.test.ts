@@ -1,34 +1,28 @@
 /** What callers send is not kept: by how many bytes a process has grown after requests have ended. */
 import type { OutgoingHttpHeaders } from 'node:http2';
-import type { TestFn } from 'ava';
 import { CategoryServiceService as Categories } from '../../gen/petstore/v1/categories.ts';
 import { PetServiceService as Pets } from '../../gen/petstore/v1/pets.ts';
-import { AS_DEPLOYED } from '../support/hostile/experiment.ts';
 import { Http1Connection } from '../support/hostile/http1-connection.ts';
 import { exchange, type Sending } from '../support/hostile/http2.ts';
 import { leftOpen, usedBytes } from '../support/hostile/probe.ts';
-import { hostileMissing, MIB, pidsOf, rssBytes } from '../support/hostile/resources.ts';
+import { MIB, pidsOf, rssBytes } from '../support/hostile/resources.ts';
+import { AS_DEPLOYED, hostileTest } from '../support/hostile/service.ts';
 import { isFull } from '../support/hostile/size.ts';
 import { grpcFrame, grpcHeaders, openSession, targetOf } from '../support/hostile/sockets.ts';
 import { connectOperator } from '../support/operator.ts';
-import { testUnless } from '../support/programs.ts';
-import { startTestStack, type TestStack } from '../support/stack.ts';
+import type { TestStack } from '../support/stack.ts';
 import { until } from '../support/until.ts';
 
-interface Context extends TestStack {
-  /** A key that has used up its limit. */
-  readonly usedUp: string;
-}
-const test: TestFn<Context> = testUnless(hostileMissing);
+const test = hostileTest(AS_DEPLOYED);
+/** A key that has used up its limit. */
+let usedUp: string;
 
-test.before(async (t) => {
-  const stack = await startTestStack(AS_DEPLOYED);
-  const operator = await connectOperator(stack);
-  t.context = { ...stack, usedUp: await operator.keyOf({ perMinute: 1, perDay: 1 }) };
+test.serial.before(async (t) => {
+  const operator = await connectOperator(t.context);
+  usedUp = await operator.keyOf({ perMinute: 1, perDay: 1 });
   operator.close();
-  await stack.rest.withKey(t.context.usedUp).get('/pets');
+  await t.context.rest.withKey(usedUp).get('/pets');
 });
-test.after.always((t) => t.context.close());
 
 /** By how much the server uses more after the work. Nothing may be open then. */
 async function kept(stack: TestStack, warmUp: () => Promise<unknown>, work: () => Promise<unknown>): Promise<number> {
@@ -103,7 +97,7 @@ const GRPC_STATUS: Readonly<Record<number, string>> = { 401: '16', 429: '8', 413
 
 for (const status of [401, 429, 413, 400]) {
   test.serial(`Refused - ${REFUSALS} requests with a ${status} over each protocol leave nothing`, async (t) => {
-    const key = { 401: undefined, 429: t.context.usedUp }[status] ?? t.context.key;
+    const key = { 401: undefined, 429: usedUp }[status] ?? t.context.key;
     const authorization = status === 401 ? {} : { authorization: `Bearer ${key}` };
     const send = (count: number) => async () => {
       for (const [headers, sending] of REFUSED[status] ?? []) {

@@ -1,24 +1,14 @@
 /** Callers behind one address, and callers who pretend to be another. */
 import { status as Code } from '@grpc/grpc-js';
-import type { TestFn } from 'ava';
 import { CategoryServiceService as Categories } from '../../gen/petstore/v1/categories.ts';
 import { PetServiceService as Pets } from '../../gen/petstore/v1/pets.ts';
 import { call } from '../support/connect-client.ts';
 import { GrpcCaller } from '../support/grpc-caller.ts';
-import { AS_DEPLOYED } from '../support/hostile/experiment.ts';
-import { hostileMissing } from '../support/hostile/resources.ts';
+import { AS_DEPLOYED, hostileTest } from '../support/hostile/service.ts';
 import { withinOneMinute } from '../support/limit-windows.ts';
 import { connectOperator } from '../support/operator.ts';
-import { testUnless } from '../support/programs.ts';
-import { startTestStack, type TestStack } from '../support/stack.ts';
 
-const test: TestFn<TestStack> = testUnless(hostileMissing);
-
-/** The caller is who a proxy on this machine says. */
-test.before(async (t) => {
-  t.context = await startTestStack({ ...AS_DEPLOYED, TRUSTED_PROXIES: '127.0.0.1' });
-});
-test.after.always((t) => t.context.close());
+const test = hostileTest({ ...AS_DEPLOYED, TRUSTED_PROXIES: '127.0.0.1' });
 
 const OVER_THE_LIMIT = Number(AS_DEPLOYED.ADDRESS_PER_MINUTE) + 2;
 const from = (address: string) => ({ headers: { 'x-forwarded-for': address } });

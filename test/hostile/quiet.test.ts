@@ -1,19 +1,12 @@
 /** What callers can make the service log: no header that it can't read. */
 import { readFile } from 'node:fs/promises';
-import type { TestFn } from 'ava';
 import { Http1Connection } from '../support/hostile/http1-connection.ts';
 import { rawGrpc } from '../support/hostile/http2.ts';
-import { hostileMissing } from '../support/hostile/resources.ts';
+import { hostileTest } from '../support/hostile/service.ts';
 import { grpcFrame, targetOf } from '../support/hostile/sockets.ts';
-import { testUnless } from '../support/programs.ts';
-import { startTestStack, type TestStack } from '../support/stack.ts';
+import type { TestStack } from '../support/stack.ts';
 
-const test: TestFn<TestStack> = testUnless(hostileMissing);
-
-test.before(async (t) => {
-  t.context = await startTestStack({ LOG_LEVEL: 'info' });
-});
-test.after.always((t) => t.context.close());
+const test = hostileTest({ LOG_LEVEL: 'info' });
 
 /** A value that must not be logged. */
 const VALUE = 'nobody needs to see this ';

@@ -1,20 +1,14 @@
 /** Responses that a caller with a valid key does not read delay no other caller. */
-import type { TestFn } from 'ava';
-import { AS_DEPLOYED } from '../support/hostile/experiment.ts';
 import { storeLargestList } from '../support/hostile/requests.ts';
-import { hostileMissing } from '../support/hostile/resources.ts';
+import { AS_DEPLOYED, hostileTest } from '../support/hostile/service.ts';
 import { openSession, targetOf } from '../support/hostile/sockets.ts';
-import { testUnless } from '../support/programs.ts';
-import { startTestStack, type TestStack } from '../support/stack.ts';
 import { until } from '../support/until.ts';
 
-const test: TestFn<TestStack> = testUnless(hostileMissing);
+const test = hostileTest(AS_DEPLOYED);
 
-test.before(async (t) => {
-  t.context = await startTestStack(AS_DEPLOYED);
+test.serial.before(async (t) => {
   await storeLargestList(t.context);
 });
-test.after.always((t) => t.context.close());
 
 const CONNECTIONS = 4;
 const PER_CONNECTION = 100;

@@ -2,24 +2,18 @@
 import { once } from 'node:events';
 import { readFile } from 'node:fs/promises';
 import { setTimeout as delay } from 'node:timers/promises';
-import anyTest, { type TestFn } from 'ava';
 import { accessLog } from '../../src/launcher/paths.ts';
 import { exceedsLimit, FEW_REQUESTS, isFirst } from '../support/allowances.ts';
 import { callFrom, type Door, openFrom, PROTOCOLS } from '../support/callers.ts';
 import { openSession, targetOf } from '../support/hostile/sockets.ts';
-import { startTestStack, type TestStack } from '../support/stack.ts';
+import { stackTest } from '../support/shared-stack.ts';
+import type { TestStack } from '../support/stack.ts';
 import { until } from '../support/until.ts';
-
-const test = anyTest as TestFn<TestStack & { door: Door }>;
 
 const PROXY = '127.0.0.2';
 const NEAR_PROXY = '127.0.1.9'; // in the trusted network
-
-test.before(async (t) => {
-  const stack = await startTestStack({ ...FEW_REQUESTS, TRUSTED_PROXIES: `${PROXY},127.0.1.0/24` });
-  t.context = { ...stack, door: { port: stack.config.port } };
-});
-test.after.always((t) => t.context.close());
+const test = stackTest({ ...FEW_REQUESTS, TRUSTED_PROXIES: `${PROXY},127.0.1.0/24` });
+const doorOf = ({ config }: TestStack): Door => ({ port: config.port });
 
 /** More headers than a request may have. */
 const TOO_MANY = Object.fromEntries(Array.from({ length: 150 }, (_, index) => [`x-${index}`, '1']));
@@ -34,7 +28,7 @@ const forwardedFor = (text: string) => ({ headers: { 'x-forwarded-for': text } }
 
 for (const protocol of PROTOCOLS) {
   test(`Trusted proxies - each caller behind one has its own allowance, over ${protocol}`, async (t) => {
-    const { door } = t.context;
+    const door = doorOf(t.context);
     const [one, another] = [newAddress(), newAddress()];
     t.true(isFirst(await callFrom(PROXY, door, protocol, forwardedFor(one))));
     // What a caller sends itself is ignored.
@@ -45,7 +39,7 @@ for (const protocol of PROTOCOLS) {
 
   test(`Trusted proxies - an untrusted caller can not set its address, over ${protocol}`, async (t) => {
     const from = { 'HTTP/1.1': '127.0.2.1', 'HTTP/2': '127.0.2.2', gRPC: '127.0.2.3' }[protocol];
-    const send = () => callFrom(from, t.context.door, protocol, forwardedFor(newAddress()));
+    const send = () => callFrom(from, doorOf(t.context), protocol, forwardedFor(newAddress()));
     t.true(isFirst(await send()));
     t.true(await exceedsLimit(send));
   });
@@ -60,7 +54,7 @@ async function isSameCaller(door: Door, first: string, second: string): Promise<
 }
 
 test('Trusted proxies - the caller is the last untrusted address, however many proxies follow', async (t) => {
-  const { door } = t.context;
+  const door = doorOf(t.context);
   const caller = newAddress();
   t.true(await isSameCaller(door, caller, `${newAddress()}, ${caller}, 127.0.1.7, ${PROXY}`));
   t.true(await isSameCaller(door, caller, `${caller},127.0.1.7 ,  ::ffff:127.0.1.8`));
@@ -68,7 +62,7 @@ test('Trusted proxies - the caller is the last untrusted address, however many p
 });
 
 test('Trusted proxies - an IPv4-mapped address counts as its IPv4 address, and a /64 as one caller', async (t) => {
-  const { door } = t.context;
+  const door = doorOf(t.context);
   const [one, another] = [newAddress(), newAddress()];
   t.true(await isSameCaller(door, one, `::ffff:${one}`));
   t.false(await isSameCaller(door, `::ffff:${one}`, `::ffff:${another}`));
@@ -78,13 +72,13 @@ test('Trusted proxies - an IPv4-mapped address counts as its IPv4 address, and a
 
 test('Trusted proxies - without a valid address the caller is the proxy', async (t) => {
   for (const text of ['unknown', '', `${newAddress()}, unknown`, `${newAddress()}:4000`, '_hidden, 10.0.0']) {
-    const send = () => callFrom(PROXY, t.context.door, 'HTTP/1.1', forwardedFor(text));
+    const send = () => callFrom(PROXY, doorOf(t.context), 'HTTP/1.1', forwardedFor(text));
     t.true(await exceedsLimit(send), text);
   }
 });
 
 test('Trusted proxies - every refusal counts against the caller, those by Envoy too', async (t) => {
-  const { door } = t.context;
+  const door = doorOf(t.context);
   const json = { 'content-type': 'application/json' };
   for (const sent of [
     { method: 'POST', body: '{', headers: json }, // refused before its body is read
@@ -118,7 +112,7 @@ test('Trusted proxies - a malformed request does not affect others on its connec
 });
 
 test('Trusted proxies - an idle connection stays open longer than proxies keep one', async (t) => {
-  const socket = openFrom(PROXY, t.context.door);
+  const socket = openFrom(PROXY, doorOf(t.context));
   let responses = 0;
   socket.on('data', (chunk: Buffer) => {
     responses += chunk.toString().split('HTTP/1.1 200 OK').length - 1;
@@ -134,7 +128,8 @@ test('Trusted proxies - an idle connection stays open longer than proxies keep o
 });
 
 test('Trusted proxies - the access log has the address of the caller, and not the one that it claims', async (t) => {
-  const { door, config } = t.context;
+  const { config } = t.context;
+  const door = doorOf(t.context);
   const [caller, claimed] = [newAddress(), newAddress()];
   const { headers } = await callFrom(PROXY, door, 'HTTP/1.1', forwardedFor(`${claimed}, ${caller}`));
   const id = headers.get('x-request-id') ?? '';
@@ -145,7 +140,7 @@ test('Trusted proxies - the access log has the address of the caller, and not th
 });
 
 test('Trusted proxies - callers can not set the request id or headers of Envoy', async (t) => {
-  const { status, headers } = await callFrom(PROXY, t.context.door, 'HTTP/1.1', {
+  const { status, headers } = await callFrom(PROXY, doorOf(t.context), 'HTTP/1.1', {
     headers: {
       ...forwardedFor('0.0.0.0').headers, // the address that Envoy would most likely treat as internal
       ...{ 'x-request-id': 'mine', 'x-envoy-upstream-rq-timeout-ms': '1', 'x-forwarded-proto': 'https' },

@@ -1,17 +1,10 @@
 /** PROXY_PROTOCOL: whose header is trusted, and which bytes are a valid header. */
-import anyTest, { type TestFn } from 'ava';
 import { exceedsLimit, FEW_REQUESTS, isFirst } from '../support/allowances.ts';
 import { callFrom, openFrom, PROTOCOLS } from '../support/callers.ts';
-import { startTestStack, type TestStack } from '../support/stack.ts';
-
-const test = anyTest as TestFn<TestStack>;
+import { stackTest } from '../support/shared-stack.ts';
 
 const PROXY = '127.0.0.2';
-
-test.before(async (t) => {
-  t.context = await startTestStack({ ...FEW_REQUESTS, PROXY_PROTOCOL: 'yes', TRUSTED_PROXIES: `${PROXY},127.0.0.3` });
-});
-test.after.always((t) => t.context.close());
+const test = stackTest({ ...FEW_REQUESTS, PROXY_PROTOCOL: 'yes', TRUSTED_PROXIES: `${PROXY},127.0.0.3` });
 
 /** Addresses for documentation (RFC 5737), each used once. */
 let last = 0;

@@ -9,7 +9,7 @@ import { type Attack, total } from './attack.ts';
 import { Attacker } from './attacker.ts';
 import { type Bounds, CALM_MS, ON_A_BUSY_MACHINE } from './bounds.ts';
 import { Bystanders } from './bystanders.ts';
-import { leftOpen, PROBED } from './probe.ts';
+import { leftOpen } from './probe.ts';
 import { MemoryWatch, pidsOf } from './resources.ts';
 import { targetOf } from './sockets.ts';
 
@@ -20,15 +20,6 @@ const WARM_UP_MS = 1_000;
 const BEGIN_MS = 40_000;
 const RECOVERY_MS = 60_000;
 const SHORT_HOLD_MS = 4_000;
-
-/** Settings of a service under attack: the defaults, apart from the limits of callers with a key. */
-export const AS_DEPLOYED = {
-  ...PROBED,
-  LOG_LEVEL: 'info',
-  ADDRESS_PER_MINUTE: '60',
-  ADDRESS_BURST: '120',
-  ADDRESS_PER_SECOND: '20',
-} as const;
 
 interface Conditions {
   readonly isFull: boolean;

@@ -2,10 +2,6 @@
 import { readFileSync } from 'node:fs';
 import type { TestStack } from '../stack.ts';
 
-/** Why nothing can be measured here; undefined when it can. */
-export const hostileMissing =
-  process.platform === 'linux' ? undefined : 'the hostile tests need Linux: its /proc, and all of 127.0.0.0/8';
-
 export const MIB = 2 ** 20;
 const SAMPLE_MS = 25;
 /** A process that takes more is killed: the machine may have no more. */
