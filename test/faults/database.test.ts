@@ -1,6 +1,4 @@
 /** The whole service, three servers behind Envoy, while its database or a server is killed, hangs or waits. */
-import { readFile } from 'node:fs/promises';
-import { join } from 'node:path';
 import { Client } from 'pg';
 import { type Load, startLoad, total, untilMore } from '../support/load.ts';
 import { query } from '../support/postgres.ts';
@@ -8,10 +6,13 @@ import { testUnless } from '../support/programs.ts';
 import { type Shared, sharedMissing, startShared } from '../support/shared.ts';
 import { startTestStack, type TestStack } from '../support/stack.ts';
 import { until } from '../support/until.ts';
+import { messagesOf } from './messages.ts';
 
 const CALLERS = 30;
 /** Envoy's timeout, and an allowance for a busy machine. */
 const DEADLINE_MS = 15_000 + 5_000;
+/** How a server's messages about the database begin. */
+const ABOUT = 'the database is';
 /** The recovery time after the return of the database. */
 const RETURN_MS = 2_000;
 
@@ -70,9 +71,6 @@ function count({ answers }: Load, ...wanted: string[]): number {
   return wanted.reduce((sum, response) => sum + (answers.get(response) ?? 0), 0);
 }
 
-/** The line of a server's log, some second after the return of the database. */
-const BACK = 'the database is back';
-
 const pidsOf = ({ stack }: TestStack) => stack.servers.map((server) => server.process.pid);
 
 /** The number of servers that Envoy has ejected because they could not be reached. */
@@ -80,14 +78,6 @@ async function ejections({ config }: TestStack): Promise<number> {
   const name = 'cluster.petstore.outlier_detection.ejections_enforced_total';
   const url = `http://127.0.0.1:${config.envoyAdminPort}/stats?filter=^${name}$`;
   return Number((await (await fetch(url)).text()).trim().split(': ')[1]);
-}
-
-async function linesOf({ config }: TestStack, server: number): Promise<string[]> {
-  const log = await readFile(join(config.dataDir, `logs/server-${server}.log`), 'utf8');
-  return log
-    .trimEnd()
-    .split('\n')
-    .map((line) => JSON.parse(line).msg);
 }
 
 test.serial(
@@ -106,10 +96,9 @@ test.serial(
       const startMs = performance.now();
       await until(async () => (await service.rest.post('/categories', { name: 'Cats' })).status === 201, 'a success');
       t.true(performance.now() - startMs < RETURN_MS);
-      for (const server of [1, 2, 3]) {
-        const backs = async () => (await linesOf(service, server)).filter((line) => line === BACK);
-        await until(async () => (await backs()).length > round, `server ${server} notices that it is back`);
-      }
+      // A server tells it with the next call that it serves.
+      const haveSaid = (all: string[][]) => all.every(({ length }) => length === 2 * (round + 1));
+      await until(async () => haveSaid(await messagesOf(service, ABOUT)), 'the lines of all servers');
     }
     await calls.stop();
     t.deepEqual([...calls.answers.keys()].sort(), ['200', '201', '503 UNAVAILABLE']);
@@ -123,11 +112,8 @@ test.serial(
       [],
     );
 
-    for (const server of [1, 2, 3]) {
-      const logged = (await linesOf(service, server)).filter((line) => line.startsWith('the database is '));
-      const pair = ['the database is away: calls that need it fail', BACK];
-      t.deepEqual(logged, [...pair, ...pair], `server ${server}`);
-    }
+    const pair = [`${ABOUT} away: calls that need it fail`, `${ABOUT} back`];
+    t.deepEqual(await messagesOf(service, ABOUT), Array(3).fill([...pair, ...pair]));
   },
 );
 

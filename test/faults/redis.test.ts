@@ -1,6 +1,4 @@
 /** The whole service, three servers behind Envoy, while Redis is killed or hangs, and after it recovers. */
-import { readFile } from 'node:fs/promises';
-import { join } from 'node:path';
 import { withinOneDay } from '../support/limit-windows.ts';
 import { startLoad, untilMore } from '../support/load.ts';
 import { connectOperator } from '../support/operator.ts';
@@ -8,6 +6,7 @@ import { testUnless } from '../support/programs.ts';
 import { type Shared, sharedMissing, startShared } from '../support/shared.ts';
 import { startTestStack, type TestStack } from '../support/stack.ts';
 import { until } from '../support/until.ts';
+import { messagesOf } from './messages.ts';
 
 const UNAVAILABLE = 'Redis is unavailable';
 const BACK = 'Redis is back';
@@ -26,19 +25,10 @@ after.always(async () => {
   await shared?.close();
 });
 
-/** What each server has logged of Redis. */
+/** What each server has logged of Redis, without details. */
 async function redisMessages(): Promise<string[][]> {
-  const files = [1, 2, 3].map((server) => join(service.config.dataDir, `logs/server-${server}.log`));
-  const logs = await Promise.all(files.map((file) => readFile(file, 'utf8')));
-  const messages = logs.map((log) =>
-    log
-      .trimEnd()
-      .split('\n')
-      .map((line) => String(JSON.parse(line).msg)),
-  );
-  return messages.map((all) =>
-    all.filter((text) => text.startsWith('Redis')).map((text) => text.split(/[:,]/)[0] ?? ''),
-  );
+  const all = await messagesOf(service, 'Redis');
+  return all.map((messages) => messages.map((message) => message.split(/[:,]/)[0] ?? ''));
 }
 
 /** Waits until each server has logged this last. */
