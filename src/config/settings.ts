@@ -37,23 +37,28 @@ const PORTS = {
   TRUSTED_PROXIES: optional(
     toNetworks,
     'none: `X-Forwarded-For` is ignored',
-    'Addresses or networks, after commas, whose `X-Forwarded-For` tells the address of the caller: proxies and load ' +
-      'balancers in front of the public port. [edge.md](edge.md) has more.',
+    'The proxies and load balancers in front of the public port: addresses or networks, separated by commas. Their ' +
+      '`X-Forwarded-For` tells the address of the caller. [edge.md](edge.md) has more.',
   ),
   PROXY_PROTOCOL: setting(
     toYesOrNo,
     'no',
-    'Whether each connection to `PORT` and `HTTP_PORT` begins with a PROXY protocol header, version 1 or 2. Then ' +
-      'only `TRUSTED_PROXIES` can connect.',
+    'Whether each connection to `PORT` and `HTTP_PORT` begins with a PROXY protocol header, version 1 or 2. Needs ' +
+      '`TRUSTED_PROXIES`; no other address can connect then.',
   ),
   GRPC_PORT: setting(toPort, '50051', "The gRPC server's private port."),
   INSTANCES: setting(
     wholeNumber('number', MAX_INSTANCES),
     '1',
-    'How many servers listen, on `GRPC_PORT` and the ports after it. Several need `DATABASE_URL` and `REDIS_URL`.',
+    'The number of servers. They listen on `GRPC_PORT` and the ports after it. More than one needs `DATABASE_URL` ' +
+      'and `REDIS_URL`.',
   ),
   ENVOY_ADMIN_PORT: setting(toPort, '9901', "Envoy's statistics: `/stats` and `/stats/prometheus`."),
-  ENVOY_ADMIN_HOST: setting(toAddress, '127.0.0.1', 'The address of `ENVOY_ADMIN_PORT`, for Prometheus alone.'),
+  ENVOY_ADMIN_HOST: setting(
+    toAddress,
+    '127.0.0.1',
+    'The address of `ENVOY_ADMIN_PORT`. Whoever can connect sees how much the service is used.',
+  ),
   ENVOY: optional(toText, 'the pinned one', 'The path of another Envoy binary.'),
 };
 
@@ -65,11 +70,11 @@ const EDGE = {
       'A renewed file is used without a restart. [TLS](edge.md#tls).',
   ),
   TLS_KEY: optional(toPath, 'no TLS', 'The private key of `TLS_CERT`, a PEM file without a passphrase.'),
-  HTTP_PORT: optional(toPort, 'none', 'A port for plain HTTP that redirects to HTTPS (308). With it there is HSTS.'),
+  HTTP_PORT: optional(toPort, 'none', 'A port for plain HTTP that redirects to HTTPS (308). Responses have HSTS then.'),
   CORS_ORIGINS: optional(
     toOrigins,
     'only its own',
-    'The origins whose pages may call the service, after commas; `*` is every origin. ' +
+    'The origins whose pages may call the service, separated by commas; `*` is every origin. ' +
       '[Browsers](edge.md#pages-of-other-origins).',
   ),
 };
@@ -84,8 +89,8 @@ const HOSTS = {
   SERVERS: optional(
     toServers,
     '`127.0.0.1` and `GRPC_PORT`',
-    'The servers of a standalone edge (`npm run edge`): `host:port`, after commas. Each address that a name resolves ' +
-      'to is a server. Any but loopback needs `INTERNAL_TLS_CA`.',
+    'The servers of a standalone edge (`npm run edge`): `host:port`, separated by commas. Each address that a name ' +
+      'resolves to is a server. Any but loopback needs `INTERNAL_TLS_CA`.',
   ),
   EDGE_SECRET: secret(
     toSecret,
@@ -127,7 +132,7 @@ const STORAGE = {
     toRedis,
     "each server's memory",
     'The Redis that counts limits for all servers: `redis://` or `rediss://` (TLS). For a cluster, several nodes ' +
-      'after commas, `redis://:password@a:6379,b:6379`, or one with `?cluster=true`.',
+      'separated by commas, `redis://:password@a:6379,b:6379`, or one with `?cluster=true`.',
   ),
   EVENTS_DAYS: setting(toCount, '30', 'How many days events are kept.'),
   USAGE_DAYS: setting(toCount, '400', 'How many days of usage are kept for each account, besides today.'),
@@ -174,7 +179,8 @@ const OBSERVABILITY = {
   METRICS_HOST: setting(
     toHost,
     '127.0.0.1',
-    'The address of `METRICS_PORT`, for Prometheus alone, or a name for it, by which it can then be scraped.',
+    'The address of `METRICS_PORT`, or a name for it, by which it can then be scraped. Whoever can connect sees how ' +
+      'much the service is used.',
   ),
   OTEL_EXPORTER_OTLP_ENDPOINT: optional(
     toCollector,
@@ -194,8 +200,12 @@ const LIMITS = {
   ADDRESS_PER_MINUTE: setting(toCount, '60', 'Requests a minute without a valid key, per IP address or IPv6 /64.'),
   ADDRESS_BURST: setting(toCount, '120', 'Requests at once from an address without a known key, at Envoy.'),
   ADDRESS_PER_SECOND: setting(toCount, '20', 'Requests a second that Envoy lets through after such a burst.'),
-  STREAM_SECONDS: setting(toCount, '300', 'The maximum age of a health watch, of reflection, of a file.'),
-  EVENT_STREAMS: setting(toCount, '10', 'Open streams of events of an account, without Redis at each server.'),
+  STREAM_SECONDS: setting(
+    toCount,
+    '300',
+    'The maximum age of a health watch, a reflection or a file stream, in seconds.',
+  ),
+  EVENT_STREAMS: setting(toCount, '10', 'Streams of events of an account: over all servers with Redis, else at each.'),
   EVENT_STREAM_SECONDS: setting(toCount, '3600', 'The maximum age of a stream of events, in seconds.'),
   BAN_REFUSALS: setting(toCount, '20', 'How many refused requests within `BAN_WINDOW_SECONDS` ban a key.'),
   BAN_WINDOW_SECONDS: setting(toCount, '60', 'How long refused requests count towards a ban, in seconds.'),

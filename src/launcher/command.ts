@@ -6,6 +6,8 @@ import { isDiskFull, PRIVATE_UMASK } from '../files/private-folder.ts';
 /** The exit code of a failure that may pass by itself: `EX_TEMPFAIL` in BSD's sysexits.h. */
 const EXIT_TEMPORARY_FAILURE = 75;
 
+const HELP = 'There are no arguments. All settings are environment variables: docs/settings.md lists them.\n';
+
 /** What a server tells its launcher before it ends. */
 export interface Failure {
   readonly reason: string;
@@ -16,6 +18,7 @@ export interface Failure {
 export async function run(main: (config: Config) => Promise<void>): Promise<void> {
   process.umask(PRIVATE_UMASK);
   try {
+    if (process.argv[2] === '--help') return void process.stdout.write(HELP);
     if (process.argv.length > 2) throw new ConfigError('there are no arguments, only settings: see docs/settings.md');
     await main(readConfig());
   } catch (error) {

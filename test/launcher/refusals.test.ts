@@ -5,6 +5,7 @@ import { createServer } from 'node:net';
 import { generateKey } from '../../src/access/keys/format.ts';
 import { readConfig } from '../../src/config/config.ts';
 import { startStack } from '../../src/launcher/stack.ts';
+import { run } from '../cli/command.ts';
 import { freePortRange } from '../support/ports.ts';
 import { TestProcess } from '../support/process.ts';
 import { launch, refusedWith, type Test, test } from './launch.ts';
@@ -82,6 +83,19 @@ for (const [setting, line] of [
 ] as const) {
   test(`Start - with ${setting} says what it should be`, (t) =>
     refusedWith(t, launch(t, Object.fromEntries([setting.split('=')])), line));
+}
+
+for (const program of ['launcher/main.ts', 'launcher/edge-main.ts', 'main.ts', 'migrate-main.ts']) {
+  test(`src/${program} - has --help, and takes no other argument`, async (t) => {
+    const line = 'petstore: there are no arguments, only settings: see docs/settings.md\n';
+    t.deepEqual(await run(process.execPath, [`src/${program}`, '--port=1'], {}), {
+      exitCode: 1,
+      stdout: '',
+      stderr: line,
+    });
+    const { exitCode, stdout } = await run(process.execPath, [`src/${program}`, '--help'], {});
+    t.deepEqual([exitCode, stdout.includes('docs/settings.md')], [0, true]);
+  });
 }
 
 test('Start - without its database says why, with the exit code of a temporary failure', async (t) => {
