@@ -41,6 +41,7 @@ export class PostgresPool {
   readonly size: number;
   readonly #isPooled: boolean;
   readonly #availability: Availability;
+  #growing: NodeJS.Timeout | undefined;
 
   constructor({ url, size, isPooled }: PoolOptions, availability: Availability) {
     this.#availability = availability;
@@ -57,6 +58,8 @@ export class PostgresPool {
       keepAlive: true,
       keepAliveInitialDelayMillis: 10_000,
       pipeline: true, // sends queries without waiting for earlier responses
+      // The pool learns of a refusal here before it lets the next call that waits ask too.
+      log: (_text: string, error?: unknown) => isOutOfConnections(error) && this.#shrink(),
     });
     // A query reports a connection that breaks during it, and the pool removes an idle one: nothing is left to do.
     this.#pool.on('error', () => undefined);
@@ -100,19 +103,20 @@ export class PostgresPool {
       try {
         return await this.#pool.connect();
       } catch (error) {
-        const failure = unavailable(error);
-        if (isOutOfConnections(error)) this.#shrink();
-        else if (!isFull) this.#availability.noteFailure(failure, beganMs); // a full pool is busy
-        if (!isOutOfConnections(error) || performance.now() > beganMs + CONNECT_MS) throw failure;
+        const [failure, isRefused] = [unavailable(error), isOutOfConnections(error)];
+        if (!isRefused && !isFull) this.#availability.noteFailure(failure, beganMs); // a full pool is busy
+        if (!isRefused || performance.now() > beganMs + CONNECT_MS) throw failure;
         await delay(RETRY_MS); // an open connection may be free by then
+        this.#pool.options.max ||= 1; // without one this call asks again
       }
     }
   }
 
-  /** Limits the pool to its open connections for a while. */
+  /** Limits the pool to its open connections for a while. The one that was refused still counts as one. */
   #shrink(): void {
-    this.#pool.options.max = Math.max(1, this.#pool.totalCount);
-    setTimeout(() => {
+    this.#pool.options.max = this.#pool.totalCount - 1;
+    clearTimeout(this.#growing);
+    this.#growing = setTimeout(() => {
       this.#pool.options.max = this.size;
     }, GROW_MS).unref();
   }

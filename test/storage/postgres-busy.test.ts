@@ -1,4 +1,5 @@
 /** Storage when PostgreSQL is slow, out of connections, or has a row that stays locked. */
+import type { ExecutionContext } from 'ava';
 import { Client } from 'pg';
 import { MIGRATIONS, type Store, TABLES } from '../../src/schema.ts';
 import { categoryService } from '../../src/shop/categories.ts';
@@ -11,6 +12,7 @@ import { PostgresPool } from '../../src/storage/postgres-pool.ts';
 import { compile } from '../../src/storage/statement.ts';
 import { createStore } from '../../src/storage/store.ts';
 import { StoreUnavailable } from '../../src/storage/store-errors.ts';
+import { TcpProxy } from '../support/chaos/proxy.ts';
 import { postgresMissing, query, startPostgres, type TestPostgres } from '../support/postgres.ts';
 import { testUnless } from '../support/programs.ts';
 import { until } from '../support/until.ts';
@@ -127,9 +129,8 @@ test.serial('Locked pet, locked category - all of their changes wait in one queu
   t.is(await store.categories.find(categoryId), undefined);
 });
 
-test.serial('Out of connections - calls share the open ones without failing, and more are opened later', async (t) => {
-  const { url, store, reported } = t.context;
-  const pet = await newPet(store, { quantity: 1_000 });
+/** Opens connections until the server refuses one. */
+async function takeAll(t: ExecutionContext<Context>, url: string): Promise<Client[]> {
   const others: Client[] = [];
   t.teardown(() => Promise.all(others.map((client) => client.end())));
   const isTaken = async () => {
@@ -140,6 +141,13 @@ test.serial('Out of connections - calls share the open ones without failing, and
     return refusal !== undefined;
   };
   await until(isTaken, 'the last connection');
+  return others;
+}
+
+test.serial('Out of connections - calls share the open ones without failing, and more are opened later', async (t) => {
+  const { url, store, reported } = t.context;
+  const pet = await newPet(store, { quantity: 1_000 });
+  const others = await takeAll(t, url);
   // Orders of one pet queue, for 5 s at most: so they are few.
   const calls = Array.from({ length: 100 }, async (_, index) => {
     if (index % 10 === 0) await order(store, pet.id);
@@ -174,6 +182,24 @@ test.serial('Out of connections - further calls wait for the open ones, and do n
   t.true(pool.inUse < size, `${pool.inUse} calls have or want a connection`);
   end.resolve();
   await Promise.all(calls);
+  await pool.close();
+});
+
+test.serial('Out of connections - calls that take turns seldom ask the server for more of them', async (t) => {
+  const { url } = t.context;
+  const proxy = await TcpProxy.open(Number(new URL(url).port));
+  t.teardown(() => proxy.close());
+  const through = Object.assign(new URL(url), { port: String(proxy.port) }).href;
+  const availability = new Availability(loggingTo([]).logger, 'away');
+  const pool = new PostgresPool({ url: through, size: 6, isPooled: false }, availability);
+  const call = () => pool.use((connection) => connection.query('SELECT pg_sleep(0.005)'));
+  await call();
+  await takeAll(t, url);
+  const callers = Array.from({ length: 100 }, async () => {
+    for (let calls = 0; calls < 3; calls += 1) await call();
+  });
+  await Promise.all(callers);
+  t.true(proxy.accepted < 30, `${proxy.accepted} connections were opened or refused`); // a few every 2 s
   await pool.close();
 });
 

@@ -6,6 +6,8 @@ import { freePorts } from '../ports.ts';
 
 export class TcpProxy {
   readonly port: number;
+  /** How many connections it has accepted. */
+  accepted = 0;
   readonly #targetPort: number;
   readonly #server: Server;
   readonly #sockets = new Set<Socket>();
@@ -73,6 +75,7 @@ export class TcpProxy {
   }
 
   #join(near: Socket): void {
+    this.accepted += 1;
     if (this.#isRefusing) return void near.resetAndDestroy();
     const far = connect(this.#targetPort, '127.0.0.1');
     for (const socket of [near, far]) {
