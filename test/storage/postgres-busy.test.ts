@@ -205,6 +205,20 @@ test.serial('Out of connections - calls that take turns seldom ask the server fo
 
 const COUNT_OURS = "SELECT count(*) FROM pg_stat_activity WHERE application_name = 'petstore'";
 
+test.serial('Slow by 500 ms - calls take longer without failing, and the database is not unavailable', async (t) => {
+  const { url, reported } = t.context;
+  const link = await TcpProxy.open(Number(new URL(url).port));
+  const far = Object.assign(new URL(url), { port: link.port });
+  const store = createStore(await openPostgres(far.href, MIGRATIONS, loggingTo(reported)), TABLES);
+  const pet = await newPet(store, { quantity: 1 });
+  link.slow(250); // each way
+  await Promise.all([order(store, pet.id), ...Array.from({ length: 20 }, () => store.pets.find(pet.id))]);
+  t.deepEqual(reported, []);
+  link.restore();
+  await store.close();
+  await link.close();
+});
+
 test.serial('Standing still - a transaction, as of a frozen server, delays nobody for more than 5 s', async (t) => {
   const { url } = t.context;
   const standing = () =>
