@@ -154,9 +154,9 @@ test('Stream - of certain types has only these, in order', async (t) => {
   await stream.end();
 });
 
-test('Streams - a hundred of them read the table no more often than one, and share the events', async (t) => {
+test('Streams - a thousand of them read the table no more often than one, and share the events', async (t) => {
   const { feed, reads } = t.context;
-  const streams = Array.from({ length: 100 }, () => follow(feed));
+  const streams = Array.from({ length: 1_000 }, () => follow(feed));
   for (const stream of streams) await stream.next();
   const before = reads.count;
   await addMany(t.context, 1);
