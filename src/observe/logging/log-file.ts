@@ -33,9 +33,9 @@ export class LogFile {
   reopen(): void {
     if (!this.isFile) return;
     try {
-      const fd = openSync(this.path, 'a');
-      closeSync(this.#fd);
-      this.#fd = fd;
+      const oldFd = this.#fd;
+      this.#fd = openSync(this.path, 'a');
+      closeSync(oldFd); // even if that fails, the number may be another file's
     } catch {
       // The rotation has left no file, or the disk fails.
     }

@@ -1,4 +1,5 @@
-import { mkdtempSync, readFileSync, renameSync, rmSync, symlinkSync, unlinkSync } from 'node:fs';
+import fs, { mkdtempSync, readFileSync, renameSync, rmSync, symlinkSync, unlinkSync } from 'node:fs';
+import { syncBuiltinESMExports } from 'node:module';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import anyTest, { type TestFn } from 'ava';
@@ -47,4 +48,23 @@ test('Log file - keeps the open file when the path can not be opened', (t) => {
   file.write('one\n');
   renameSync(`${folder}.away`, folder);
   t.is(readFileSync(path, 'utf8'), 'one\n');
+});
+
+test.serial('Log file - goes on in the new file after a rotation, even if the old one fails to close', (t) => {
+  const { path } = t.context;
+  const file = new LogFile(path);
+  const { closeSync } = fs;
+  fs.closeSync = (fd) => {
+    closeSync(fd); // the number is free in any case
+    throw new Error('EIO');
+  };
+  syncBuiltinESMExports();
+  t.teardown(() => {
+    fs.closeSync = closeSync;
+    syncBuiltinESMExports();
+  });
+  renameSync(path, `${path}.1`);
+  file.reopen();
+  file.write('a line\n');
+  t.is(readFileSync(path, 'utf8'), 'a line\n');
 });
