@@ -76,9 +76,9 @@ export class Instance extends Component {
     this.child.send('reopen');
   }
 
-  /** Makes the server end all streams of events: Envoy would wait for them. */
-  endFeeds(): void {
-    this.child.send('end feeds');
+  /** Makes a process of the server end all streams of events, for good: Envoy would wait for them. */
+  endFeeds(child = this.child): void {
+    child.send('end feeds');
   }
 
   /** Makes the server's health checks fail, while it still accepts calls. Returns its process. */

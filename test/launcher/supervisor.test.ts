@@ -1,10 +1,12 @@
-/** A server that can't start: it is started again, for good if the failure is temporary. */
-import { mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises';
+/** A server that ends or can't start: it is started again, for good if the failure is temporary. */
+import { mkdir, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import test, { type ExecutionContext } from 'ava';
 import { readConfig } from '../../src/config/config.ts';
+import type { Envoy } from '../../src/launcher/envoy.ts';
 import { Instance } from '../../src/launcher/instance.ts';
+import { rollingRestart } from '../../src/launcher/rolling-restart.ts';
 import { supervise, TooManyFailures } from '../../src/launcher/supervisor.ts';
 import { until } from '../support/until.ts';
 
@@ -16,7 +18,10 @@ const PROGRAM = `
   if (starts > 1 && starts < 2 + Number(process.env.FAILS)) {
     process.send({ reason: 'not yet', isTemporary: process.env.IS_TEMPORARY === 'true' }, () => process.exit(1));
   } else process.send('serving');
-  process.on('message', (message) => process.send(message));
+  process.on('message', (message) => {
+    appendFileSync(process.env.STARTS + '-' + starts, message + ' ');
+    process.send(message);
+  });
 `;
 
 /** Kills such a server under supervision. `end` settles as the supervision does. */
@@ -41,7 +46,7 @@ async function killed(
   const report = (line: string) => lines.push(line.replaceAll(folder, ''));
   const end = supervise(server, { shutdown: stopping.signal, report, isRedundant: () => false });
   server.child.process.kill('SIGKILL');
-  return { lines, end, server };
+  return { lines, end, server, messages: (start: number) => readFile(`${env.STARTS}-${start}`, 'utf8') };
 }
 
 /** With its death, as many failures as end a service. */
@@ -77,4 +82,20 @@ test('Deaths - after a run of more than ten seconds do not count with those befo
   }
   await servesAgain(MOST + 1);
   t.is(lines.at(-1), 'The server serves again.');
+});
+
+test('Rolling restart - of a server that dies amid it: the next process is not told to end its streams', async (t) => {
+  const { lines, server, messages } = await killed(t, { fails: 0 });
+  await until(() => lines.length === 2, 'the second process');
+  const second = server.child;
+  const host = async () => {
+    if (second.isDraining && second.isRunning) second.process.kill('SIGKILL');
+    if (second.isDraining) await until(() => server.child !== second && server.isServing, 'the third process');
+    return { isHealthy: true, isExcluded: true, connections: 0 };
+  };
+  const envoy: Pick<Envoy, 'host'> = { host };
+  await rollingRestart([server], envoy as Envoy, { shutdown: new AbortController().signal, report: () => undefined });
+  server.child.send('the last one');
+  await until(async () => (await messages(3).catch(() => '')).includes('the last one'), 'the last message');
+  t.notRegex(await messages(3), /end feeds/);
 });
