@@ -3,14 +3,19 @@ import test, { type ExecutionContext } from 'ava';
 import { OrderServiceService as Orders } from '../../../gen/petstore/v1/orders.ts';
 import type { GrpcCaller } from '../../support/grpc-caller.ts';
 import { freePorts } from '../../support/ports.ts';
+import { createDataDir, startServerProcess } from '../../support/process.ts';
 import { startTestServer, type TestServer } from '../../support/server.ts';
 import { until } from '../../support/until.ts';
 import { type Collector, startCollector } from './test-collector.ts';
 
+/** Writes to stderr which modules of @opentelemetry Node loads. */
+const REPORT_LOADS = `data:text/javascript,import{registerHooks}from'node:module';registerHooks({load(url,context,next){
+  if(url.includes('@opentelemetry'))process.stderr.write('loaded '+url+'\\n');return next(url,context)}})`;
+
 /** How many spans are kept, how many are sent at once, and how long the server waits for the collector. */
 const [MAX_SPANS, BATCH, EXPORT_MS] = [4_096, 512, 3_000];
-/** The call, its transaction, three statements and the commit. */
-const SPANS_PER_CALL = 6;
+/** The call, its transaction and three statements. */
+const SPANS_PER_CALL = 5;
 const STOP_MS = 8_000;
 /** Spans are sent once a second. */
 const TWO_BATCHES_MS = 2_500;
@@ -51,6 +56,21 @@ async function frozenCollector(t: ExecutionContext): Promise<Collector> {
   collector.freeze();
   return collector;
 }
+
+test.serial('Collector - without one no module of OpenTelemetry is loaded', async (t) => {
+  const { path, remove } = await createDataDir();
+  const options = { NODE_OPTIONS: `--import=${REPORT_LOADS.replaceAll('\n', '').replaceAll(' ', '%20')}` };
+  const errorsWith = async (settings: Readonly<Record<string, string>>) => {
+    const server = await startServerProcess(path, { ...options, ...settings });
+    await call(server);
+    server.grpc.close();
+    t.is((await server.end('SIGTERM')).code, 0);
+    return server.errors;
+  };
+  t.is(await errorsWith({}), '');
+  t.regex(await errorsWith({ OTEL_EXPORTER_OTLP_ENDPOINT: 'http://127.0.0.1:9' }), /loaded .*@opentelemetry/);
+  await remove();
+});
 
 test.serial('Collector - an outage is one line in the log, and its end another', async (t) => {
   const [port] = await freePorts(1);
