@@ -4,7 +4,7 @@ import type { Config } from './config/config.ts';
 import { makePrivate } from './files/private-folder.ts';
 import { fail, run } from './launcher/command.ts';
 import { lockDataFolder } from './launcher/data-lock.ts';
-import { checkFree } from './launcher/ports.ts';
+import { checkFree, ofServers } from './launcher/ports.ts';
 import { LogFile } from './observe/logging/log-file.ts';
 import { createService } from './service.ts';
 
@@ -13,7 +13,7 @@ async function main(config: Config): Promise<void> {
   setLogVerbosity(logVerbosity.NONE);
   await makePrivate(config.dataDir);
   const isAlone = process.send === undefined; // a launcher locks the folder for its servers, and checks their ports
-  if (isAlone) await checkFree([['GRPC_PORT', config.grpcHost, config.grpcPort]]);
+  if (isAlone) await checkFree(ofServers({ ...config, instances: 1 }));
   const lock = isAlone && config.databaseUrl === undefined ? lockDataFolder(config.dataDir) : undefined;
   const log = new LogFile(config.logFile);
   const auditLog = config.auditFile === undefined ? log : new LogFile(config.auditFile);

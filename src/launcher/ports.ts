@@ -6,15 +6,19 @@ import { type Config, ConfigError, grpcPorts, metricsPorts } from '../config/con
 /** A setting that ends with PORT, and the value of the setting ..._HOST. */
 type Listener = readonly [setting: string, host: string, port: number];
 
+/** What the servers listen on, as many as `INSTANCES`. */
+export function ofServers(config: Config): readonly Listener[] {
+  return [
+    ...grpcPorts(config).map((one): Listener => ['GRPC_PORT', config.grpcHost, one]),
+    ...metricsPorts(config).map((one): Listener => ['METRICS_PORT', config.metrics?.host ?? '', one]),
+  ];
+}
+
 /** Checks the ports of Envoy, and of the servers that start with it. Throws ConfigError when one is not free. */
 export async function checkPorts(config: Config, hasServers: boolean): Promise<void> {
-  const { host, port, httpPort, envoyAdminHost, envoyAdminPort, metrics } = config;
-  const ofServers: readonly Listener[] = [
-    ...grpcPorts(config).map((one): Listener => ['GRPC_PORT', '127.0.0.1', one]),
-    ...metricsPorts(config).map((one): Listener => ['METRICS_PORT', metrics?.host ?? '', one]),
-  ];
+  const { host, port, httpPort, envoyAdminHost, envoyAdminPort } = config;
   await checkFree([
-    ...(hasServers ? ofServers : []),
+    ...(hasServers ? ofServers(config) : []),
     ['PORT', host, port],
     ...(httpPort === undefined ? [] : [['HTTP_PORT', host, httpPort] as const]),
     ['ENVOY_ADMIN_PORT', envoyAdminHost, envoyAdminPort],

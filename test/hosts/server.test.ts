@@ -35,6 +35,7 @@ test('Standalone server - an invalid setting is exit code 1, a temporary failure
   const mixed = { ...tlsAs(t, 'server'), INTERNAL_TLS_KEY: t.context.certificates.path('client-key.pem') };
   for (const [code, settings, lines] of [
     [1, mixed, /^petstore: INTERNAL_TLS_KEY is not the key of [^\n]+\n$/],
+    [1, { METRICS_PORT: String(t.context.ports.server) }, /^petstore: port \d+ is busy[^\n]+METRICS_PORT[^\n]+\n$/],
     [75, shared, /^petstore: [^\n]*ECONNREFUSED[^\n]*\n$/],
   ] as const) {
     const server = run(t, 'server', settings);
