@@ -61,11 +61,18 @@ function valueWriter(field: DescField): Write {
       return JSON.stringify;
     case ScalarType.BOOL:
     case ScalarType.INT64:
-    case ScalarType.INT32:
       return String;
+    case ScalarType.INT32:
+      return writeInt32 as Write;
     default:
       throw new Error(`${field} has a type that is not supported yet`);
   }
+}
+
+/** A number that does not fit is a fault of ours, as it is for gRPC. */
+function writeInt32(value: number): string {
+  if ((value | 0) !== value) throw new Error(`invalid int32: ${value}`);
+  return String(value);
 }
 
 /** RFC 3339 with 0, 3, 6 or 9 fractional digits, as few as the value needs. */

@@ -1,4 +1,5 @@
 /** Responses that a caller with a valid key does not read delay no other caller. */
+import { once } from 'node:events';
 import { storeLargestList } from '../support/hostile/requests.ts';
 import { AS_DEPLOYED, hostileTest } from '../support/hostile/service.ts';
 import { openSession, targetOf } from '../support/hostile/sockets.ts';
@@ -23,6 +24,8 @@ test.serial(
     for (let i = 0; i < CONNECTIONS; i += 1) {
       const session = await openSession(targetOf(publicAddress, '127.0.0.9'), i, { initialWindowSize: 0 });
       t.teardown(() => session.destroy());
+      // From now on this connection's worker of Envoy knows the key: a burst with an unknown one would be refused.
+      await once(session.request({ ':method': 'HEAD', ':path': '/pets', authorization: `Bearer ${key}` }), 'response');
       for (let j = 0; j < PER_CONNECTION; j += 1) {
         const stream = session.request({ ':path': '/categories?limit=100', authorization: `Bearer ${key}` });
         stream.on('response', (headers) => statuses.push(headers[':status'])).on('error', () => undefined);
