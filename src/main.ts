@@ -37,7 +37,7 @@ async function main(config: Config): Promise<void> {
   await service.close();
   lock?.release();
   logger.info('stopped');
-  if (process.connected) process.disconnect?.();
+  process.exit(); // a connection to a database that hangs would stay open
 }
 
 /** Resolves with the signal to stop. The end of the launcher counts as one. */
