@@ -1,4 +1,5 @@
 /** The private parts of grpc-js that the server uses (src/rpc/private-parts.ts) are there, and do what it needs. */
+import { constants } from 'node:http2';
 import { setTimeout as delay } from 'node:timers/promises';
 import test from 'ava';
 import { grpcHeaders } from '../support/hostile/sockets.ts';
@@ -33,4 +34,24 @@ test('grpc-js - an unknown method or a wrong content type is answered, and leave
   }
   caller.session.destroy();
   server.close();
+});
+
+test('grpc-js - a connection stays open however many of its calls end early', async (t) => {
+  const server = await startScriptedServer();
+  const caller = request(server.port, { protocol: 'gRPC', isStream: true, id: 'open' });
+  t.teardown(() => {
+    caller.session.destroy();
+    server.close();
+  });
+  const { session } = await until(() => server.find('open'), 'the call');
+  if (session === undefined) return t.fail();
+  for (let ended = 0; ended < 5_000; ended += 100) {
+    const streams = Array.from({ length: 100 }, () =>
+      caller.session.request(grpcHeaders('/a.b.C/D'), { endStream: false }),
+    );
+    for (const stream of streams) stream.on('error', () => undefined).close(constants.NGHTTP2_CANCEL);
+    await until(() => streams.every(({ destroyed }) => destroyed), 'the end of the calls');
+  }
+  await until(() => streamsOf(session) === 1 || session.destroyed, 'the end of the calls at the server', 20_000);
+  t.deepEqual([caller.session.closed, session.destroyed], [false, false]);
 });
