@@ -50,7 +50,7 @@ const PORTS = {
   INSTANCES: setting(
     wholeNumber('number', MAX_INSTANCES),
     '1',
-    'The number of servers. They listen on `GRPC_PORT` and the ports after it. More than one needs `DATABASE_URL` ' +
+    'How many servers `npm start` runs, on `GRPC_PORT` and the ports after it. More than one needs `DATABASE_URL` ' +
       'and `REDIS_URL`.',
   ),
   ENVOY_ADMIN_PORT: setting(toPort, '9901', "Envoy's statistics: `/stats` and `/stats/prometheus`."),
