@@ -44,8 +44,10 @@ test.serial(
     const id = await rest.category();
     const headers = { 'content-type': 'application/json' };
     stack.servers[0]?.send('drain');
+    // Each thread of Envoy, and each of its clusters, detects it at a different time.
+    const ask = () => [anonymous.get('/healthz'), anonymous.get('/categories'), rest.get(`/categories/${id}`)];
     const onAllThreads = async () => {
-      const responses = await Promise.all(Array.from({ length: 20 }, () => anonymous.get('/healthz')));
+      const responses = await Promise.all(Array.from({ length: 20 }, ask).flat());
       return responses.every(({ status }) => status === 503);
     };
     await until(onAllThreads, 'the change at all threads of Envoy');
