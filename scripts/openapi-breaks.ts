@@ -3,7 +3,7 @@
  * responses not looser. Beta and experimental operations may change. docs/compatibility.md states the rules. It knows
  * the keywords that our generator writes.
  */
-import type { Json, JsonObject } from '../src/openapi/json.ts';
+import { isObject, type Json, type JsonObject } from '../src/openapi/json.ts';
 
 type Direction = 'request' | 'response';
 
@@ -141,7 +141,7 @@ function compareBounds(was: JsonObject, is: JsonObject): string[] {
 
 /** The value as an object; an empty one when it is none, so that a path through a document needs no checks. */
 function object(value: Json | undefined): JsonObject {
-  return typeof value === 'object' && value !== null && !Array.isArray(value) ? (value as JsonObject) : {};
+  return isObject(value) ? value : {};
 }
 
 /** The value as a list; an empty one when it is none. */

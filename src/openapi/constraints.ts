@@ -4,7 +4,7 @@
  */
 import { type DescField, getOption, toJson } from '@bufbuild/protobuf';
 import { FieldRulesSchema, field as fieldRules } from '@bufbuild/protovalidate/gen/buf/validate/validate_pb.js';
-import type { Json, JsonObject } from './json.ts';
+import { isObject, type JsonObject } from './json.ts';
 
 /** The characters that CEL's `trim` removes (Unicode's White_Space), except control characters. */
 const BLANK = ' \\u00a0\\u1680\\u2000-\\u200a\\u2028\\u2029\\u202f\\u205f\\u3000';
@@ -57,10 +57,6 @@ function translate(field: DescField, rules: JsonObject, group: string): JsonObje
     throw new Error(`${field.toString()}: the document does not support the rule ${name}`);
   });
   return Object.assign({}, ...keywords);
-}
-
-export function isObject(value: Json | undefined): value is JsonObject {
-  return typeof value === 'object' && value !== null && !Array.isArray(value);
 }
 
 /**

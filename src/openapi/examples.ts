@@ -2,8 +2,8 @@
 import { type DescField, type DescMessage, ScalarType } from '@bufbuild/protobuf';
 import { TimestampSchema } from '@bufbuild/protobuf/wkt';
 import { wrappedList } from '../proto/fields.ts';
-import { isObject, rulesOf } from './constraints.ts';
-import type { Json, JsonObject } from './json.ts';
+import { rulesOf } from './constraints.ts';
+import { isObject, type Json, type JsonObject } from './json.ts';
 
 /** Every int64 of the interface is an id; this is the first id of a new store. */
 export const FIRST_ID = 1;

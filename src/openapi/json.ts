@@ -6,3 +6,7 @@ export interface JsonObject {
 }
 
 export type Json = null | boolean | number | string | readonly Json[] | JsonObject;
+
+export function isObject(value: Json | undefined): value is JsonObject {
+  return typeof value === 'object' && value !== null && !Array.isArray(value);
+}
