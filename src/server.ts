@@ -145,7 +145,7 @@ export function createServer(dependencies: Dependencies): PetstoreServer {
 
     async startDraining() {
       health.set([READINESS_SERVICE], false);
-      await readiness.isSeen();
+      await readiness.seenByEdges();
     },
 
     endFeeds: () => openCalls.endFeeds(),

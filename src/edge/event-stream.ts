@@ -50,9 +50,10 @@ export function eventStream({ typeName, fields }: DescMessage): (call: Call, mes
 export async function resume(call: Call, next: Next): Promise<AnyResponse> {
   const lastId = call.header(LAST_EVENT_ID)?.trim();
   if (lastId) {
-    const description = `"${lastId}" is no id of an event`;
-    if (!/^\d{1,19}$/.test(lastId))
+    if (!/^\d{1,19}$/.test(lastId)) {
+      const description = `"${lastId}" is no id of an event`;
       throw invalidArgument([{ path: LAST_EVENT_ID, name: 'Last-Event-ID', description }]);
+    }
     call.resumeAfter = BigInt(lastId);
   }
   const response = await next(call);

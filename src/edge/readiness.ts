@@ -24,7 +24,7 @@ export class Readiness {
    * Call it once the health of `READINESS_SERVICE` is NOT_SERVING. Resolves when every edge has seen that; at once when
    * no edge checks this server.
    */
-  async isSeen(): Promise<void> {
+  async seenByEdges(): Promise<void> {
     // The timer keeps no process alive: a server that has stopped meanwhile is checked no more, and ends at once.
     if (performance.now() - this.#checkedAtMs < MAX_WAIT_MS) await delay(MAX_WAIT_MS, undefined, { ref: false });
   }
