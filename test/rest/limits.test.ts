@@ -11,7 +11,7 @@ import { detailsOf } from '../support/grpc.ts';
 import { GrpcCaller } from '../support/grpc-caller.ts';
 import { withinOneDay, withinOneMinute } from '../support/limit-windows.ts';
 import { connectOperator, type Operator } from '../support/operator.ts';
-import { listServices } from '../support/reflection.ts';
+import { reflectedMethods } from '../support/reflection.ts';
 import type { RestClient, RestResponse } from '../support/rest-client.ts';
 import { startTestStack, type TestStack } from '../support/stack.ts';
 import { until } from '../support/until.ts';
@@ -51,7 +51,7 @@ test.serial('limits - health checks, reflection and /healthz need no key and cou
   };
   for (let i = 0; i < 5; i += 1) {
     t.is((await anonymous.get('/healthz')).status, 200);
-    t.true((await listServices(publicAddress, 'v1')).length > 0);
+    t.true((await reflectedMethods(publicAddress, 'v1')).length > 0);
     t.is(await grpc.call(check, {}), '0801'); // SERVING
   }
   t.is(await leftOfAddress(), 58);
