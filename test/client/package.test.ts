@@ -9,11 +9,12 @@ import { ROOT } from '../cli/command.ts';
 import { missesNothing, runFollower } from '../support/following-programs.ts';
 import { testUnless } from '../support/programs.ts';
 import { startTestStack, type TestStack } from '../support/stack.ts';
-import { type Certificates, makeCertificates, noOpenssl, startTlsFront, type TlsFront } from '../support/tls.ts';
+import { type Certificates, makeCertificates, noOpenssl, startTlsFront } from '../support/tls.ts';
 
 interface Context extends TestStack {
   readonly certificates: Certificates;
-  readonly front: TlsFront;
+  /** `host:port`. */
+  readonly front: string;
   /** An empty project in which the package has been installed. */
   readonly project: string;
   /** The names of the docs' samples, each a file of the project. */
@@ -36,7 +37,7 @@ test.before(async (t) => {
   const project = await mkdtemp(join(tmpdir(), 'petstore-client-test-'));
   const [stack, certificates] = await Promise.all([startTestStack(), makeCertificates()]);
   const front = await startTlsFront(stack.config.port, certificates);
-  const samples = await readSamples(stack.publicAddress, front.address);
+  const samples = await readSamples(stack.publicAddress, front);
   const follower = `sample-${samples.findIndex((sample) => sample.includes('client.events(')) + 1}`;
   const names = samples.map((_, i) => `sample-${i + 1}`);
   t.context = { ...stack, certificates, front, project, samples: names, follower };
@@ -52,7 +53,6 @@ test.before(async (t) => {
   for (const [i, sample] of samples.entries()) await writeFile(join(project, `src/sample-${i + 1}.ts`), sample);
 });
 test.after.always(async ({ context }) => {
-  await context.front.close();
   await context.certificates.remove();
   await rm(context.project, { recursive: true, force: true });
   await context.close();

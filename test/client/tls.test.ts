@@ -1,11 +1,12 @@
 import { createClient, type PetstoreError, type TlsOptions } from '../../src/client/index.ts';
 import { testUnless } from '../support/programs.ts';
 import { startTestStack, type TestStack } from '../support/stack.ts';
-import { type Certificates, makeCertificates, noOpenssl, startTlsFront, type TlsFront } from '../support/tls.ts';
+import { type Certificates, makeCertificates, noOpenssl, startTlsFront } from '../support/tls.ts';
 
 interface Context extends TestStack {
   readonly certificates: Certificates;
-  readonly front: TlsFront;
+  /** `host:port`. */
+  readonly front: string;
   readonly pem: Readonly<Record<'ca' | 'cert' | 'key' | 'otherCa' | 'otherCert' | 'otherKey', Buffer>>;
 }
 
@@ -22,7 +23,6 @@ test.before(async (t) => {
   t.context = { ...stack, certificates, front: await startTlsFront(stack.config.port, certificates), pem };
 });
 test.after.always(async ({ context }) => {
-  await context.front.close();
   await context.certificates.remove();
   await context.close();
 });
@@ -42,20 +42,20 @@ test('tls - a server and a client of the private authority are needed, by host, 
   const { ca, cert, key, otherCa, otherCert, otherKey } = pem;
   const tls = { ca, cert, key };
   const asText = { ca: String(ca), cert: String(cert), key: String(key) };
-  const byIp = front.address.replace('localhost', '127.0.0.1');
+  const byIp = front.replace('localhost', '127.0.0.1');
   const plain = publicAddress.replace('127.0.0.1', 'localhost');
   const cases: readonly (readonly [string, string, (boolean | TlsOptions)?])[] = [
-    ['OK', front.address, tls],
-    ['OK', front.address, asText],
-    ['OK', `https://${front.address}`, tls],
+    ['OK', front, tls],
+    ['OK', front, asText],
+    ['OK', `https://${front}`, tls],
     ['OK', byIp, { ...tls, serverName: 'localhost' }],
     ['OK', `http://${publicAddress}/`],
     ['UNAVAILABLE', byIp, { ...tls, serverName: 'other.example' }],
-    ['UNAVAILABLE', front.address, { ...tls, ca: otherCa }],
-    ['UNAVAILABLE', front.address, { ca }],
-    ['UNAVAILABLE', front.address, { ca, cert: otherCert, key: otherKey }],
-    ['UNAVAILABLE', front.address, true], // the well-known authorities
-    ['UNAVAILABLE', `https://${front.address}`],
+    ['UNAVAILABLE', front, { ...tls, ca: otherCa }],
+    ['UNAVAILABLE', front, { ca }],
+    ['UNAVAILABLE', front, { ca, cert: otherCert, key: otherKey }],
+    ['UNAVAILABLE', front, true], // the well-known authorities
+    ['UNAVAILABLE', `https://${front}`],
     ['UNAVAILABLE', plain, true], // a server without TLS
     ['UNAVAILABLE', 'http://127.0.0.1'], // on port 80
   ];
@@ -67,13 +67,13 @@ test('tls - an IP address without a name, and certificates that are none, are re
   const { ca, cert, key } = pem;
   const open = (address: string, tls?: TlsOptions | boolean) => () =>
     createClient({ address, apiKey: 'k', ...(tls === undefined ? {} : { tls }) });
-  const address = front.address.replace('localhost', '127.0.0.1');
+  const address = front.replace('localhost', '127.0.0.1');
   const message = "tls.serverName must say a name of the server's certificate, because 127.0.0.1 is an IP address";
   t.throws(open(address, { ca, cert, key }), { instanceOf: TypeError, message });
   t.throws(open('https://127.0.0.1:1'), { instanceOf: TypeError, message });
   t.throws(open('[::1]:443', true), { message: /because ::1 is an IP address/ });
-  t.throws(open(front.address, { cert }));
-  t.throws(open(front.address, { cert: 'nonsense', key }));
+  t.throws(open(front, { cert }));
+  t.throws(open(front, { cert: 'nonsense', key }));
 });
 
 test('address - one that is none is refused at once, with what to write', (t) => {

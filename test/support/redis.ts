@@ -7,14 +7,12 @@ import type { RedisConfig } from '../../src/config/config.ts';
 import { findProgram } from './find-program.ts';
 import { freePorts } from './ports.ts';
 import { Program } from './process.ts';
-import { until } from './until.ts';
 
 const PROGRAM = findProgram(['redis-server'], ['/usr/bin', '/usr/local/bin']);
 const HOW = 'NO REDIS FOUND, so nothing of this file is tested: install it (apt-get install redis-server)';
 
 /** Why tests with Redis can't run; undefined when they can. */
 export const MISSING_REDIS_SERVER = PROGRAM ? undefined : HOW;
-const SLOTS_END = 16_383;
 
 /** A server process of the test, which can be killed, paused and started again. */
 export class RedisProcess {
@@ -98,37 +96,14 @@ export async function startRedisCluster(): Promise<RedisCluster> {
     [1, 2, 3].map(async () => RedisProcess.start([...settings, '--cluster-port', String((await freePorts(1))[0])])),
   );
   const stop = async () => void (await Promise.all(nodes.map((node) => node.stop())));
-  try {
-    await join3(nodes);
-  } catch (error) {
+  const addresses = nodes.map(({ port }) => `127.0.0.1:${port}`);
+  const created = new Program('redis-cli', ['--cluster', 'create', ...addresses, '--cluster-yes']);
+  if ((await created.ended).code !== 0) {
     await stop();
-    throw error;
+    throw new Error(`${created.output}${created.errors}`);
   }
   const [first = '', ...others] = nodes.map(({ config }) => config.urls[0]);
   return { config: { urls: [first, ...others], isCluster: true }, nodes, stop };
-}
-
-async function join3(nodes: readonly RedisProcess[]): Promise<void> {
-  const share = Math.ceil((SLOTS_END + 1) / nodes.length);
-  for (const [index, node] of nodes.entries()) {
-    const last = Math.min((index + 1) * share - 1, SLOTS_END);
-    await node.command('CLUSTER', 'ADDSLOTSRANGE', String(index * share), String(last));
-    await node.command('CLUSTER', 'SET-CONFIG-EPOCH', String(index + 1));
-  }
-  for (const { port, busPort } of await Promise.all(nodes.slice(1).map(withBusPort))) {
-    await nodes[0]?.command('CLUSTER', 'MEET', '127.0.0.1', String(port), String(busPort));
-  }
-  for (const node of nodes) {
-    await until(async () => {
-      const info = String(await node.command('CLUSTER', 'INFO'));
-      return info.includes('cluster_state:ok') && info.includes(`cluster_known_nodes:${nodes.length}`);
-    }, 'the cluster');
-  }
-}
-
-async function withBusPort(node: RedisProcess): Promise<{ port: number; busPort: number }> {
-  const [, busPort] = (await node.command('CONFIG', 'GET', 'cluster-port')) as [string, string];
-  return { port: node.port, busPort: Number(busPort) };
 }
 
 async function command(url: string, ...args: string[]): Promise<unknown> {

@@ -1,9 +1,11 @@
 /** TLS in front of the service, like a load balancer's, with certificates for one test file. */
 import { execFile } from 'node:child_process';
+import { once } from 'node:events';
 import { mkdtemp, readFile, rm } from 'node:fs/promises';
-import { type AddressInfo, connect, type Socket } from 'node:net';
+import { type AddressInfo, connect } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { pipeline } from 'node:stream';
 import { createServer } from 'node:tls';
 import { promisify } from 'node:util';
 import { findProgram } from './find-program.ts';
@@ -20,12 +22,6 @@ export interface Certificates {
   /** Creates or replaces the certificate `NAME.pem` for the names (`DNS:petstore-0,IP:127.0.0.2`). */
   issue(name: string, subjectAltName: string, newKey?: readonly string[]): Promise<void>;
   remove(): Promise<void>;
-}
-
-export interface TlsFront {
-  /** `host:port`. */
-  readonly address: string;
-  close(): Promise<void>;
 }
 
 const openssl = (folder: string, ...args: string[]) => promisify(execFile)('openssl', args, { cwd: folder });
@@ -55,29 +51,15 @@ export async function makeCertificates(): Promise<Certificates> {
   };
 }
 
-/** Starts a TLS proxy to a local port, for clients with a certificate of the authority. */
-export async function startTlsFront(port: number, certificates: Certificates): Promise<TlsFront> {
+/**
+ * Starts a TLS proxy to a local port, for clients with a certificate of the authority. Resolves with its `host:port`. It
+ * ends with the process of the test.
+ */
+export async function startTlsFront(port: number, certificates: Certificates): Promise<string> {
   const [ca, cert, key] = await Promise.all(['ca.pem', 'server.pem', 'server-key.pem'].map(certificates.read));
-  const sockets = new Set<Socket>();
   const options = { ca, cert, key, requestCert: true, rejectUnauthorized: true, ALPNProtocols: ['h2'] };
-  const server = createServer(options, (near) => {
-    const far = connect(port, '127.0.0.1');
-    for (const socket of [near, far]) {
-      sockets.add(socket);
-      socket.on('error', () => undefined).on('close', () => sockets.delete(socket));
-    }
-    near.pipe(far).pipe(near);
-    near.on('close', () => far.destroy());
-    far.on('close', () => near.destroy());
-  });
-  server.on('tlsClientError', () => undefined);
-  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
-  return {
-    address: `localhost:${(server.address() as AddressInfo).port}`,
-    async close() {
-      const closed = new Promise((resolve) => server.close(resolve));
-      for (const socket of sockets) socket.destroy();
-      await closed;
-    },
-  };
+  const server = createServer(options, (near) => pipeline(near, connect(port, '127.0.0.1'), near, () => undefined));
+  server.on('tlsClientError', () => undefined).unref();
+  await once(server.listen(0, '127.0.0.1'), 'listening');
+  return `localhost:${(server.address() as AddressInfo).port}`;
 }
