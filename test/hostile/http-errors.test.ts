@@ -1,8 +1,11 @@
 /** Malformed, slow or oversized HTTP requests: the fault is the caller's, and every response says so. */
 import type { ExecutionContext } from 'ava';
-import { isConnectError, sendRaw } from '../support/connect-client.ts';
+import { CategoryServiceService as Categories } from '../../gen/petstore/v1/categories.ts';
+import { isConnectError } from '../support/connect-client.ts';
 import { isError } from '../support/contract.ts';
+import { exchangeAlone } from '../support/hostile/http2.ts';
 import { hostileTest } from '../support/hostile/service.ts';
+import { targetOf } from '../support/hostile/sockets.ts';
 import type { RestResponse } from '../support/rest-client.ts';
 import type { TestStack } from '../support/stack.ts';
 import { http1, http2 } from '../support/wire.ts';
@@ -100,7 +103,12 @@ test('HTTP errors - a body that never arrives gets its 408 after 30 s', async (t
     'all but the last chunk': () => post(t.context, [CHUNKED, '', '7\r\n{"name"\r\n']),
     'half over HTTP/2': () => http2(t.context.publicAddress, half),
   };
-  const overConnect = sendRaw(t.context, [withKey(t.context), 'Content-Length: 100'], Buffer.of(0x0a));
+  const connect = { ...headers, 'content-type': 'application/proto', 'connect-protocol-version': '1' };
+  const overConnect = exchangeAlone(
+    targetOf(t.context.publicAddress, '127.0.0.1'),
+    { ...connect, ':method': 'POST', ':path': Categories.createCategory.path },
+    { body: Buffer.of(0x0a), isEnded: false },
+  );
   await Promise.all(
     Object.entries(slow).map(async ([sent, request]) => {
       const startedAtMs = performance.now();

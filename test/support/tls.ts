@@ -52,8 +52,8 @@ export async function makeCertificates(): Promise<Certificates> {
 }
 
 /**
- * Starts a TLS proxy to a local port, for clients with a certificate of the authority. Resolves with its `host:port`. It
- * ends with the process of the test.
+ * Starts a TLS proxy to a local port, for clients with a certificate of the authority. Resolves with its `host:port`.
+ * It ends with the process of the test.
  */
 export async function startTlsFront(port: number, certificates: Certificates): Promise<string> {
   const [ca, cert, key] = await Promise.all(['ca.pem', 'server.pem', 'server-key.pem'].map(certificates.read));

@@ -9,22 +9,14 @@ import type { RestResponse } from './rest-client.ts';
 
 const GIVE_UP_MS = 60_000;
 
-/** Sends `request` unchanged, and reads one response of REST. */
+/** Sends `request` unchanged, and reads one response. */
 export async function http1(address: string, request: string | Uint8Array): Promise<RestResponse> {
-  return toResponse(methodOf(request), await rawHttp1(address, request));
-}
-
-/** The same for a response of any protocol. */
-export async function rawHttp1(address: string, request: string | Uint8Array): Promise<Answer> {
+  const [method = ''] = request.toString().split(' ', 1);
   const connection = new Http1Connection(targetOf(address, '127.0.0.1'));
-  const sending = { isHead: methodOf(request) === 'HEAD', giveUpMs: GIVE_UP_MS };
+  const sending = { isHead: method === 'HEAD', giveUpMs: GIVE_UP_MS };
   const answer = await connection.exchange(Buffer.from(request), sending).finally(() => connection.close());
   if (typeof answer === 'string') throw new Error(`no response: ${answer}`);
-  return answer;
-}
-
-function methodOf(request: string | Uint8Array): string {
-  return request.toString().split(' ', 1)[0] ?? '';
+  return toResponse(method, answer);
 }
 
 interface Http2Request {
