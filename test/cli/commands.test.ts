@@ -29,7 +29,7 @@ async function newAccount(command: Petstore): Promise<number> {
 
 test('account - create, show, set, suspend and resume print it: ids are numbers, times RFC 3339', async (t) => {
   const { command } = t.context;
-  const created = await json(command, 'account create --name Acme --plan pro');
+  const created = await json(command, 'account create --name \u2003Acme --plan pro');
   const { id, createTime } = created;
   const limits = { perMinute: 300, perDay: 10_000 };
   t.deepEqual(created, { id, name: 'Acme', plan: 'pro', ...limits, suspended: false, createTime });
@@ -39,6 +39,9 @@ test('account - create, show, set, suspend and resume print it: ids are numbers,
   const agreed = { ...created, plan: 'enterprise', perMinute: 5, perDay: 50 };
   t.deepEqual(await json(command, `account set ${id} --plan enterprise --per-minute 5 --per-day 50`), agreed);
   t.deepEqual(await json(command, `account set ${id} --per-day 60`), { ...agreed, perDay: 60 });
+  t.deepEqual(await json(command, `account set ${id} --plan pro`), created);
+  const forgotten = await command(`account set ${id} --plan enterprise --per-day 60`.split(' '));
+  t.regex(forgotten.stderr, /--per-minute is needed for an enterprise account/);
   t.true((await json(command, `account suspend ${id}`)).suspended);
   t.false((await json(command, `account resume ${id}`)).suspended);
 });
@@ -57,10 +60,6 @@ test('account list, key list - print the rows of all pages', async (t) => {
   t.true(accounts.length > 120);
   t.is(new Set(accounts.map((account) => account.id)).size, accounts.length);
   t.is((await json(command, `key list --account ${id}`)).length, 120);
-  const [titles = '', ...rows] = (await text(command, 'account list')).split('\n');
-  t.deepEqual(titles.trim().split(/ {2,}/), ['ID', 'NAME', 'PLAN', 'PER MINUTE', 'PER DAY', 'STATE', 'CREATED']);
-  const column = titles.indexOf('STATE');
-  for (const row of rows) t.regex(row.slice(column), /^(active|suspended) +\d{4}-/);
 });
 
 test('key - create prints it once, list never, and a revoked one is refused', async (t) => {

@@ -64,6 +64,7 @@ const account = ['ACCOUNT_NOT_FOUND', /^account 999 does not exist$/] as const;
 const key = ['API_KEY_NOT_FOUND', /^API key 999 does not exist$/] as const;
 const REFUSALS = {
   'account show 999': account,
+  'account set 999 --plan pro': account,
   'key create --account 999': account,
   'key list --account 999': account,
   'usage --account 999': account,

@@ -1,4 +1,4 @@
-/** The typed client's `events`: through lost connections, and to every end that it can have. */
+/** Every end that the typed client's `events` can have. */
 import { once } from 'node:events';
 import { type AddressInfo, connect, createServer } from 'node:net';
 import { setTimeout as delay } from 'node:timers/promises';
@@ -12,8 +12,6 @@ import {
   type WatchEventsResponse,
 } from '../../gen/petstore/v1/events.ts';
 import { createClient, type EventsOptions, type PetstoreClient, type PetstoreError } from '../../src/client/index.ts';
-import { TcpProxy } from '../support/chaos/proxy.ts';
-import { startTestStack } from '../support/stack.ts';
 import { until } from '../support/until.ts';
 
 type Stream = ServerWritableStream<WatchEventsRequest, WatchEventsResponse>;
@@ -68,33 +66,6 @@ function end(stream: Stream, code: Status, metadata = new Metadata()): void {
 
 const event = (id: bigint) => ({ event: { id, type: 'category.created', time: undefined, category: undefined } });
 const checkpoint = (id: bigint) => ({ checkpoint: { id } });
-
-test('events - goes on by itself after cut connections, without skipping or repeating one', async (t) => {
-  const { config, key, rest, close } = await startTestStack();
-  t.teardown(close);
-  const proxy = await TcpProxy.open(config.port);
-  t.teardown(() => proxy.close());
-  const client = createClient({ address: `127.0.0.1:${proxy.port}`, apiKey: key });
-  const { categories, checkpoints, abort } = follow(client, { types: ['category.created'] });
-  await until(() => checkpoints.length > 0, 'the first checkpoint');
-  const created: string[] = [];
-  for (let round = 0; round < 4; round += 1) {
-    for (const name of ['a', 'b', 'c'].map((letter) => `${round} ${letter}`)) {
-      await rest.category(name);
-      created.push(name);
-    }
-    await until(() => categories.length > 0, 'an event');
-    proxy.cut();
-  }
-  await until(() => categories.length >= created.length, 'every event');
-  t.deepEqual(
-    categories.map((category) => category?.name),
-    created,
-  );
-  t.true(checkpoints.length > 1, 'it has reconnected');
-  abort.abort();
-  await client.close();
-});
 
 test('events - a stream that has ended is opened again, after the last event or checkpoint', async (t) => {
   const { checkpoints, categories } = follow(t.context.client, { after: 2n, types: ['category.created'] });

@@ -61,18 +61,6 @@ test('Operations - what holds for every one: routes, body, condition, counting, 
   });
 });
 
-test('Entity tags - responses with one pet, category, order or inventory entry have one', (t) => {
-  t.deepEqual(
-    methods.filter((method) => operationOf(method).isTagged).map(({ name, output }) => `${name}: ${output.name}`),
-    [
-      ...['CreatePet', 'GetPet', 'ReplacePet', 'UpdatePet'].map((name) => `${name}: Pet`),
-      ...['Create', 'Get', 'Replace', 'Update'].map((name) => `${name}Category: Category`),
-      ...['PlaceOrder', 'GetOrder', 'UpdateOrder'].map((name) => `${name}: Order`),
-      ...['GetInventoryItem', 'SetInventory'].map((name) => `${name}: InventoryItem`),
-    ],
-  );
-});
-
 // A field without presence is always in the JSON, but not in the bytes while it is zero: tags would stay as they were.
 // A list is in neither while it is empty.
 test('Entity tags - a field that is added to a tagged message can be absent', (t) => {

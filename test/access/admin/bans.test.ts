@@ -1,7 +1,7 @@
 /** Bans, remaining requests and last uses, as the operator sees them, on servers that share Redis. */
 import { status as Status } from '@grpc/grpc-js';
 import type { ExecutionContext } from 'ava';
-import { AdminServiceService as Admin, Window } from '../../../gen/petstore/admin/v1/admin.ts';
+import { AdminServiceService as Admin } from '../../../gen/petstore/admin/v1/admin.ts';
 import { CategoryServiceService as Categories } from '../../../gen/petstore/v1/categories.ts';
 import type { GrpcCaller } from '../../support/grpc-caller.ts';
 import { withinOneDay } from '../../support/limit-windows.ts';
@@ -12,9 +12,8 @@ import { type Shared, sharedMissing, startShared } from '../../support/shared.ts
 import { until } from '../../support/until.ts';
 
 const REFUSALS = 5;
-const BAN_SECONDS = 200;
 const OPERATOR_KEY = 'an-operator-key-of-a-test';
-const SETTINGS = { BAN_REFUSALS: `${REFUSALS}`, BAN_SECONDS: `${BAN_SECONDS}`, OPERATOR_KEY };
+const SETTINGS = { BAN_REFUSALS: `${REFUSALS}`, OPERATOR_KEY };
 const PER_DAY = 3;
 const PAGE = { pageToken: '' };
 
@@ -73,31 +72,21 @@ async function bannedKey(t: ExecutionContext) {
   return created;
 }
 
-const seconds = (time: { seconds: bigint } | undefined) => Number(time?.seconds);
-
-test('Bans - show the key, its account, the reason, the start and the end, page by page', async (t) => {
-  const { accountId, keyId, key } = await bannedKey(t);
-  const { key: second } = await admin.key(accountId);
+test('Bans - are listed page by page, of one account or of all', async (t) => {
+  const { accountId, keyId } = await bannedKey(t);
+  const { id: secondId, key: second } = await admin.key(accountId);
   await call(used, second, REFUSALS);
-  const page = (pageToken: string) => admin.call(Admin.listBans, { accountId, limit: 1, pageToken });
-  const first = await until(async () => {
-    const stored = await page('');
-    return stored.nextPageToken !== '' && stored;
-  }, 'the bans in the database');
-  const [{ ban, ...who } = { ban: undefined }] = first.bans;
-  t.deepEqual(who, { prefix: key.slice(0, 12), label: undefined, accountId, accountName: 'Test' });
-  t.like(ban, { keyId, refusals: REFUSALS, window: Window.WINDOW_DAY });
-  t.is(seconds(ban?.endTime) - seconds(ban?.startTime), BAN_SECONDS);
-  t.true(Math.abs(seconds(ban?.startTime) - Date.now() / 1_000) < 60);
-  t.like(await page(first.nextPageToken), { bans: [{ prefix: second.slice(0, 12) }], nextPageToken: '' });
-  const { keys } = await admin.call(Admin.listKeys, { accountId, ...PAGE });
-  t.deepEqual(keys[0]?.ban, ban);
   const { accountId: other } = await newKey();
-  t.deepEqual((await admin.call(Admin.listBans, { accountId: other, ...PAGE })).bans, []);
-  t.deepEqual(
-    new Set((await admin.call(Admin.listBans, PAGE)).bans.map((each) => each.accountId)),
-    new Set([accountId]),
-  );
+  const page = (pageToken: string, account = {}) => admin.call(Admin.listBans, { ...account, limit: 1, pageToken });
+  for (const account of [{ accountId }, {}]) {
+    const first = await until(async () => {
+      const stored = await page('', account);
+      return stored.nextPageToken !== '' && stored;
+    }, 'the bans in the database');
+    t.like(first.bans, [{ ban: { keyId } }]);
+    t.like(await page(first.nextPageToken, account), { bans: [{ ban: { keyId: secondId } }], nextPageToken: '' });
+  }
+  t.deepEqual((await page('', { accountId: other })).bans, []);
 });
 
 test('Unban - the key works at once on all servers, and its refusals count from zero', async (t) => {

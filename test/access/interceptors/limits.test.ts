@@ -35,7 +35,10 @@ function setUp(isFull = false) {
     return () => undefined;
   };
   const shares = { holdForAddress: takeShare, holdForAccount: () => void takeShare() };
-  const { interceptor, anonymous } = limits(limiter, { shares, onBan: (ban, caller) => bans.push({ ...ban, caller }) });
+  const { interceptor, keyless, anonymous } = limits(limiter, {
+    shares,
+    onBan: (ban, caller) => bans.push({ ...ban, caller }),
+  });
   const send = async (path = 'PetService/GetPet', caller: Call['caller'] | 'none' = CALLER) => {
     const call: TestCall = { ...newCall(path), ...(caller === 'none' ? {} : { caller }) };
     const outcome = await interceptor(call, async () => RESPONSE).catch((error: unknown) => error as ApiError);
@@ -50,7 +53,8 @@ function setUp(isFull = false) {
     const outcome = await anonymous[what](call, false).catch((error: unknown) => error as ApiError);
     return { outcome, headers: headersOf(call) };
   };
-  return { anonymous, bans, send, anonymously };
+  const withoutKey = (path: string) => keyless(newCall(path), async () => RESPONSE);
+  return { anonymous, bans, send, anonymously, withoutKey };
 }
 
 test('limits - a request passes with the numbers, and beyond the limit it is a 429 with the same', async (t) => {
@@ -100,12 +104,13 @@ test('limits - a question about a caller counts only when it is refused', async 
 });
 
 test('limits - a call past its share of the open calls is a 429 with the limits, and is not counted', async (t) => {
-  const { send, anonymously } = setUp(true);
+  const { send, anonymously, withoutKey } = setUp(true);
   const [known, unknown] = [await send(), await anonymously('hold')];
   for (const { outcome } of [known, unknown]) {
     t.is((outcome as ApiError).message, 'the limit of 50 at a time is used up: try again in 1 s');
   }
   t.deepEqual([known.headers[1], unknown.headers[1]], [2, 3]);
+  await t.throwsAsync(withoutKey('/grpc.health.v1.Health/Watch'), { message: /50 at a time/ });
 });
 
 test('limits - a request whose key is being looked up shows the numbers of its address', async (t) => {

@@ -114,19 +114,6 @@ test('Idempotency - other operations ignore the header, whatever its value', asy
   }
 });
 
-test('Idempotency - of concurrent calls with one key one takes effect, and the others get its response', async (t) => {
-  const { send, countCategories } = setUp(t);
-  const calls = Array.from({ length: 50 }, () => callWith('a'));
-  const responses = await Promise.all(calls.map(send));
-  t.is(await countCategories(), 1);
-  t.is(new Set(responses.map(({ bytes }) => String(bytes))).size, 1);
-  t.is(calls.filter(isReplayed).length, 49);
-  const first = send(callWith('b'));
-  const bytes = Categories.createCategory.requestSerialize({ category: { name: 'Dogs' } });
-  await isRefused(t, 'IDEMPOTENCY_KEY_REUSED', send(callWith('b', { bytes })));
-  await first;
-});
-
 /** An interceptor for which another server stores the record after the first look-up. */
 function withOtherServer({ context: { store } }: Test) {
   let lookUps = 0;
