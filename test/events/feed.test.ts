@@ -167,21 +167,6 @@ test('Streams - a thousand of them read the table no more often than one, and sh
   await Promise.all(streams.map((stream) => stream.end()));
 });
 
-test('Streams - without one the table is not read', async (t) => {
-  const { feed, reads } = t.context;
-  const stream = follow(feed);
-  await stream.next();
-  await stream.end();
-  await delay(150);
-  const before = reads.count;
-  await addMany(t.context, 1);
-  await delay(300);
-  t.is(reads.count, before);
-  const again = follow(feed);
-  t.deepEqual(await again.next(), { events: [], upTo: toEventId(1n) });
-  await again.end();
-});
-
 test('Stream - one that does not read delays no other', async (t) => {
   const { feed } = t.context;
   const [slow, quick] = [follow(feed), follow(feed)];

@@ -148,18 +148,6 @@ test.serial(
   },
 );
 
-test.serial('One round trip - a request is one command', async (t) => {
-  const [limiter] = await openTwo(t);
-  await limiter.admit(ACCOUNT); // loads the script
-  await redis.command('CONFIG', 'RESETSTAT');
-  await repeat(limiter, 50, ACCOUNT);
-  for (let i = 0; i < 30; i += 1) await fromAddress(limiter, '192.0.2.1');
-  for (let i = 0; i < 20; i += 1) await limiter.peek(ACCOUNT);
-  const stats = String(await redis.command('INFO', 'commandstats'));
-  t.regex(stats, /cmdstat_evalsha:calls=100,/);
-  t.notRegex(stats, /cmdstat_(eval|multi|publish|script[^:]*):/);
-});
-
 test.serial('Password - is sent, and never logged', async (t) => {
   await redis.command('ACL', 'SETUSER', 'someone', 'on', '>very/secret', '~*', '+@all');
   const withoutHello = await RedisProcess.start(['--rename-command', 'HELLO', '']);

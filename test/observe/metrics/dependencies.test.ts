@@ -49,15 +49,6 @@ test.serial('Traces - the Redis call and the PostgreSQL transaction are children
   t.is(spans.get('pets.lock')?.attributes['db.system.name'], 'postgresql');
 });
 
-test.serial('Pools - the maximum of connections, those in use and the waiting calls are shown', async (t) => {
-  const { server, port } = t.context;
-  await server.grpc.category();
-  const text = await scrape(port);
-  const read = (what: string, pool: string) => sumOf(text, `petstore_database_pool_${what}`, { pool });
-  t.deepEqual([read('connections', 'read'), read('connections', 'write')], [4, 6]);
-  t.deepEqual([read('in_use', 'read'), read('waiting', 'read'), read('waiting', 'write')], [0, 0, 0]);
-});
-
 test.serial('Events - a feed that stands still while writes go on is shown, until it moves on', async (t) => {
   const { server, port, url } = t.context;
   const stalled = 'petstore_events_stalled_seconds';
