@@ -3,16 +3,11 @@ import { rest } from '../../src/edge/rest.ts';
 import { restProtocol } from '../../src/edge/rest-protocol.ts';
 import { ApiError } from '../../src/errors.ts';
 import { loadOperations } from '../../src/proto/operations.ts';
-import type { AnyResponse, HttpResponse } from '../../src/rpc/chain.ts';
-import { handler, newCall } from '../support/call.ts';
-
-/** The response of the service: a pet, and a list of one. */
-const PET = { id: 7n, name: 'Tom', categoryId: 9_007_199_254_740_993n, status: 1 };
-const LISTS = { pets: [PET], categories: [], orders: [], items: [] };
-const RESPONSE = { message: { ...PET, ...LISTS, nextPageToken: '' }, bytes: Buffer.of(1, 2, 3) };
+import type { AnyResponse } from '../../src/rpc/chain.ts';
+import { handler, newCall, RESPONSE } from '../support/call.ts';
 
 async function intercept(path: string, metadata: Readonly<Record<string, string>>): Promise<AnyResponse> {
-  return rest(newCall(path, { metadata }), handler(RESPONSE).next);
+  return rest(newCall(path, { metadata }), handler().next);
 }
 
 function request(path: string, originalPath: string, bodyType?: string): Promise<AnyResponse> {
@@ -77,51 +72,6 @@ test('REST request - the response names only some of many unknown parameters', a
   t.true((error?.message.length ?? 0) < 2_000);
 });
 
-/** How the response to a call is sent; `http` is undefined for gRPC. */
-function respond(path: string, metadata: Readonly<Record<string, string>>, message: object) {
-  const call = newCall(path, { metadata });
-  const response = call.protocol.respond(call, { message, bytes: RESPONSE.bytes });
-  return {
-    http: response.trailers === undefined ? response : undefined,
-    headers: Object.fromEntries(call.responseHeaders),
-  };
-}
-
-test('REST response - a create has a Location, every page but the last a Link with the other parameters', (t) => {
-  const [id, next] = [{ id: 7n }, { pets: [], nextPageToken: 'abc' }];
-  for (const [path, originalPath, message, headers] of [
-    ['PetService/CreatePet', '/pets', id, { location: '/pets/7' }],
-    ['OrderService/PlaceOrder', '/store/orders/', id, { location: '/store/orders/7' }],
-    ['PetService/ReplacePet', '/pets/7', id, {}],
-    ['PetService/ListPets', '/pets', next, { link: '</pets?pageToken=abc>; rel="next"' }],
-    ['PetService/ListPets', '/pets?limit=5&a=b', next, { link: '</pets?limit=5&a=b&pageToken=abc>; rel="next"' }],
-    ['PetService/ListPets', '/pets?pageToken=x&limit=5', next, { link: '</pets?limit=5&pageToken=abc>; rel="next"' }],
-    ['PetService/ListPets', '/pets', { pets: [], nextPageToken: '' }, {}],
-  ] as const) {
-    t.deepEqual(respond(path, { 'x-envoy-original-path': originalPath }, message).headers, headers, originalPath);
-    t.deepEqual(respond(path, {}, message), { http: undefined, headers: {} }, 'to a gRPC caller');
-  }
-});
-
-test('REST response - a response that matches If-None-Match is 304 Not Modified', async (t) => {
-  for (const [path, headers, isNotModified] of [
-    ['PetService/GetPet', { 'if-none-match': '"a"' }, true],
-    ['PetService/GetPet', { 'if-none-match': 'W/"a"' }, true],
-    ['PetService/GetPet', { 'if-none-match': '*' }, true],
-    ['PetService/GetPet', { 'if-none-match': '"b"' }, false],
-    ['PetService/GetPet', { 'if-match': '"a"' }, false],
-    ['PetService/ReplacePet', { 'if-none-match': '"a"' }, false],
-    ['PetService/ListPets', { 'if-none-match': '*' }, false],
-  ] as const) {
-    const call = newCall(path, { metadata: { 'x-envoy-original-path': '/pets/7', ...headers } });
-    await rest(call, handler(RESPONSE).next);
-    if (path !== 'PetService/ListPets') call.responseHeaders.set('etag', '"a"');
-    const response = call.protocol.respond(call, RESPONSE);
-    if (isNotModified) t.deepEqual(response, { status: 304, headers: {}, body: '' });
-    else t.is(response.status, 200);
-  }
-});
-
 test('REST response - an operation that can not be written fails at the start, not after its effect', (t) => {
   const getPet = loadOperations().byPath.get('/petstore.v1.PetService/GetPet');
   if (getPet === undefined) return t.fail();
@@ -131,20 +81,4 @@ test('REST response - an operation that can not be written fails at the start, n
       message: /no Location|field colour/,
     });
   }
-});
-
-function responseTo(path: string, method: string, message: object): HttpResponse | undefined {
-  return respond(path, { 'x-envoy-original-path': '/x', 'x-envoy-original-method': method }, message).http;
-}
-
-test('REST response - is JSON with the status of its operation and its length in bytes; HEAD has no body', (t) => {
-  const body = '{"id":7,"name":"Müsli 😀","categoryId":9007199254740993,"status":"available"}';
-  const pet = { ...PET, name: 'Müsli 😀' };
-  const [type, length] = [{ 'content-type': 'application/json' }, String(Buffer.byteLength(body))];
-  const headers = { ...type, 'content-length': length };
-  t.deepEqual(responseTo('PetService/GetPet', 'GET', pet), { status: 200, headers, body });
-  t.deepEqual(responseTo('PetService/CreatePet', 'POST', pet), { status: 201, headers, body });
-  t.deepEqual(responseTo('PetService/DeletePet', 'DELETE', {}), { status: 204, headers: {}, body: '' });
-  const ofHead = { ...type, 'x-petstore-length': length };
-  t.deepEqual(responseTo('PetService/GetPet', 'HEAD', pet), { status: 200, headers: ofHead, body: '' });
 });

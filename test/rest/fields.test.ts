@@ -2,10 +2,9 @@
  * What the fields of bodies and queries accept, and how values are written in JSON, through the transcoder. In process
  * test/rpc/interceptors/validation.test.ts has every rule, and test/edge/json.test.ts the JSON of every type.
  */
-import { ScalarType } from '@bufbuild/protobuf';
 import anyTest, { type TestFn } from 'ava';
 import { isError, isInvalid } from '../support/contract.ts';
-import { PUBLIC } from '../support/resources.ts';
+import { LISTS } from '../support/resources.ts';
 import type { RestResponse } from '../support/rest-client.ts';
 import { startTestStack, type TestStack } from '../support/stack.ts';
 
@@ -106,39 +105,10 @@ test('ids in the body - are int64 to the last digit, as numbers and in strings',
   }
 });
 
-/** The parameters of each list; other operations have none. */
-const READS = PUBLIC.filter(({ queryParameters, isStream }) => queryParameters.size > 0 && !isStream);
-const ALL = new Map(READS.flatMap(({ queryParameters }) => [...queryParameters]));
-const OTHER_SPELLINGS = ['page_token', 'category_id', 'pet_id', 'Limit', 'offset', 'ids[]', 'x.y', ''];
-
-/** A value of the parameter. */
-function sampleOf(name: string): string {
-  const field = ALL.get(name);
-  if (name === 'types') return 'pet.created';
-  return field?.enum?.values[1]?.name ?? (field?.scalar === ScalarType.BOOL ? 'true' : '7');
-}
-
-for (const { template: path, queryParameters } of READS) {
-  const known = [...queryParameters.keys()];
-
-  test(`GET ${path} - accepts ${known.join(', ')} and nothing else`, async (t) => {
-    const { rest } = t.context;
-    for (const name of [...ALL.keys()].filter((one) => one !== 'pageToken')) {
-      const response = await rest.get(`${path}?${name}=${sampleOf(name)}`);
-      if (known.includes(name)) t.is(response.status, 200, response.text);
-      else isInvalid(t, response, name);
-    }
-    for (const name of OTHER_SPELLINGS) {
-      const response = await rest.get(`${path}?${encodeURIComponent(name)}=7`);
-      isError(t, response, 400, 'INVALID_ARGUMENT', `${name}: is not a query parameter here`);
-    }
-  });
-
+for (const { template: path, queryParameters } of LISTS) {
   test(`GET ${path} - a parameter without a value is a 400, never ignored`, async (t) => {
-    for (const name of known) {
-      for (const query of [name, `${name}&limit=7`, `${name}&${name}=${sampleOf(name)}`]) {
-        isError(t, await t.context.rest.get(`${path}?${query}`), 400, 'INVALID_ARGUMENT');
-      }
+    for (const name of queryParameters.keys()) {
+      for (const query of [name, `${name}&limit=7`]) isInvalid(t, await t.context.rest.get(`${path}?${query}`), name);
     }
   });
 }

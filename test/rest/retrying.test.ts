@@ -56,13 +56,19 @@ test('If-None-Match - a 304 has the other headers of the 200: rate limits, depre
   const { rest, publicAddress, key } = t.context;
   for (const { path } of await reads(rest)) {
     const full = await rest.get(path);
-    for (const method of ['GET', 'HEAD']) {
-      const response = await readIf(rest, path, etagOf(full), method);
+    const tag = etagOf(full);
+    for (const [method, tags] of [
+      ['GET', tag],
+      ['HEAD', tag],
+      ['GET', `"x", W/${tag}`],
+      ['GET', '*'],
+    ] as const) {
+      const response = await readIf(rest, path, tags, method);
       t.like(response, { status: 304, text: '' }, `${method} ${path}`);
       t.deepEqual(lasting(response), lasting(full));
       t.true(response.headers.has('x-ratelimit-remaining') && !response.headers.has('content-length'));
     }
-    const headers = { authorization: `Bearer ${key}`, 'if-none-match': etagOf(full) };
+    const headers = { authorization: `Bearer ${key}`, 'if-none-match': tag };
     t.like(await http2(publicAddress, { method: 'GET', path, headers }), { status: 304, text: '' });
   }
 });
@@ -84,6 +90,15 @@ test('Conditions - a malformed or empty one is a 400 INVALID_ARGUMENT that names
       isInvalid(t, await send(rest, write, list), 'if-match');
       t.is((await rest.get(write.path)).status, 200, list);
     }
+  }
+});
+
+test('Conditions - operations that do not take one ignore it', async (t) => {
+  const { rest } = t.context;
+  for (const { operation, method, path, json } of await requestsTo(rest)) {
+    const all = Object.entries({ 'if-match': '"x"', 'if-none-match': '*' });
+    const headers = Object.fromEntries(all.filter(([name]) => name !== operation.condition));
+    t.is((await rest.send(method, path, { json, headers })).status, operation.response.status, `${method} ${path}`);
   }
 });
 
