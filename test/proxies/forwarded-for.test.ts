@@ -61,34 +61,10 @@ test('Trusted proxies - the caller is the last untrusted address, however many p
   t.false(await isSameCaller(door, caller, `${caller}, ${newAddress()}, 127.0.1.7`));
 });
 
-test('Trusted proxies - an IPv4-mapped address counts as its IPv4 address, and a /64 as one caller', async (t) => {
-  const door = doorOf(t.context);
-  const [one, another] = [newAddress(), newAddress()];
-  t.true(await isSameCaller(door, one, `::ffff:${one}`));
-  t.false(await isSameCaller(door, `::ffff:${one}`, `::ffff:${another}`));
-  t.true(await isSameCaller(door, '2001:db8::1', '2001:db8:0:0:1:2:3:4'));
-  t.false(await isSameCaller(door, '2001:db8:0:1::1', '2001:db8:0:2::1'));
-});
-
 test('Trusted proxies - without a valid address the caller is the proxy', async (t) => {
   for (const text of ['unknown', '', `${newAddress()}, unknown`, `${newAddress()}:4000`, '_hidden, 10.0.0']) {
     const send = () => callFrom(PROXY, doorOf(t.context), 'HTTP/1.1', forwardedFor(text));
     t.true(await exceedsLimit(send), text);
-  }
-});
-
-test('Trusted proxies - every refusal counts against the caller, those by Envoy too', async (t) => {
-  const door = doorOf(t.context);
-  const json = { 'content-type': 'application/json' };
-  for (const sent of [
-    { method: 'POST', body: '{', headers: json }, // refused before its body is read
-    { method: 'POST', path: '/nope' }, // refused by Envoy, which asks the server
-    { path: '/pets/abc' },
-    { path: '/pets', headers: { authorization: `Bearer pst_${'0'.repeat(38)}` } },
-  ]) {
-    const headers = { ...sent.headers, ...forwardedFor(newAddress()).headers };
-    t.true(isFirst(await callFrom(PROXY, door, 'HTTP/1.1', { ...sent, headers })), JSON.stringify(sent));
-    t.true(await exceedsLimit(() => callFrom(PROXY, door, 'HTTP/1.1', { ...sent, headers })), JSON.stringify(sent));
   }
 });
 

@@ -43,15 +43,6 @@ for (const [index, protocol] of PROTOCOLS.entries()) {
   });
 }
 
-test('HAProxy, PROXY protocol - callers can not bypass it', async (t) => {
-  const { config, certificates } = t.context;
-  const door: Door = { port: config.port, ca: await certificates.read('ca.pem') };
-  await t.throwsAsync(callFrom('127.0.0.2', door, 'HTTP/1.1'));
-  const preface = 'PROXY TCP4 192.0.2.1 127.0.0.1 40000 443\r\n';
-  await t.throwsAsync(callFrom('127.0.0.2', { ...door, preface }, 'HTTP/1.1'));
-  t.is((await callFrom('127.0.0.1', { ...door, preface }, 'HTTP/1.1')).status, 401);
-});
-
 test('HTTP_PORT - behind the PROXY protocol accepts its header too, from the proxy alone', async (t) => {
   const { config, httpPort } = t.context;
   const door: Door = { port: httpPort, preface: 'PROXY TCP4 203.0.113.1 127.0.0.1 40000 80\r\n' };
