@@ -1,12 +1,10 @@
 /** The protocols of the public port with a certificate. */
-import { connect as connectHttp2 } from 'node:http2';
 import { connect as connectTcp } from 'node:net';
 import { text } from 'node:stream/consumers';
 import { type ConnectionOptions, connect as connectTls, type SecureVersion, type TLSSocket } from 'node:tls';
 import type { ExecutionContext } from 'ava';
 import { ListPetsRequest, PetServiceService as Pets } from '../../gen/petstore/v1/pets.ts';
-import { createClient } from '../../src/client/index.ts';
-import { callFrom, type Door, type Sent } from '../support/callers.ts';
+import { callFrom, type Door, PROTOCOLS, type Sent } from '../support/callers.ts';
 import { freePorts } from '../support/ports.ts';
 import { testUnless } from '../support/programs.ts';
 import { startTestStack, type TestStack } from '../support/stack.ts';
@@ -15,7 +13,6 @@ import { type Certificates, makeCertificates, noOpenssl } from '../support/tls.t
 type Context = TestStack & {
   readonly certificates: Certificates;
   readonly door: Door & { readonly ca: Buffer };
-  readonly url: string;
   readonly httpPort: number;
 };
 
@@ -26,9 +23,8 @@ test.before(async (t) => {
   const [httpPort = 0] = await freePorts(1);
   const files = { TLS_CERT: certificates.path('server.pem'), TLS_KEY: certificates.path('server-key.pem') };
   const stack = await startTestStack({ ...files, HTTP_PORT: String(httpPort) });
-  const url = `https://localhost:${stack.config.port}`;
   const door = { port: stack.config.port, ca: await certificates.read('ca.pem') };
-  t.context = { ...stack, certificates, door, url, httpPort };
+  t.context = { ...stack, certificates, door, httpPort };
 });
 test.after.always(async ({ context }) => {
   await context.close();
@@ -39,37 +35,21 @@ const https = ({ context }: ExecutionContext<Context>, sent: Sent) =>
   callFrom('127.0.0.1', context.door, 'HTTP/1.1', sent);
 const bearer = ({ context }: ExecutionContext<Context>) => ({ authorization: `Bearer ${context.key}` });
 
-test('TLS - REST over HTTP/1.1', async (t) => {
-  const response = await https(t, { headers: bearer(t) });
-  t.is(response.status, 200);
-  t.is(response.text, '[]');
-  t.regex(response.headers.get('x-ratelimit-remaining') ?? '', /^\d+$/);
-  t.is((await https(t, {})).status, 401);
-});
+for (const protocol of PROTOCOLS) {
+  test(`TLS - calls over ${protocol} are answered`, async (t) => {
+    const { door } = t.context;
+    const { status, headers } = await callFrom('127.0.0.1', door, protocol, { headers: bearer(t) });
+    t.is(status, 200);
+    t.regex(headers.get('x-ratelimit-remaining') ?? '', /^\d+$/);
+    t.is((await callFrom('127.0.0.1', door, protocol)).status, 401);
+  });
+}
 
-test('TLS - REST over HTTP/2, which is preferred over HTTP/1.1', async (t) => {
-  const { url, config } = t.context;
-  const { ca } = t.context.door;
-  const session = connectHttp2(url, { ca });
-  const stream = session.request({ ':path': '/pets', ...bearer(t) });
-  t.is(await text(stream), '[]');
-  session.close();
-  for (const [offered, agreed] of [
-    [['http/1.1', 'h2'], 'h2'],
-    [['http/1.1'], 'http/1.1'],
-    [[], false],
-  ] as const) {
-    const socket = await handshake(config.port, { ALPNProtocols: [...offered], ca });
-    t.is(socket.alpnProtocol, agreed);
-    socket.destroy();
-  }
-});
-
-test('TLS - native gRPC, with the client package', async (t) => {
-  const { key: apiKey, door, config } = t.context;
-  const client = createClient({ address: `localhost:${config.port}`, apiKey, tls: { ca: door.ca } });
-  t.deepEqual((await client.pets.listPets({})).pets, []);
-  await client.close();
+test('TLS - HTTP/2 is preferred over HTTP/1.1', async (t) => {
+  const { config, door } = t.context;
+  const socket = await handshake(config.port, { ALPNProtocols: ['http/1.1', 'h2'], ca: door.ca });
+  t.is(socket.alpnProtocol, 'h2');
+  socket.destroy();
 });
 
 test('TLS - gRPC-Web and Connect', async (t) => {
@@ -142,18 +122,19 @@ test('TLS - idle connections are closed before, during and after the handshake',
   t.pass();
 });
 
-test('HTTP_PORT - redirects every method to HTTPS with 308, and keeps the name, path and query', async (t) => {
+test('HTTP_PORT - redirects all that it gets to HTTPS with 308, and keeps the name, path and query', async (t) => {
   const { config, httpPort } = t.context;
-  const path = '/pets?status=sold&ids=1&ids=2&x=%2F%20+//';
+  const query = '?status=sold&ids=1&ids=2&x=%2F%20+//';
   for (const method of ['GET', 'HEAD', 'POST', 'PATCH', 'DELETE', 'OPTIONS']) {
-    const response = await fetch(`http://localhost:${httpPort}${path}`, { method, redirect: 'manual' });
-    t.is(response.status, 308, method);
-    t.is(response.headers.get('location'), `https://localhost:${config.port}${path}`);
-    t.is(await response.text(), '');
+    for (const path of [`/pets${query}`, '/', '/healthz', '/docs', Pets.listPets.path]) {
+      const sent = { method, headers: bearer(t), redirect: 'manual' } as const;
+      const response = await fetch(`http://localhost:${httpPort}${path}`, sent);
+      t.is(response.status, 308, `${method} ${path}`);
+      t.is(response.headers.get('location'), `https://localhost:${config.port}${path}`);
+      t.is(response.headers.get('strict-transport-security'), null);
+      t.is(await response.text(), '');
+    }
   }
-  const { headers } = await fetch(`http://127.0.0.1:${httpPort}/`, { redirect: 'manual' });
-  t.is(headers.get('location'), `https://127.0.0.1:${config.port}/`);
-  t.is(headers.get('strict-transport-security'), null);
 });
 
 test('HTTP_PORT - HTTPS responses have Strict-Transport-Security', async (t) => {
@@ -163,12 +144,7 @@ test('HTTP_PORT - HTTPS responses have Strict-Transport-Security', async (t) => 
   }
 });
 
-test('HTTP_PORT - serves nothing else, and malformed HTTP is a 400 in the error format', async (t) => {
-  const key = { authorization: `Bearer ${t.context.key}` };
-  const url = `http://127.0.0.1:${t.context.httpPort}`;
-  for (const path of ['/healthz', '/docs', '/pets', Pets.listPets.path]) {
-    t.is((await fetch(`${url}${path}`, { headers: key, redirect: 'manual' })).status, 308, path);
-  }
+test('HTTP_PORT - malformed HTTP is a 400 in the error format', async (t) => {
   const socket = connectTcp(t.context.httpPort, '127.0.0.1');
   socket.write('GET / HTTP/1.1\r\nHost: localhost\r\nbad header\r\n\r\n');
   const response = await text(socket);
