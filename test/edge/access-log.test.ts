@@ -46,7 +46,6 @@ const DEMO = { account_id: 1, key_id: 1 };
 const LIMITED = { account_id: 2, key_id: 2 };
 const ANONYMOUS = { account_id: null, key_id: null };
 const PAST = { status: 429, ...LIMITED, code: 'RATE_LIMITED', grpc_status: 8 };
-const PET_99 = Pets.getPet.requestSerialize({ petId: 99n });
 
 const http = (method: string, path: string, type?: string, raw?: RestRequest['raw'], agent = AGENT): Send => {
   const headers = { ...(type === undefined ? {} : { 'content-type': type }), 'user-agent': agent };
@@ -60,16 +59,8 @@ const withKey = (keyOf: (stack: Sending) => string | undefined, send: Send): Sen
 };
 const unknownKey = () => generateKey();
 const limited = ({ limited: key }: Sending) => key;
-const connect = (path: string, body: Uint8Array): Send => {
-  const headers = { 'content-type': 'application/proto', 'connect-protocol-version': '1', 'user-agent': AGENT };
-  return async ({ rest, key }) => {
-    const init = { method: 'POST', headers: { ...headers, authorization: `Bearer ${key}` }, body };
-    return (await fetch(rest.url + path, init)).headers.get('x-request-id');
-  };
-};
 const idOf = (metadata: Metadata) => metadata.get('x-request-id')[0];
 const KEY_IN_AGENT: Send = (stack) => get('/pets', `tool/1 ${stack.key} ${btoa(stack.key)} end`)(stack);
-const KEY_IN_PATH: Send = (stack) => get(`/pets/${stack.key}`)(stack);
 
 /** The requests, in their order, and what their lines have. */
 const REQUESTS: readonly (readonly [name: string, Send, Partial<Line>])[] = [
@@ -85,16 +76,6 @@ const REQUESTS: readonly (readonly [name: string, Send, Partial<Line>])[] = [
   ['past the limit', withKey(limited, get('/pets')), PAST],
   ['key in agent', KEY_IN_AGENT, { user_agent: 'tool/1 (hidden) (hidden) end' }],
   ['long agent', get('/pets', 'x y '.repeat(1_000)), { user_agent: 'x y '.repeat(32) }],
-  [
-    'key in path',
-    KEY_IN_PATH,
-    { status: 400, path: '(hidden)', ...DEMO, code: 'INVALID_ARGUMENT', grpc_status: 3, user_agent: AGENT },
-  ],
-  [
-    'connect, missing',
-    connect(Pets.getPet.path, PET_99),
-    { status: 404, ...DEMO, code: 'PET_NOT_FOUND', grpc_status: 5 },
-  ],
   ['grpc', async ({ grpc }) => idOf((await grpc.exchange(Pets.listPets, {})).headers), { status: 200, ...DEMO, ...OK }],
   [
     'grpc, no key',
