@@ -47,14 +47,3 @@ test('NamedMutex - work that waits too long is refused; failed work makes room',
   );
   t.is(await mutex.run('pet 7', async () => 'let in'), 'let in');
 });
-
-test('NamedMutex - work with the same name runs one at a time, work with other names runs concurrently', async (t) => {
-  const mutex = new NamedMutex(BOUNDS);
-  const { work, begun, end } = heldWork();
-  const all = [mutex.run('pet 7', work('a')), mutex.run('pet 7', work('b')), mutex.run('pet 8', work('c'))];
-  t.is(begun.join(''), 'ac');
-  await end(0, 1);
-  t.is(begun.join(''), 'acb');
-  await end(2);
-  await Promise.all(all);
-});

@@ -149,19 +149,6 @@ test('Conflicts - transactions with serialization failures are retried until the
   await store.close();
 });
 
-test('Conflicts - a transaction that keeps failing is unavailable after 5 retries', async (t) => {
-  const engine = await openPostgres(await server.createDatabase(), MIGRATIONS);
-  const conflict = compile('conflict', engine.knex.raw("DO $$ BEGIN RAISE SQLSTATE '40001'; END $$"));
-  let runs = 0;
-  const work = async (tx: Runner) => {
-    runs += 1;
-    await tx.all(conflict, {});
-  };
-  await t.throwsAsync(engine.transaction(work), { instanceOf: StoreUnavailable });
-  t.is(runs, 6);
-  await engine.close();
-});
-
 test('PostgreSQL - a transaction whose work ignores a failed statement is rolled back, and fails', async (t) => {
   const engine = await openPostgres(await server.createDatabase(), MIGRATIONS);
   const failing = compile('failing', engine.knex.raw('SELECT 1 / 0'));

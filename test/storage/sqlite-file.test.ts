@@ -3,16 +3,10 @@ import { existsSync } from 'node:fs';
 import anyTest, { type TestFn } from 'ava';
 import { TABLES } from '../../src/schema.ts';
 import { categoryTable } from '../../src/shop/category-table.ts';
-import { toCategoryId } from '../../src/shop/model.ts';
-import { petTable } from '../../src/shop/pet-table.ts';
 import type { Engine, Runner } from '../../src/storage/engine.ts';
-import { idempotencyTable } from '../../src/storage/idempotency.ts';
 import { compile, param } from '../../src/storage/statement.ts';
 import { createStore } from '../../src/storage/store.ts';
-import { AlreadyDone, Cancelled } from '../../src/storage/store-errors.ts';
 import { createTestDatabase, type TestDatabase } from '../support/database.ts';
-import { holdTransaction } from '../support/hold-transaction.ts';
-import { notingRunner } from './suite/database.ts';
 
 interface Context {
   readonly database: TestDatabase;
@@ -53,26 +47,10 @@ test('SQLite - a commit is on disk before it is acknowledged: WAL, synchronous=F
   });
 });
 
-test('SQLite - statements write no temporary files: they sort nothing, and undo from memory', async (t) => {
+test('SQLite - temporary data stays in memory: the disk of temporary files may be full', async (t) => {
   const MEMORY = 2;
   t.deepEqual(await read(t.context, 'PRAGMA temp_store'), [{ temp_store: MEMORY }]);
   t.deepEqual(await write(t.context, (run) => run('PRAGMA temp_store')), [{ temp_store: MEMORY }]);
-  const { engine } = t.context;
-  const { noted, runner } = notingRunner();
-  const [requestDigest, response] = [Buffer.alloc(32), Buffer.alloc(0)];
-  const inserting = idempotencyTable(engine)
-    .writes(runner)
-    .insert({ id: 'a', requestDigest, response, createdAtMs: 0 });
-  await t.throwsAsync(inserting, { instanceOf: AlreadyDone });
-  await petTable(engine)
-    .writes(runner)
-    .insert({ name: 'Tom', categoryId: toCategoryId(1n), status: 'sold' });
-  t.is(noted.length, 2);
-  for (const [{ name, sql, bind }, params] of noted) {
-    const explain = { name: `explain ${name}`, sql: `EXPLAIN QUERY PLAN ${sql}`, bind };
-    const plan = await engine.reader.all(explain, params);
-    t.notRegex(plan.map(({ detail }) => detail).join(), /TEMP B-TREE/);
-  }
 });
 
 test('SQLite - the read connection can not write', async (t) => {
@@ -89,26 +67,6 @@ test('SQLite - a closed database is one file: no WAL is left behind', async (t) 
     t.false(existsSync(`${database.file}-wal`));
     t.false(existsSync(`${database.file}-shm`));
   }
-});
-
-test('SQLite - a writer waits until another process releases the file, and can be cancelled meanwhile', async (t) => {
-  const { database, engine } = t.context;
-  const store = createStore(engine, TABLES);
-  const other = await database.open();
-  const commit = await holdTransaction(other);
-  let [isDone, isCancelled] = [false, false];
-  const cancelled = store.forCall({ isCancelled: () => isCancelled }).write((tx) => tx.categories.insert(CATS));
-  const waiting = store
-    .write((tx) => tx.categories.insert(CATS))
-    .finally(() => {
-      isDone = true;
-    });
-  await store.categories.find(toCategoryId(1n)); // a complete round trip to the database
-  t.false(isDone);
-  isCancelled = true;
-  await Promise.all([commit(), t.throwsAsync(cancelled, { instanceOf: Cancelled })]);
-  t.deepEqual(await waiting, { id: toCategoryId(1n), ...CATS });
-  await other.close();
 });
 
 test('Commit - writes run in the order of arrival, at most 256 share one', async (t) => {

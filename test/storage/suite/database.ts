@@ -3,8 +3,8 @@ import type { ExecutionContext, TestFn } from 'ava';
 import anyTest from 'ava';
 import { type Store, TABLES } from '../../../src/schema.ts';
 import type { CategoryId, Pet, PetId } from '../../../src/shop/model.ts';
-import type { Engine, Runner } from '../../../src/storage/engine.ts';
-import { compile, type Params, type Statement } from '../../../src/storage/statement.ts';
+import type { Engine } from '../../../src/storage/engine.ts';
+import { compile } from '../../../src/storage/statement.ts';
 import { createStore } from '../../../src/storage/store.ts';
 import { holdTransaction } from '../../support/hold-transaction.ts';
 import { aPet } from '../../support/pets.ts';
@@ -78,18 +78,6 @@ export async function newPet(store: Store, fields: Partial<Omit<Pet, 'id'>> = {}
     await tx.pets.update(pet);
     return pet;
   });
-}
-
-/** A runner that finds nothing, and the statements that were to run. */
-export function notingRunner() {
-  const noted: (readonly [statement: Statement, params: Params])[] = [];
-  const runner: Runner = {
-    async all(...run) {
-      noted.push(run);
-      return [];
-    },
-  };
-  return { noted, runner };
 }
 
 /** Runs SQL as a transaction. */

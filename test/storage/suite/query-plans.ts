@@ -9,7 +9,6 @@ import { petTable } from '../../../src/shop/pet-table.ts';
 import type { Engine, Runner } from '../../../src/storage/engine.ts';
 import { idempotencyTable } from '../../../src/storage/idempotency.ts';
 import type { Params, Statement } from '../../../src/storage/statement.ts';
-import { notingRunner } from './database.ts';
 
 /** Reads a statement's plan from the engine under test. */
 export interface Planner {
@@ -23,6 +22,18 @@ const test = anyTest as TestFn<Planner>;
 
 /** Calls, and the columns by which the statement of each must search. */
 type Searches = readonly (readonly [call: Promise<unknown>, columns: string])[];
+
+/** A runner that finds nothing, and the statements that were to run. */
+function notingRunner() {
+  const noted: (readonly [statement: Statement, params: Params])[] = [];
+  const runner: Runner = {
+    async all(...run) {
+      noted.push(run);
+      return [];
+    },
+  };
+  return { noted, runner };
+}
 
 /** `searches` makes calls of tables, whose engine runs nothing. */
 function searching(title: string, searches: (engine: Engine, tx: Runner) => Searches): void {
