@@ -6,7 +6,7 @@ import { Client } from '@grpc/grpc-js';
 import { HealthService } from '../../gen/grpc/health/v1/health.ts';
 import { CategoryServiceService as Categories } from '../../gen/petstore/v1/categories.ts';
 import { callAdmin } from '../../src/launcher/envoy-admin.ts';
-import { type EventSource, openEvents } from '../support/event-source.ts';
+import { openEvents } from '../support/event-source.ts';
 import { insecure, stream } from '../support/grpc.ts';
 import { GrpcCaller } from '../support/grpc-caller.ts';
 import { isRunning } from '../support/launcher.ts';
@@ -20,7 +20,6 @@ import { type Context, launch, launchForAll } from './launch.ts';
 
 const INSTANCES = 2;
 const CALLERS = 6;
-const MAX_STREAMS = 40;
 /** How long a rolling restart may take on a busy machine. */
 const RESTART_MS = 100_000;
 
@@ -29,8 +28,7 @@ let databases: Shared;
 const shared = launchForAll(async () => {
   databases = await startShared(['max_connections=100']);
   const GRPC_PORT = String(await freePortRange(INSTANCES));
-  const count = { INSTANCES: String(INSTANCES), EVENT_STREAMS: String(MAX_STREAMS) };
-  return { ...(await databases.settings()), ...count, GRPC_PORT };
+  return { ...(await databases.settings()), INSTANCES: String(INSTANCES), GRPC_PORT };
 }, test);
 test.after.always(() => databases?.close());
 test.beforeEach(() => shared.launcher.skipOutput());
@@ -111,7 +109,7 @@ test.serial('Rolling restart - under load, twice, loses no REST request, no gRPC
   t.deepEqual(answers.toSorted(), ['GET 200', 'OK', 'POST 201']);
   t.is((await launcher.servers()).length, INSTANCES);
   t.false(before.some(isRunning));
-  t.false(launcher.output.includes('killed'), launcher.output);
+  t.notRegex(launcher.output, /killed|still has open calls/);
 
   let servesAgain = '';
   for (let number = 1; number <= INSTANCES; number += 1) {
@@ -128,42 +126,6 @@ test.serial('Rolling restart - under load, twice, loses no REST request, no gRPC
     servesAgain = log[4].time;
   }
 });
-
-test.serial(
-  'Streams - the number of an account counts over all servers; those of a killed one are free again',
-  async (t) => {
-    const { launcher, url, key } = shared;
-    const open: EventSource[] = [];
-    const openMany = async (count: number) => {
-      const all = await Promise.all(Array.from({ length: count }, () => openEvents(`${url}/events/stream`, key)));
-      open.push(...all);
-      return all.filter(({ response }) => response.status === 200);
-    };
-    const opened: EventSource[] = [];
-    // One after the other, so that each server has some: one that has just started is slower.
-    while (opened.length < MAX_STREAMS / 2) opened.push(...(await openMany(1)));
-    opened.push(...(await openMany(3 * MAX_STREAMS)));
-    t.is(opened.length, MAX_STREAMS);
-    let ended = 0;
-    const onEnd = () => {
-      ended += 1;
-    };
-    for (const stream of opened) void stream.take(Number.POSITIVE_INFINITY).catch(onEnd);
-    process.kill((await launcher.servers())[0]?.pid ?? -1, 'SIGKILL');
-    await until(() => ended > 0, 'the end of its streams');
-    t.true(ended < MAX_STREAMS, 'each server had some');
-    let again = 0;
-    const openAgain = async () => {
-      await delay(100);
-      again += (await openMany(1)).length;
-      return again === ended;
-    };
-    await until(openAgain, 'streams in place of those', 20_000);
-    t.is((await openMany(1)).length, 0);
-    for (const stream of open) stream.close();
-    await launcher.says(/\nServer \d serves again\.\n/);
-  },
-);
 
 test.serial('Rolling restart - ends at a server that does not start, and the others keep running', async (t) => {
   const { launcher } = shared;

@@ -7,7 +7,6 @@ import { readConfig } from '../../src/config/config.ts';
 import { startStack } from '../../src/launcher/stack.ts';
 import { run } from '../cli/command.ts';
 import { freePortRange } from '../support/ports.ts';
-import { TestProcess } from '../support/process.ts';
 import { launch, refusedWith, type Test, test } from './launch.ts';
 
 /** Starts the service in this process. Resolves with the message of the error. */
@@ -85,30 +84,23 @@ for (const [setting, line] of [
     refusedWith(t, launch(t, Object.fromEntries([setting.split('=')])), line));
 }
 
-for (const program of ['launcher/main.ts', 'launcher/edge-main.ts', 'main.ts', 'migrate-main.ts']) {
-  test(`src/${program} - has --help, and takes no other argument`, async (t) => {
-    const line = 'petstore: there are no arguments, only settings: see docs/settings.md\n';
-    t.deepEqual(await run(process.execPath, [`src/${program}`, '--port=1'], {}), {
-      exitCode: 1,
-      stdout: '',
-      stderr: line,
-    });
-    const { exitCode, stdout } = await run(process.execPath, [`src/${program}`, '--help'], {});
-    t.deepEqual([exitCode, stdout.includes('docs/settings.md')], [0, true]);
-  });
-}
-
 test('Start - without its database says why, with the exit code of a temporary failure', async (t) => {
   const line = "DATABASE_URL can't be used: connect ECONNREFUSED 127.0.0.1:1";
   await refusedWith(t, launch(t, { DATABASE_URL: 'postgres://x@127.0.0.1:1/x' }), line, 75);
 });
 
 // test/config.test.ts has the settings that are wrong by themselves. They are printed as `LOG_LEVEL` is.
-for (const program of ['launcher/main', 'main', 'launcher/edge-main', 'migrate-main']) {
-  test(`Start - ${program} prints a bad setting in one line, without a key`, async (t) => {
-    const started = new TestProcess(`src/${program}.ts`, { ...t.context.settings, LOG_LEVEL: generateKey() });
-    t.is((await started.ended).code, 1);
-    t.regex(started.errors, /^petstore: LOG_LEVEL must be one of .*, not "\(a key\)"\n$/);
-    t.is(started.output, '');
+for (const program of ['launcher/main.ts', 'launcher/edge-main.ts', 'main.ts', 'migrate-main.ts']) {
+  test(`src/${program} - prints a bad setting in one line, without a key; takes no argument but --help`, async (t) => {
+    const start = (...args: string[]) =>
+      run(process.execPath, [`src/${program}`, ...args], { LOG_LEVEL: generateKey() });
+    const refused = { exitCode: 1, stdout: '' };
+    const bad = await start();
+    t.like(bad, refused);
+    t.regex(bad.stderr, /^petstore: LOG_LEVEL must be one of .*, not "\(a key\)"\n$/);
+    const line = 'petstore: there are no arguments, only settings: see docs/settings.md\n';
+    t.deepEqual(await start('--port=1'), { ...refused, stderr: line });
+    const { exitCode, stdout } = await start('--help');
+    t.deepEqual([exitCode, stdout.includes('docs/settings.md')], [0, true]);
   });
 }

@@ -7,7 +7,6 @@ import { text } from 'node:stream/consumers';
 import { setTimeout as delay } from 'node:timers/promises';
 import { openEvents } from '../support/event-source.ts';
 import { childrenOf, isRunning } from '../support/launcher.ts';
-import { RestClient } from '../support/rest-client.ts';
 import { until } from '../support/until.ts';
 import { launch, type Test, test } from './launch.ts';
 
@@ -61,10 +60,6 @@ for (const [signal, againAfterMs, why] of [
     t.regex(launcher.output, /\nStopping: .*\nStopped\.\n$/);
     t.is(launcher.errors, '');
     for (const child of children) t.false(isRunning(child), child.command);
-    if (signal !== 'SIGTERM') return;
-
-    const again = await launch(t).opened();
-    t.is((await new RestClient(again.url, key).get('/categories/1')).body.name, 'Late');
   });
 }
 
