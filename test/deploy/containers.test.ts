@@ -102,22 +102,6 @@ test('Probe - with --wait waits until the port is open; its defaults are those o
   }
 });
 
-interface ScrapeConfig {
-  readonly dns_sd_configs: readonly { readonly names: readonly string[]; readonly port: number }[];
-}
-
-test('Compose: prometheus - scrapes every server and the edge, where they listen', (t) => {
-  const config = parse(readFileSync(join(ROOT, 'deploy/prometheus/prometheus-compose.yml'), 'utf8'));
-  const found = config.scrape_configs.map(({ dns_sd_configs: [where] }: ScrapeConfig) => [where?.names, where?.port]);
-  const { environment: edge } = compose.services.edge;
-  const servers = ownServices.filter((one) => one.startsWith('server-'));
-  t.deepEqual(found, [
-    [servers, Number(compose.services['server-1'].environment.METRICS_PORT)],
-    [['edge'], Number(edge.ENVOY_ADMIN_PORT ?? readConfig({}).envoyAdminPort)],
-  ]);
-  t.is(edge.ENVOY_ADMIN_HOST, '0.0.0.0');
-});
-
 composeTest('Compose - docker-compose accepts the file without a warning', async (t) => {
   const { stderr } = await sh('docker-compose', ['--file', COMPOSE_FILE, 'config', '--quiet']);
   t.is(stderr, '');

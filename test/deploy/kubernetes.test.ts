@@ -97,29 +97,6 @@ for (const { metadata, spec } of ofKind('Deployment')) {
   });
 }
 
-test('Edge - finds the servers by the name in their certificate', (t) => {
-  const { env } = workload('petstore-edge').spec.template.spec.containers[0];
-  const servers = env.find(({ name }: { name: string }) => name === 'SERVERS').value;
-  const [, host, port] = /^([^:,]+):(\d+)$/.exec(servers) ?? [];
-  const service = ofKind('Service').find(({ metadata }) => metadata.name === host);
-  t.is(service?.spec.clusterIP, 'None');
-  t.is(service?.spec.ports[0].port, Number(port));
-  const secret = secretOf('petstore-server', 'internal-tls');
-  const certificate = ofKind('Certificate').find(({ spec }) => spec.secretName === secret);
-  t.deepEqual(certificate?.spec.dnsNames, [host]);
-});
-
-function workload(name: string): Manifest {
-  const found = workloads.find(({ metadata }) => metadata.name === name);
-  if (found === undefined) throw new Error(`there is no ${name}`);
-  return found;
-}
-
-function secretOf(name: string, volume: string): string {
-  const { volumes } = workload(name).spec.template.spec;
-  return volumes.find((one: { name: string }) => one.name === volume).secret.secretName;
-}
-
 function read(name: string): string {
   return readFileSync(join(FOLDER, name), 'utf8');
 }
