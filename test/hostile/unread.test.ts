@@ -1,7 +1,6 @@
 /** Responses that a caller with a valid key does not read delay no other caller. */
 import { once } from 'node:events';
-import { storeLargestList } from '../support/hostile/requests.ts';
-import { AS_DEPLOYED, hostileTest } from '../support/hostile/service.ts';
+import { AS_DEPLOYED, hostileTest, storeLargestList } from '../support/hostile/service.ts';
 import { openSession, targetOf } from '../support/hostile/sockets.ts';
 import { until } from '../support/until.ts';
 

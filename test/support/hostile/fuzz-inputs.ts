@@ -1,7 +1,7 @@
 /** The inputs of the fuzz: malformed and ordinary requests, from a seed. */
 import fc, { type Arbitrary } from 'fast-check';
 import { loadOperations } from '../../../src/proto/operations.ts';
-import { type Http2Request, type Manner, oddRequest } from './requests.ts';
+import { type Manner, manner } from './manners.ts';
 import { grpcFrame } from './sockets.ts';
 
 /** Stands for a valid key, since keys differ from run to run and inputs must not. */
@@ -10,19 +10,28 @@ export const KEY = '{key}';
 export type Header = readonly [name: string, value: string];
 
 /** Bodies and bytes are strings of Latin-1 characters, so that an input can be printed. */
-export type FuzzInput =
-  | {
-      readonly protocol: 'HTTP/1.1';
-      readonly method: string;
-      readonly bytes: string;
-      /** Otherwise some bytes are changed, and there may be no response. */
-      readonly isWhole: boolean;
-    }
-  | (Omit<Http2Request, 'headers'> & {
-      readonly headers: readonly Header[];
-      /** How an odd caller sends and reads it. */
-      readonly manner?: Manner;
-    });
+export type FuzzInput = OverHttp1 | OverHttp2;
+
+export interface OverHttp1 {
+  readonly protocol: 'HTTP/1.1';
+  readonly method: string;
+  readonly bytes: string;
+  /** Otherwise some bytes are changed, and there may be no response. */
+  readonly isWhole: boolean;
+}
+
+export interface OverHttp2 {
+  readonly protocol: 'REST' | keyof typeof TYPES;
+  readonly method: string;
+  readonly path: string;
+  readonly headers: readonly Header[];
+  readonly body: string | undefined;
+  /** How an odd caller sends and reads it. */
+  readonly manner?: Manner;
+}
+
+/** The content types of calls. */
+const TYPES = { gRPC: 'application/grpc', 'gRPC-Web': 'application/grpc-web', Connect: 'application/proto' } as const;
 
 /** The input with this index, of the endless sequence of this seed. */
 export function fuzzInput(seed: number, index: number): FuzzInput {
@@ -199,9 +208,9 @@ const METHODS = [...loadOperations().byPath.keys()].filter((name) => name.starts
 const grpcPath = mostly(
   pick(...METHODS),
   pick(
-    ...['/grpc.health.v1.Health/Check', '/grpc.reflection.v1.ServerReflection/ServerReflectionInfo', '/', '/x', '/x/y'],
+    ...['/grpc.health.v1.Health/Watch', '/grpc.health.v1.Health/Check', '/', '/x', '/x/y'],
+    ...['/grpc.reflection.v1.ServerReflection/ServerReflectionInfo', '/petstore.edge.v1.EdgeService/Fail'],
     ...['/petstore.v1.PetService/', '/petstore.v1.PetService/Nope', '/petstore.admin.v1.AdminService/ListAccounts'],
-    '/petstore.edge.v1.EdgeService/Fail',
   ),
   9,
 );
@@ -240,22 +249,35 @@ const frames = oneOf(
   [1, fc.integer({ min: 65_000, max: 66_500 }).map((length) => latin1Frame(Buffer.alloc(length)))],
 );
 
+/** A call with a framed message, which Connect sends without its frame. */
+function toCall(protocol: keyof typeof TYPES, path: string, own: readonly Header[], framed: string): OverHttp2 {
+  const version: Header = protocol === 'Connect' ? ['connect-protocol-version', '1'] : ['te', 'trailers'];
+  const headers = [...own.filter(([name]) => name !== 'te'), ['content-type', TYPES[protocol]] as const, version];
+  return { protocol, method: 'POST', path, headers, body: protocol === 'Connect' ? framed.slice(5) : framed };
+}
+
+const PROTOCOLS = Object.keys(TYPES) as (keyof typeof TYPES)[];
 const call = fc
-  .record({ path: grpcPath, own: headers, body: frames, isWeb: mostly(fc.constant(false), fc.constant(true), 3) })
-  .map(({ path: target, own, body: sent, isWeb }): FuzzInput => {
+  .record({ protocol: pick(...PROTOCOLS), path: grpcPath, own: headers, body: frames })
+  .map(({ protocol: spoken, path: target, own, body: sent }) => {
     // A stream does not end by itself.
-    const deadline: Header[] = target.endsWith('/WatchEvents') ? [['grpc-timeout', '200m']] : [];
-    const type = isWeb ? 'application/grpc-web' : 'application/grpc';
-    const all: Header[] = [...own.filter(([name]) => name !== 'te'), ...deadline, ['content-type', type]];
-    const sending = { method: 'POST', path: target, headers: [...all, ['te', 'trailers'] as const], body: sent };
-    return { protocol: isWeb ? 'gRPC-Web' : 'gRPC', ...sending };
+    const deadline: Header[] = /\/Watch(Events)?$/.test(target) ? [['grpc-timeout', '200m']] : [];
+    return toCall(spoken, target, [...own, ...deadline], sent);
   });
 
-const oddly = fc
-  .tuple(oddRequest, mostly(fc.constant(true), fc.constant(false)))
-  .map(([request, hasKey]): FuzzInput => {
-    const key: Header[] = hasKey ? [['authorization', `Bearer ${KEY}`]] : [];
-    return { ...request, headers: [...Object.entries(request.headers), ...key] };
-  });
+const AUTHORIZATION: Header = ['authorization', `Bearer ${KEY}`];
+const LIST = '/petstore.v1.CategoryService/ListCategories';
+/** The largest list over each protocol, which takes the most reading. */
+const large = pick<OverHttp2>(
+  { protocol: 'REST', method: 'GET', path: '/categories?limit=100', headers: [AUTHORIZATION], body: undefined },
+  ...PROTOCOLS.map((protocol) => toCall(protocol, LIST, [AUTHORIZATION], latin1Frame(Buffer.of(8, 100)))),
+);
+const overHttp2 = rest.filter((request) => request.protocol !== 'HTTP/1.1');
 
-const anyInput: Arbitrary<FuzzInput> = oneOf([9, rest], [3, bytes], [8, call], [3, oddly]);
+const oddly = fc.tuple(fc.oneof(large, call, overHttp2), manner).map(([request, how]): FuzzInput => {
+  const [name, unit] = request.protocol === 'Connect' ? ['connect-timeout-ms', ''] : ['grpc-timeout', 'm'];
+  const deadline: Header[] = how.deadlineMs === undefined ? [] : [[name, `${how.deadlineMs}${unit}`]];
+  return { ...request, headers: [...request.headers, ...deadline], manner: how };
+});
+
+const anyInput: Arbitrary<FuzzInput> = oneOf<FuzzInput>([9, rest], [3, bytes], [8, call], [3, oddly]);

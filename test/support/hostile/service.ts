@@ -22,3 +22,9 @@ export const AS_DEPLOYED = {
 export function hostileTest(settings: Readonly<Record<string, string>> = {}): TestFn<TestStack> {
   return hostileMissing === undefined ? stackTest(settings) : testUnless(hostileMissing);
 }
+
+/** Fills the store with the largest list: about 600 KB. */
+export async function storeLargestList({ rest }: TestStack): Promise<void> {
+  const description = '猫'.repeat(2_000);
+  for (let i = 1; i <= 100; i += 1) await rest.post('/categories', { name: `Category ${i}`, description });
+}
