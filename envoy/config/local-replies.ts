@@ -16,7 +16,8 @@ export const CALLER_ADDRESS = '%DOWNSTREAM_REMOTE_ADDRESS_WITHOUT_PORT%';
 export const CONNECT_HEADER = { name: EDGE_HEADERS.connect, present_match: true };
 /** The transcoder changes the content type of a REST request before it reads the body. */
 export const REST_HEADER = { name: 'x-envoy-original-path', present_match: true };
-export const EMPTY_HOST = { name: ':authority', string_match: { exact: '' } };
+/** HTTP/2 has neither an empty host nor a user in it: the server would reset the call, and in time the connection. */
+export const BAD_HOST = { name: ':authority', string_match: { safe_regex: { regex: '|.*@.*' } } };
 
 const IS_CONNECT = hasHeader(CONNECT_HEADER);
 /** The content types that the Lua filter ignores. */
@@ -76,7 +77,7 @@ export function localReplies({ corsOrigins }: Config): readonly Message[] {
         or(
           expression("response.code_details.startsWith('http1.')"),
           hasHeader({ name: 'x-request-id', present_match: true, invert_match: true }),
-          hasHeader(EMPTY_HOST),
+          hasHeader(BAD_HOST),
         ),
       ),
       status_code: 400,

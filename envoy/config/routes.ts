@@ -8,7 +8,7 @@ import type { Config } from '../../src/config/config.ts';
 import { BODY_TIMEOUT_MS, CALL_TIMEOUT_MS } from '../../src/config/constants.ts';
 import { EDGE_HEADERS } from '../../src/edge/headers.ts';
 import { corsPolicy } from './cors.ts';
-import { CONNECT_HEADER, EMPTY_HOST, REST_HEADER } from './local-replies.ts';
+import { BAD_HOST, CONNECT_HEADER, REST_HEADER } from './local-replies.ts';
 import { any, extension, header, type Message, seconds, when } from './message.ts';
 import { FEEDS } from './operations.ts';
 
@@ -54,8 +54,8 @@ export function routes({ corsOrigins }: Config): Message {
         typed_per_filter_config: hasCors ? { 'envoy.filters.http.cors': corsPolicy(corsOrigins) } : undefined,
         routes: [
           {
-            match: { prefix: '/', headers: [EMPTY_HOST] },
-            direct_response: { status: 400, body: { inline_string: 'Host: must not be empty' } },
+            match: { prefix: '/', headers: [BAD_HOST] },
+            direct_response: { status: 400, body: { inline_string: 'Host: must be a host, with or without a port' } },
           },
           ...FEEDS.flatMap(feed),
           ...calls(),

@@ -65,16 +65,18 @@ export function takeEveryCall(server: Server, take: (call: BaseCall, path: strin
   };
 }
 
-const UNLIMITED = Number.MAX_SAFE_INTEGER;
+const UNLIMITED = 2 ** 32 - 1;
 
 /**
- * Lets a connection end any number of calls early. By itself Node closes one that does so 33 times a second, after a
- * burst of 1,000: an edge's connection has the calls of many callers, and one of them could end those of all others.
- * Envoy bounds what each of its callers may end.
+ * Lets a connection end any number of calls early, and have malformed ones. By itself Node closes one that ends 33
+ * calls a second early, after a burst of 1,000, and one that has had 1,000 malformed calls. An edge's connection has
+ * the calls of many callers, and one of them could end those of all others. Envoy bounds what each of its callers may
+ * end.
  */
 export function allowEarlyEnds(server: Server): void {
   const { commonServerOptions } = server as unknown as ServerParts;
-  Object.assign(commonServerOptions, { streamResetBurst: UNLIMITED, streamResetRate: UNLIMITED });
+  const bounds = { streamResetBurst: UNLIMITED, streamResetRate: UNLIMITED, maxSessionInvalidFrames: UNLIMITED };
+  Object.assign(commonServerOptions, bounds);
 }
 
 /**

@@ -76,13 +76,37 @@ for (const [title, [code, ...lines]] of Object.entries(REFUSED)) {
   });
 }
 
-test('HTTP errors - an empty Host is a 400', async (t) => {
+test('HTTP errors - a Host that is empty or has a user is a 400', async (t) => {
   const { publicAddress } = t.context;
-  for (const host of ['Host:', 'Host: ', 'Host:  \t']) {
+  for (const host of ['Host:', 'Host:  \t', 'Host: @', 'Host: user@petstore', 'Host: user:password@petstore:80']) {
     const get = `GET /pets HTTP/1.1\r\n${host}\r\n${withKey(t.context)}\r\n\r\n`;
     isRefused(t, await http1(publicAddress, get), 'INVALID_ARGUMENT', 'GET');
     const own = [host, withKey(t.context)];
     isRefused(t, await post(t.context, ['Content-Length: 15', '', BODY], own), 'INVALID_ARGUMENT', 'POST');
+  }
+});
+
+/** One that the server refuses as malformed HTTP/2 is a 503, and in time ends the connection of all callers. */
+test('HTTP errors - no character in a Host, path, method or header makes a request a 5xx', async (t) => {
+  const { publicAddress } = t.context;
+  const send = async (request: string) => (await http1(publicAddress, Buffer.from(request, 'latin1'))).status;
+  for (let code = 0x20; code <= 0xff; code += 1) {
+    const character = String.fromCharCode(code);
+    const requests = [
+      `GET /pets HTTP/1.1\r\nHost: a${character}b`,
+      `GET /pets${character}a HTTP/1.1\r\nHost: a`,
+      `GET /pets?limit=1&a${character} HTTP/1.1\r\nHost: a`,
+      `GET http://a${character}b/pets HTTP/1.1\r\nHost: a`,
+      `G${character}T /pets HTTP/1.1\r\nHost: a`,
+      `GET /pets HTTP/1.1\r\nHost: a\r\nx-${character}a: b`,
+      `GET /pets HTTP/1.1\r\nHost: a\r\nx-a: ${character}b${character}`,
+    ];
+    const statuses = await Promise.all(requests.map((one) => send(`${one}\r\n${withKey(t.context)}\r\n\r\n`)));
+    t.deepEqual(
+      statuses.filter((status) => status >= 500),
+      [],
+      `0x${code.toString(16)}`,
+    );
   }
 });
 

@@ -36,7 +36,7 @@ test('grpc-js - an unknown method or a wrong content type is answered, and leave
   server.close();
 });
 
-test('grpc-js - a connection stays open however many of its calls end early', async (t) => {
+test('grpc-js - a connection stays open however many of its calls end early or are malformed', async (t) => {
   const server = await startScriptedServer();
   const caller = request(server.port, { protocol: 'gRPC', isStream: true, id: 'open' });
   t.teardown(() => {
@@ -46,9 +46,10 @@ test('grpc-js - a connection stays open however many of its calls end early', as
   const { session } = await until(() => server.find('open'), 'the call');
   if (session === undefined) return t.fail();
   for (let ended = 0; ended < 5_000; ended += 100) {
-    const streams = Array.from({ length: 100 }, () =>
-      caller.session.request(grpcHeaders('/a.b.C/D'), { endStream: false }),
-    );
+    const streams = Array.from({ length: 100 }, (_, index) => {
+      const malformed = index % 2 === 0 ? {} : { ':authority': 'user@host' };
+      return caller.session.request({ ...grpcHeaders('/a.b.C/D'), ...malformed }, { endStream: false });
+    });
     for (const stream of streams) stream.on('error', () => undefined).close(constants.NGHTTP2_CANCEL);
     await until(() => streams.every(({ destroyed }) => destroyed), 'the end of the calls');
   }
