@@ -25,7 +25,8 @@ function checkNoStandaloneSettings({ servers, grpcHost, internalTls, logs }: Con
 
 function startMessage(config: Config): string {
   const url = publicUrl(config);
-  const options = config.tls === undefined ? '' : '--insecure '; // the certificate may be for another name
+  const insecure = config.tls === undefined ? '' : '--insecure '; // the certificate may be for another name
+  const options = `${insecure}${config.proxyProtocol ? '--haproxy-protocol ' : ''}`;
   const file = demoKeyFile(config.dataDir);
   const hasDemoKey = config.demoAccount && existsSync(file);
   const key = hasDemoKey ? `$(cat ${shellQuote(file)})` : '<API_KEY>';

@@ -70,6 +70,11 @@ test('Network - HOST and ENVOY_ADMIN_HOST open their ports to other machines, an
   t.regex(launcher.output, /\nAccounts and keys are made with the petstore command: .*\n/);
 });
 
+test('Start - the curl command sends a PROXY protocol header where PROXY_PROTOCOL asks for it', async (t) => {
+  const { curl } = await launch(t, { PROXY_PROTOCOL: 'yes', TRUSTED_PROXIES: '127.0.0.1' }).opened();
+  t.is((await sh('sh', ['-c', `${curl} --silent --fail`])).stdout, '[]');
+});
+
 testIPv6('Start - works on IPv6', async (t) => {
   const { curl, url } = await launch(t, { HOST: '::1' }).opened();
   t.is(url, `http://[::1]:${t.context.settings.PORT}`);
