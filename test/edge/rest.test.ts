@@ -15,11 +15,6 @@ function request(path: string, originalPath: string, bodyType?: string): Promise
   return intercept(path, { 'x-envoy-original-path': originalPath, ...type });
 }
 
-test('REST request - a gRPC call passes unchanged', async (t) => {
-  t.is(await intercept('PetService/CreatePet', { 'content-type': 'application/grpc' }), RESPONSE);
-  t.is(await intercept('PetService/GetPet', { 'if-none-match': 'nonsense' }), RESPONSE);
-});
-
 test('REST request - a body is JSON, with parameters and in any case, or UNSUPPORTED_CONTENT_TYPE', async (t) => {
   for (const type of [undefined, 'application/json', 'APPLICATION/JSON', ' application/json ;x=1']) {
     t.is(await request('PetService/CreatePet', '/pets', type), RESPONSE, type);

@@ -9,7 +9,7 @@ const test = stackTest();
 
 const BODY = '{"name":"Cats"}';
 /** What is sent, and what the error says of it. test/edge/rest.test.ts has more. */
-const OTHER_TYPES = { '': 'nothing', 'text/plain': '"text/plain"', 'application/grpcjson': '"application/grpcjson"' };
+const OTHER_TYPES = { '': 'nothing', 'text/plain': '"text/plain"' };
 
 /** How a body can be sent: HTTP/1.1 in one piece or in chunks, HTTP/2 with and without its length. */
 const TRANSPORTS = ['HTTP/1.1', 'HTTP/1.1, chunked', 'HTTP/2', 'HTTP/2, no length'] as const;

@@ -25,12 +25,11 @@ function callOverConnect({ url }: TestStack['rest']): Promise<Response> {
 
 test('500 - INTERNAL does not contain the cause, which is logged with the request id', async (t) => {
   const { config, rest } = await start(t);
-  const sabotage = (sql: string) => {
-    const database = new DatabaseSync(join(config.dataDir, 'petstore.sqlite'), { timeout: 10_000 });
-    database.exec(sql);
-    database.close();
-  };
-  const isInternal = async (response: RestResponse, cause: RegExp) => {
+  const database = new DatabaseSync(join(config.dataDir, 'petstore.sqlite'), { timeout: 10_000 });
+  database.exec('alter table orders rename to misplaced');
+  database.close();
+  for (const method of ['GET', 'POST']) {
+    const response = await rest.send(method, '/store/orders');
     const requestId = response.headers.get('x-request-id') ?? '';
     isError(t, response, 500, 'INTERNAL', `something went wrong on our side; request id ${requestId}`);
     const log = await readFile(join(config.dataDir, 'logs', 'server.log'), 'utf8');
@@ -38,18 +37,7 @@ test('500 - INTERNAL does not contain the cause, which is logged with the reques
     // A request with a body is judged in a separate call before, with the same request id.
     const { outcome, level, err } = JSON.parse(lines.at(-1) ?? '{}');
     t.deepEqual([outcome, level], ['INTERNAL', 50]);
-    t.regex(err.message, cause);
-  };
-  const petId = await rest.pet();
-  // More than the int32 of the response can hold, and more than the table allows.
-  const sql = `update pets set quantity = 3000000000 where id = ${petId}`;
-  sabotage(`pragma ignore_check_constraints = on; ${sql}`);
-  for (const path of [`/store/inventory/${petId}`, '/store/inventory?limit=100']) {
-    await isInternal(await rest.get(path), /invalid int32: 3000000000/);
-  }
-  sabotage('alter table orders rename to misplaced');
-  for (const method of ['GET', 'POST']) {
-    await isInternal(await rest.send(method, '/store/orders'), /no such table: orders/);
+    t.regex(err.message, /no such table: orders/);
   }
   t.is((await rest.get('/pets')).status, 200); // other requests succeed
 });

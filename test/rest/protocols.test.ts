@@ -4,7 +4,6 @@
  */
 import { readFile } from 'node:fs/promises';
 import { status as Status } from '@grpc/grpc-js';
-import { BadRequest } from '../../gen/google/rpc/error_details.ts';
 import { AdminServiceService as Admin } from '../../gen/petstore/admin/v1/admin.ts';
 import { EdgeServiceService as Edge } from '../../gen/petstore/edge/v1/edge.ts';
 import {
@@ -136,17 +135,11 @@ test('Connect - a response is the encoded message with the headers of gRPC, from
   t.true(ListCategoriesResponse.decode(isSuccess(t, without)).categories.some(({ id }) => id === made.id));
 });
 
-test('Connect - a 400 has the fields with violations, every error its reason', async (t) => {
-  const none = CreateCategoryRequest.encode({ category: { name: ' ' } }).finish();
-  const invalid = await call(t.context, Categories.createCategory.path, none);
-  const { message, details } = isConnectError(t, invalid, 400, 'invalid_argument', 'INVALID_ARGUMENT');
-  t.is(message, 'name: must be 1 to 200 characters after trimming');
-  const { fieldViolations } = BadRequest.decode(details.get('google.rpc.BadRequest') ?? Buffer.of());
-  t.like(fieldViolations, [{ field: 'category.name', description: 'must be 1 to 200 characters after trimming' }]);
-
+test('Connect - every error has the status and code of the protocol, and its reason', async (t) => {
   const missing = GetCategoryRequest.encode({ categoryId: 999_999n }).finish();
   const { path: get } = Categories.getCategory;
   for (const [path, request, status, code, reason, changes] of [
+    [Categories.createCategory.path, Buffer.of(), 400, 'invalid_argument', 'INVALID_ARGUMENT'],
     [Categories.createCategory.path, Buffer.of(0xff), 400, 'invalid_argument', 'MALFORMED_BODY'],
     [get, missing, 404, 'not_found', 'CATEGORY_NOT_FOUND'],
     [get, missing, 504, 'deadline_exceeded', 'DEADLINE_EXCEEDED', { 'connect-timeout-ms': '0' }],
