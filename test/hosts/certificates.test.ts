@@ -71,15 +71,6 @@ test('An authority - that ends within 14 days is warned of, also as the second i
   const left = async (setting: string) => sumOf(await scrape(ports.metrics), DAYS_LEFT, { setting }) ?? Number.NaN;
   t.true(Math.abs((await left('INTERNAL_TLS_CERT')) - 13) < 0.1);
   t.true(Math.abs((await left('INTERNAL_TLS_CA')) - 5) < 0.1);
-
-  server.skipOutput();
-  await make(t, ['localhost'], 30);
-  await copyTo(t, 'server', ['server.key', 'server.pem']);
-  await until(async () => (await left('INTERNAL_TLS_CERT')) > 29, 'the days of the renewed certificate');
-  await make(t, ['localhost'], 12);
-  await copyTo(t, 'server', ['server.key', 'server.pem']);
-  await server.says(/INTERNAL_TLS_CERT is valid until/);
-  t.is(server.output.match(/CERT is valid until/g)?.length, 2, 'once for each');
 });
 
 test('A change of authority - by the steps of the page, one host at a time, loses no request', async (t) => {
