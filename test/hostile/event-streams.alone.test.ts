@@ -1,6 +1,7 @@
 /** Streams of events by the hundred that nobody reads hold little. */
-import type { ClientHttp2Session } from 'node:http2';
-import type { Socket } from 'node:net';
+import { once } from 'node:events';
+import { type ClientHttp2Session, connect } from 'node:http2';
+import { Duplex } from 'node:stream';
 import { setTimeout as delay } from 'node:timers/promises';
 import { EventServiceService as Events } from '../../gen/petstore/v1/events.ts';
 import { openEvents } from '../support/event-source.ts';
@@ -8,7 +9,7 @@ import { Bystanders, served } from '../support/hostile/bystanders.ts';
 import { leftOpen, openStreams, PROBED, usedBytes } from '../support/hostile/probe.ts';
 import { MIB, pidsOf, rssBytes } from '../support/hostile/resources.ts';
 import { hostileTest } from '../support/hostile/service.ts';
-import { grpcFrame, openSession, openSocket, type Target, targetOf } from '../support/hostile/sockets.ts';
+import { grpcFrame, grpcHeaders, openSession, openSocket, type Target, targetOf } from '../support/hostile/sockets.ts';
 import { connectOperator } from '../support/operator.ts';
 import type { TestStack } from '../support/stack.ts';
 import { until } from '../support/until.ts';
@@ -64,63 +65,39 @@ async function openReaders({ publicAddress }: TestStack, readers: Readers): Prom
   }
   const isGrpc = protocol === 'gRPC';
   const body = grpcFrame(Events.watchEvents.requestSerialize({ types: [], ...(fromFirst ? { after: 0n } : {}) }));
-  const requests = keys.map((key) => ({
-    ':method': isGrpc ? 'POST' : 'GET',
-    ':scheme': 'http',
-    ':path': isGrpc ? Events.watchEvents.path : path,
-    ':authority': 'petstore',
-    authorization: `Bearer ${key}`,
-    ...(isGrpc ? { 'content-type': 'application/grpc', te: 'trailers' } : {}),
-  }));
-  if (isOpen) {
-    const socket = openUnread(target, requests, isGrpc ? body : undefined);
-    return () => socket.destroy();
-  }
   const sessions: ClientHttp2Session[] = [];
-  for (let from = 0; from < keys.length; from += PER_CONNECTION) {
-    const session = await openSession(target, 0, { initialWindowSize: 0 });
-    sessions.push(session);
-    for (const headers of requests.slice(from, from + PER_CONNECTION)) {
-      const stream = session
-        .request(headers, { endStream: !isGrpc })
-        .resume()
-        .on('error', () => undefined);
-      if (isGrpc) stream.end(body);
+  for (const [index, key] of keys.entries()) {
+    if (index % PER_CONNECTION === 0) {
+      sessions.push(isOpen ? await openUnread(target) : await openSession(target, 0, { initialWindowSize: 0 }));
     }
+    const get = { ':path': path, authorization: `Bearer ${key}` };
+    const stream = sessions
+      .at(-1)
+      ?.request(isGrpc ? grpcHeaders(Events.watchEvents.path, key) : get, { endStream: !isGrpc })
+      .resume()
+      .on('error', () => undefined);
+    if (isGrpc) stream?.end(body);
   }
   return () => void sessions.map((session) => session.destroy());
 }
 
-/** A frame of HTTP/2 (RFC 9113, section 4.1). */
-function frame(type: number, flags: number, streamId: number, payload: Uint8Array): Buffer {
-  const head = Buffer.alloc(9);
-  head.writeUIntBE(payload.length, 0, 3);
-  head.writeUInt8(type, 3);
-  head.writeUInt8(flags, 4);
-  head.writeUInt32BE(streamId, 5);
-  return Buffer.concat([head, payload]);
-}
+const EVERYTHING = 2 ** 31 - 1;
 
 /**
- * Streams of one connection that let everything through, and of which not a byte is read: the kernel keeps what it can,
- * and then Envoy what it has sent. Node's own client would read.
+ * A connection that lets everything through, and of which not a byte is read: the kernel keeps what it can, and then
+ * Envoy what it has sent.
  */
-function openUnread(target: Target, requests: readonly Readonly<Record<string, string>>[], body?: Buffer): Socket {
+async function openUnread(target: Target): Promise<ClientHttp2Session> {
   const socket = openSocket(target).pause();
-  const all = Buffer.of(0x7f, 0xff, 0xff, 0xff);
-  const more = Buffer.of(0x7f, 0xff, 0x00, 0x00); // the connection begins with a window of 65,535
-  socket.write('PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n', 'latin1');
-  socket.write(frame(4, 0, 0, Buffer.concat([Buffer.of(0, 4), all]))); // SETTINGS_INITIAL_WINDOW_SIZE
-  socket.write(frame(8, 0, 0, more)); // WINDOW_UPDATE
-  // Headers as literals without indexing (RFC 7541, section 6.2.2), each shorter than 127 characters.
-  const text = (value: string) => Buffer.concat([Buffer.of(value.length), Buffer.from(value)]);
-  for (const [index, fields] of requests.entries()) {
-    const headers = Object.entries(fields).map((field) => Buffer.concat([Buffer.of(0), ...field.map(text)]));
-    const streamId = 2 * index + 1;
-    socket.write(frame(1, body === undefined ? 5 : 4, streamId, Buffer.concat(headers))); // END_HEADERS, END_STREAM
-    if (body !== undefined) socket.write(frame(0, 1, streamId, body));
-  }
-  return socket;
+  const write = (chunk: Buffer, _: string, done: () => void) => void socket.write(chunk, done);
+  const session = connect('http://petstore', {
+    createConnection: () => new Duplex({ read: () => undefined, write }),
+    settings: { initialWindowSize: EVERYTHING },
+  });
+  session.on('error', () => undefined).on('close', () => socket.destroy());
+  await once(session, 'connect');
+  session.setLocalWindowSize(EVERYTHING);
+  return session;
 }
 
 /** Writes as many events, nearly as large as they can be. */
