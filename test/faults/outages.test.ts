@@ -1,4 +1,6 @@
-/** The whole service, three servers behind Envoy, while its database or a server is killed, hangs or waits. */
+/** The whole service, three servers behind Envoy, while PostgreSQL, Redis or a server is killed, hangs or waits. */
+import { readFile } from 'node:fs/promises';
+import { join } from 'node:path';
 import { Client } from 'pg';
 import { type Load, startLoad, total, untilMore } from '../support/load.ts';
 import { query } from '../support/postgres.ts';
@@ -6,7 +8,6 @@ import { testUnless } from '../support/programs.ts';
 import { type Shared, sharedMissing, startShared } from '../support/shared.ts';
 import { startTestStack, type TestStack } from '../support/stack.ts';
 import { until } from '../support/until.ts';
-import { messagesOf } from './messages.ts';
 
 const CALLERS = 30;
 /** Envoy's timeout, and an allowance for a busy machine. */
@@ -34,6 +35,7 @@ test.before(async (t) => {
 });
 test.after.always(async ({ context: { service, shared } }) => {
   await shared?.postgres.resume().catch(() => undefined); // a failed test may have left it paused or killed
+  shared?.redis.resume();
   await service?.close();
   await shared?.close();
 });
@@ -72,6 +74,17 @@ function count({ answers }: Load, ...wanted: string[]): number {
 }
 
 const pidsOf = ({ stack }: TestStack) => stack.servers.map((server) => server.process.pid);
+
+/** The messages of each server that begin so. The last line of a log may be incomplete. */
+function messagesOf({ config }: TestStack, begin: string): Promise<string[][]> {
+  return Promise.all(
+    [1, 2, 3].map(async (server) => {
+      const log = await readFile(join(config.dataDir, `logs/server-${server}.log`), 'utf8');
+      const all = [...log.matchAll(/"msg":"([^"]*)"/g)].map(([, message = '']) => message);
+      return all.filter((message) => message.startsWith(begin));
+    }),
+  );
+}
 
 /** The number of servers that Envoy has ejected because they could not be reached. */
 async function ejections({ config }: TestStack): Promise<number> {
@@ -155,6 +168,53 @@ test.serial('Slow response - a read that waits 3 s for a lock succeeds', async (
   t.true(performance.now() - startMs > 2_900);
   await other.end();
 });
+
+const UNAVAILABLE = 'Redis is unavailable';
+const BACK = 'Redis is back';
+
+/** What each server has logged of Redis, without details. */
+async function redisMessages(service: TestStack): Promise<string[][]> {
+  const all = await messagesOf(service, 'Redis');
+  return all.map((messages) => messages.map((message) => message.split(/[:,]/)[0] ?? ''));
+}
+
+/** Waits until each server has logged this last. */
+async function untilSaid(service: TestStack, expected: string): Promise<void> {
+  await until(async () => (await redisMessages(service)).every((messages) => messages.at(-1) === expected), expected);
+}
+
+for (const [how, away, back] of [
+  ['killed', ({ redis }: Shared) => redis.kill(), ({ redis }: Shared) => redis.startAgain()],
+  ['hanging', ({ redis }: Shared) => redis.pause(), ({ redis }: Shared) => redis.resume()],
+] as const) {
+  test.serial(
+    `Redis ${how} under load - every request succeeds with its limits, and each server logs it once`,
+    async (t) => {
+      const { shared, service } = t.context;
+      const { rest } = service;
+      const known = await redisMessages(service);
+      const petId = await rest.pet();
+      const load = startLoad(30, async (count) => {
+        const { status, headers } =
+          count % 4 === 0 ? await rest.post('/categories', { name: 'Cats' }) : await rest.get(`/pets/${petId}`);
+        return `${status}, ${headers.has('x-ratelimit-remaining') ? 'with' : 'without'} the limits`;
+      });
+      await untilMore(load, 200);
+      await away(shared);
+      await untilMore(load, 500);
+      await untilSaid(service, UNAVAILABLE);
+      await back(shared);
+      await untilSaid(service, BACK);
+      await untilMore(load, 200);
+      await load.stop();
+      t.deepEqual([...load.answers.keys()].sort(), ['200, with the limits', '201, with the limits']);
+      t.deepEqual(
+        await redisMessages(service),
+        known.map((messages) => [...messages, UNAVAILABLE, BACK]),
+      );
+    },
+  );
+}
 
 /** The longest time of a read whose first server is frozen: 2 s, and an allowance for a busy machine. */
 const READ_MS = 2_000 + 2_000;
