@@ -2,7 +2,7 @@
 import anyTest, { type ExecutionContext, type TestFn } from 'ava';
 import { createDataDir, type ServerProcess, startServerProcess } from '../support/process.ts';
 
-interface Context {
+export interface Context {
   readonly dataDir: string;
   readonly remove: () => Promise<void>;
   /** Killed after the test. */

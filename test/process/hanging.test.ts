@@ -1,20 +1,33 @@
-/** A server process with Redis over TLS, which hangs when the server stops. */
+/** A server process that ends while PostgreSQL or Redis hangs. */
 import { status as Code } from '@grpc/grpc-js';
 import { CategoryServiceService as Categories } from '../../gen/petstore/v1/categories.ts';
 import { withinOneDay } from '../support/limit-windows.ts';
 import { freePorts } from '../support/ports.ts';
-import { createDataDir, startServerProcess } from '../support/process.ts';
+import { postgresMissing, startPostgres } from '../support/postgres.ts';
 import { testUnless } from '../support/programs.ts';
 import { MISSING_REDIS_SERVER, RedisProcess } from '../support/redis.ts';
 import { makeCertificates, noOpenssl } from '../support/tls.ts';
+import { type Context, start } from './server-processes.ts';
 
-const test = testUnless<unknown>(MISSING_REDIS_SERVER ?? noOpenssl);
+const CLEAN = { code: 0, signal: null };
 const PER_DAY = 5;
 
-test('rediss:// - limits are counted over TLS, and a server stops cleanly while Redis hangs', async (t) => {
+testUnless<Context>(postgresMissing)('SIGTERM - a server ends while PostgreSQL hangs', async (t) => {
+  const postgres = await startPostgres();
+  t.teardown(() => postgres.stop());
+  const server = await start(t, { DATABASE_URL: await postgres.createDatabase() });
+  await postgres.pause();
+  t.teardown(() => postgres.resume());
+  t.deepEqual(await server.end('SIGTERM'), CLEAN);
+  t.regex(server.output, /"stopped"/);
+});
+
+const redisTest = testUnless<Context>(MISSING_REDIS_SERVER ?? noOpenssl);
+
+redisTest('rediss:// - limits are counted over TLS, and a server stops cleanly while Redis hangs', async (t) => {
   await withinOneDay(60_000);
-  const [certificates, { path, remove }] = [await makeCertificates(), await createDataDir()];
-  t.teardown(() => Promise.all([certificates.remove(), remove()]));
+  const certificates = await makeCertificates();
+  t.teardown(() => certificates.remove());
   await certificates.issue('redis', 'IP:127.0.0.1');
   const port = String((await freePorts(1))[0]);
   const [cert, key, ca] = ['redis.pem', 'redis-key.pem', 'ca.pem'].map((file) => certificates.path(file));
@@ -22,11 +35,7 @@ test('rediss:// - limits are counted over TLS, and a server stops cleanly while 
   const redis = await RedisProcess.start(['--tls-port', port, ...files]);
   t.teardown(() => redis.stop());
   const settings = { REDIS_URL: `rediss://127.0.0.1:${port}`, NODE_EXTRA_CA_CERTS: `${ca}` };
-  const server = await startServerProcess(path, { BUSINESS_PER_DAY: String(PER_DAY), ...settings });
-  t.teardown(async () => {
-    server.grpc.close();
-    await server.end('SIGKILL');
-  });
+  const server = await start(t, { BUSINESS_PER_DAY: String(PER_DAY), ...settings });
   const list = () => server.grpc.call(Categories.listCategories, { pageToken: '' });
   for (let i = 0; i < PER_DAY; i += 1) await list();
   await t.throwsAsync(list(), { code: Code.RESOURCE_EXHAUSTED });
@@ -34,6 +43,6 @@ test('rediss:// - limits are counted over TLS, and a server stops cleanly while 
   redis.pause();
   t.teardown(() => redis.resume());
   await t.throwsAsync(list());
-  t.deepEqual(await server.end('SIGTERM'), { code: 0, signal: null });
+  t.deepEqual(await server.end('SIGTERM'), CLEAN);
   t.notRegex(server.output, /"level":50/);
 });
