@@ -1,9 +1,9 @@
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { writeFileSync } from 'node:fs';
 import { join, resolve } from 'node:path';
 import test from 'ava';
 import { type Config, ConfigError, grpcPorts, metricsPorts, readConfig } from '../src/config/config.ts';
 import { SETTINGS } from '../src/config/settings.ts';
+import { temporaryFolder } from './support/folder.ts';
 
 type Settings = Readonly<Record<string, string>>;
 
@@ -230,9 +230,7 @@ test('Config - several instances have consecutive ports', (t) => {
 });
 
 test('Config - a secret in a file is checked and kept secret like any other', (t) => {
-  const folder = mkdtempSync(join(tmpdir(), 'petstore-config-'));
-  t.teardown(() => rmSync(folder, { recursive: true }));
-  const file = join(folder, 'secret');
+  const file = join(temporaryFolder(t), 'secret');
   const inFile = (text: string) => {
     writeFileSync(file, text);
     return file;

@@ -1,10 +1,9 @@
 /** Checks that the Containerfile and the compose file agree with the repository. No image is built. */
 import { execFile } from 'node:child_process';
-import { existsSync, mkdtempSync, readdirSync, readFileSync, rmSync, statSync } from 'node:fs';
+import { existsSync, readdirSync, readFileSync, statSync } from 'node:fs';
 import { createServer, type RequestListener } from 'node:http';
 import { createServer as createHttpsServer } from 'node:https';
 import { type AddressInfo, createServer as createTcpServer } from 'node:net';
-import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
@@ -15,6 +14,7 @@ import { SETTINGS } from '../../src/config/settings.ts';
 import { MAX_WAIT_MS } from '../../src/edge/readiness.ts';
 import { CLOSE_MS, DRAIN_MS } from '../../src/launcher/component.ts';
 import { findProgram } from '../support/find-program.ts';
+import { temporaryFolder } from '../support/folder.ts';
 import { freePorts } from '../support/ports.ts';
 import { testUnless } from '../support/programs.ts';
 import { makeCertificates, noOpenssl } from '../support/tls.ts';
@@ -129,9 +129,7 @@ for (const name of ownServices) {
 }
 
 test('Compose - make-secrets.sh creates all secrets in a private folder; a second run keeps passwords', async (t) => {
-  const parent = mkdtempSync(join(tmpdir(), 'petstore-secrets-'));
-  t.teardown(() => rmSync(parent, { recursive: true, force: true }));
-  const folder = join(parent, 'secrets');
+  const folder = join(temporaryFolder(t), 'secrets');
   const make = () => sh(join(ROOT, 'deploy/compose/make-secrets.sh'), [folder]);
   await make();
   t.is(statSync(folder).mode & 0o777, 0o700);

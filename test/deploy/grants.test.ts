@@ -1,7 +1,6 @@
 /** deploy/grants.sql: a user who owns the tables, and one for the servers. */
 import { execFileSync } from 'node:child_process';
-import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { EventServiceService as Events } from '../../gen/petstore/v1/events.ts';
 import { generateKey, hashKey } from '../../src/access/keys/format.ts';
@@ -9,6 +8,7 @@ import { ConfigError } from '../../src/config/config.ts';
 import { MIGRATIONS } from '../../src/schema.ts';
 import { openPostgres } from '../../src/storage/postgres.ts';
 import { findProgram } from '../support/find-program.ts';
+import { temporaryFolder } from '../support/folder.ts';
 import { postgresMissing, query, startPostgres } from '../support/postgres.ts';
 import { startServerProcess } from '../support/process.ts';
 import { testUnless } from '../support/programs.ts';
@@ -19,11 +19,8 @@ const test = testUnless<unknown>(postgresMissing ?? (findProgram(['psql']) === u
 
 test('Grants - the servers work with them, before and after a restore, and may not change the schema', async (t) => {
   const postgres = await startPostgres();
-  const folder = mkdtempSync(join(tmpdir(), 'petstore-grants-'));
-  t.teardown(async () => {
-    await postgres.stop();
-    rmSync(folder, { recursive: true, force: true });
-  });
+  t.teardown(() => postgres.stop());
+  const folder = temporaryFolder(t);
   const admin = await postgres.createDatabase();
   const name = new URL(admin).pathname.slice(1);
   const as = (user: string) => Object.assign(new URL(admin), { username: user }).href;

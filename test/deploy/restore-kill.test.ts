@@ -1,26 +1,21 @@
 /** Kills `deploy/restore.ts` before each of its system calls that change a file. What a start finds is never empty. */
 import { execFile } from 'node:child_process';
-import { cpSync, mkdtempSync, readFileSync, rmSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { cpSync, readFileSync, rmSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { findProgram } from '../support/find-program.ts';
+import { temporaryFolder } from '../support/folder.ts';
 import { testUnless } from '../support/programs.ts';
 import { backup, run } from './backups.ts';
 import { categoriesIn, makeCrashedStore, makeStore, startOn } from './stores.ts';
 
 const HOW = 'NO STRACE FOUND, so nothing of this file is tested: install it (apt-get install strace)';
-const test = testUnless<{ folder: string }>(findProgram(['strace']) === undefined ? HOW : undefined);
+const test = testUnless<unknown>(findProgram(['strace']) === undefined ? HOW : undefined);
 
 const RESTORE = new URL('../../deploy/restore.ts', import.meta.url).pathname;
 /** The system calls that can change a file or a folder. */
 const CHANGES =
   'open,openat,creat,mkdir,mkdirat,rmdir,link,linkat,symlink,unlink,unlinkat,rename,renameat,renameat2,' +
   'write,pwrite64,writev,pwritev,copy_file_range,sendfile,truncate,ftruncate,fallocate,fsync,fdatasync,chmod,fchmod';
-
-test.beforeEach((t) => {
-  t.context = { folder: mkdtempSync(join(tmpdir(), 'petstore-kill-')) };
-});
-test.afterEach.always((t) => rmSync(t.context.folder, { recursive: true, force: true }));
 
 /** A compile cache that only the first run writes, since calls are counted in later ones. */
 const compiled = (folder: string) => ({ NODE_COMPILE_CACHE: join(folder, 'compiled') });
@@ -58,7 +53,7 @@ function changesIn(log: string, folder: string): readonly Change[] {
 
 test('Killed at any moment - a start finds the old store or the new one, and the old one is kept', async (t) => {
   t.timeout(5 * 60_000); // dozens of restores
-  const { folder } = t.context;
+  const folder = temporaryFolder(t);
   const [before, whole, killed] = [join(folder, 'before'), join(folder, 'whole'), join(folder, 'killed')];
   await makeStore(join(folder, 'source'), 'new');
   const file = await backup(join(folder, 'backups'), { DATA_DIR: join(folder, 'source') });

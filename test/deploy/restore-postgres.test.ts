@@ -1,38 +1,33 @@
 /** `deploy/restore.ts` with PostgreSQL: its own pg_dump, pg_restore and psql. */
-import { chmodSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { chmodSync, mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
+import type { ExecutionContext } from 'ava';
 import { MIGRATIONS } from '../../src/schema.ts';
 import { openPostgres } from '../../src/storage/postgres.ts';
 import { findProgram } from '../support/find-program.ts';
+import { temporaryFolder } from '../support/folder.ts';
 import { postgresMissing, query, startPostgres, type TestPostgres } from '../support/postgres.ts';
 import { startServerProcess } from '../support/process.ts';
 import { testUnless } from '../support/programs.ts';
 import { until } from '../support/until.ts';
 import { backup, run } from './backups.ts';
 
-interface Context {
-  readonly folder: string;
-  readonly url: string;
-  readonly settings: { readonly DATA_DIR: string; readonly DATABASE_URL: string };
-}
-
 const HOW = 'NO PSQL FOUND, so nothing of this file is tested: install it (apt-get install postgresql-client)';
-const test = testUnless<Context>(postgresMissing ?? (findProgram(['psql']) === undefined ? HOW : undefined));
+const test = testUnless<unknown>(postgresMissing ?? (findProgram(['psql']) === undefined ? HOW : undefined));
 
 let server: TestPostgres;
 test.before(async () => {
   server = await startPostgres(['fsync=off']);
 });
 test.after.always(() => server?.stop());
-test.beforeEach(async (t) => {
-  const folder = mkdtempSync(join(tmpdir(), 'petstore-restore-'));
-  const url = await server.createDatabase();
-  t.context = { folder, url, settings: { DATA_DIR: join(folder, 'data'), DATABASE_URL: url } };
+
+/** The places of a test, and its database with the category `old`. */
+async function places(t: ExecutionContext<unknown>) {
+  const [folder, url] = [temporaryFolder(t), await server.createDatabase()];
   await migrate(url);
   await query(url, "INSERT INTO categories (name) VALUES ('old')");
-});
-test.afterEach.always((t) => rmSync(t.context.folder, { recursive: true, force: true }));
+  return { folder, url, settings: { DATA_DIR: join(folder, 'data'), DATABASE_URL: url } };
+}
 
 async function migrate(url: string): Promise<void> {
   const engine = await openPostgres(url, MIGRATIONS);
@@ -54,7 +49,7 @@ const NEWER = `CREATE TABLE colours (pet_id bigint REFERENCES pets (id));
   INSERT INTO schema_migrations (name, batch, additive) VALUES ('999-colours', 1, true)`;
 
 test('Restore - of a dump from before a migration: it can run again, and what was there is kept', async (t) => {
-  const { folder, url, settings } = t.context;
+  const { folder, url, settings } = await places(t);
   const dump = await backup(join(folder, 'backups'), settings);
   await query(url, NEWER);
   await query(
@@ -81,7 +76,7 @@ test('Restore - of a dump from before a migration: it can run again, and what wa
 });
 
 test('Restore - is refused while a server is connected from another DATA_DIR; --force restores under it', async (t) => {
-  const { folder, url, settings } = t.context;
+  const { folder, url, settings } = await places(t);
   const running = await startServerProcess(join(folder, 'another'), { DATABASE_URL: url });
   t.teardown(() => running.end('SIGKILL'));
   const dump = await backup(join(folder, 'backups'), settings);
@@ -103,7 +98,7 @@ test('Restore - is refused while a server is connected from another DATA_DIR; --
 });
 
 test('Restore - dumps that are no backup are refused, and nothing changes', async (t) => {
-  const { folder, url, settings } = t.context;
+  const { folder, url, settings } = await places(t);
   const other = await server.createDatabase();
   await query(other, 'CREATE TABLE posts (id integer); CREATE TABLE schema_migrations (version text)');
   const newer = await server.createDatabase();
@@ -127,7 +122,7 @@ test('Restore - dumps that are no backup are refused, and nothing changes', asyn
 });
 
 test('Restore - killed in the middle of the dump, nothing has changed', async (t) => {
-  const { folder, url, settings } = t.context;
+  const { folder, url, settings } = await places(t);
   const dump = await backup(join(folder, 'backups'), settings);
   await query(url, "INSERT INTO categories (name) VALUES ('later')");
   const programs = join(folder, 'programs');
@@ -144,7 +139,7 @@ test('Restore - killed in the middle of the dump, nothing has changed', async (t
 });
 
 test('Backup - an unreachable database ends with one line, without the password', async (t) => {
-  const { folder, settings } = t.context;
+  const { folder, settings } = await places(t);
   const DATABASE_URL = 'postgres://petstore:hunter2hunter2@127.0.0.1:1/petstore';
   const { code, errors } = await run('backup', ['--to', join(folder, 'backups')], { ...settings, DATABASE_URL });
   t.is(code, 1);

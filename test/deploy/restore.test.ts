@@ -1,30 +1,22 @@
 /** `deploy/restore.ts` with SQLite: what it refuses, what it keeps, and what it says. */
-import { mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { setTimeout as delay } from 'node:timers/promises';
-import anyTest, { type TestFn } from 'ava';
+import test, { type ExecutionContext } from 'ava';
 import { ConfigError } from '../../src/config/config.ts';
+import { temporaryFolder } from '../support/folder.ts';
 import { freePorts } from '../support/ports.ts';
 import { TestProcess } from '../support/process.ts';
 import { backup, run } from './backups.ts';
 import { categoriesIn, change, makeCrashedStore, makeStore, startOn } from './stores.ts';
 
-interface Context {
-  readonly folder: string;
-  readonly dataDir: string;
-  readonly settings: { readonly DATA_DIR: string };
-}
-
-const test = anyTest as TestFn<Context>;
-
-test.beforeEach((t) => {
-  const folder = mkdtempSync(join(tmpdir(), 'petstore-restore-'));
+/** The places of a test. The data folder does not exist yet. */
+function places(t: ExecutionContext) {
+  const folder = temporaryFolder(t);
   const dataDir = join(folder, 'data');
-  t.context = { folder, dataDir, settings: { DATA_DIR: dataDir } };
-});
-test.afterEach.always((t) => rmSync(t.context.folder, { recursive: true, force: true }));
+  return { folder, dataDir, settings: { DATA_DIR: dataDir } };
+}
 
 /** Makes a backup of a store with the category. */
 async function backupOf(folder: string, category: string): Promise<string> {
@@ -40,7 +32,7 @@ function kept(dataDir: string): readonly string[] {
 }
 
 test('Restore - after a crash: what was there is kept whole, and can be restored in turn', async (t) => {
-  const { folder, dataDir, settings } = t.context;
+  const { folder, dataDir, settings } = places(t);
   const file = await backupOf(folder, 'backed up');
   await makeCrashedStore(dataDir, 'crashed');
   const { code, output, errors } = await run('restore', [file], settings);
@@ -58,7 +50,7 @@ test('Restore - after a crash: what was there is kept whole, and can be restored
 });
 
 test('Restore - a damaged store is kept as it is, with its write-ahead log', async (t) => {
-  const { folder, dataDir, settings } = t.context;
+  const { folder, dataDir, settings } = places(t);
   const file = await backupOf(folder, 'backed up');
   await makeCrashedStore(dataDir, 'crashed');
   const damaged = Buffer.alloc(8_192, 'no database ');
@@ -74,7 +66,7 @@ test('Restore - a damaged store is kept as it is, with its write-ahead log', asy
 });
 
 test('Restore - files that are no backup are refused with one line, and nothing changes', async (t) => {
-  const { folder, dataDir, settings } = t.context;
+  const { folder, dataDir, settings } = places(t);
   await makeStore(dataDir, 'mine');
   const files = ['other', 'newer', 'orphan'].map((name) => join(folder, `${name}.sqlite`));
   const [other = '', newer = '', orphan = ''] = files;
@@ -104,7 +96,7 @@ test('Restore - files that are no backup are refused with one line, and nothing 
 });
 
 test('Restore - is refused while a server runs without a launcher, or another program uses the file', async (t) => {
-  const { folder, dataDir, settings } = t.context;
+  const { folder, dataDir, settings } = places(t);
   const file = await backupOf(folder, 'backed up');
   await makeStore(dataDir, 'mine');
   rmSync(join(dataDir, 'operator.key')); // it is none
@@ -131,7 +123,7 @@ test('Restore - is refused while a server runs without a launcher, or another pr
 });
 
 test('Restore - lists what was revoked or suspended since the backup, and leaves the operator key', async (t) => {
-  const { folder, dataDir, settings } = t.context;
+  const { folder, dataDir, settings } = places(t);
   await makeStore(dataDir, 'mine');
   change(
     dataDir,
@@ -153,7 +145,7 @@ test('Restore - lists what was revoked or suspended since the backup, and leaves
 });
 
 test('Start - on a damaged database ends with one line that names it and says what to do', async (t) => {
-  const { dataDir } = t.context;
+  const { dataDir } = places(t);
   await makeStore(dataDir, 'mine');
   const file = join(dataDir, 'petstore.sqlite');
   const bytes = readFileSync(file);
@@ -165,7 +157,7 @@ test('Start - on a damaged database ends with one line that names it and says wh
 });
 
 test('Restore - a refused one leaves the file of a killed one, which prevents an empty store', async (t) => {
-  const { folder, dataDir, settings } = t.context;
+  const { folder, dataDir, settings } = places(t);
   const [bad, good] = [join(folder, 'bad.sqlite'), await backupOf(folder, 'good')];
   writeFileSync(bad, 'no database');
   mkdirSync(dataDir, { recursive: true });

@@ -1,7 +1,6 @@
 /** Checks the systemd units with systemd-analyze and against the service. systemd itself is not run. */
 import { execFile } from 'node:child_process';
-import { existsSync, globSync, mkdirSync, mkdtempSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { existsSync, globSync, mkdirSync, readFileSync, statSync, writeFileSync } from 'node:fs';
 import { basename, join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
@@ -11,6 +10,7 @@ import { SETTINGS } from '../../src/config/settings.ts';
 import { MAX_WAIT_MS } from '../../src/edge/readiness.ts';
 import { CLOSE_MS, DRAIN_MS } from '../../src/launcher/component.ts';
 import { findProgram } from '../support/find-program.ts';
+import { temporaryFolder } from '../support/folder.ts';
 import { freePorts } from '../support/ports.ts';
 import { TestProcess } from '../support/process.ts';
 import { testUnless } from '../support/programs.ts';
@@ -26,18 +26,14 @@ const services = globSync('*.service', { cwd: FOLDER });
 const units = globSync('*.{service,timer}', { cwd: FOLDER });
 
 const HOW = 'NO SYSTEMD FOUND, so nothing of this file is tested: install it (apt-get install systemd)';
-const test = testUnless<{ folder: string }>(findProgram(['systemd-analyze']) === undefined ? HOW : undefined);
+const test = testUnless<unknown>(findProgram(['systemd-analyze']) === undefined ? HOW : undefined);
 /** Only root can create users and change the owners of folders. */
-const rootTest = (process.getuid?.() === 0 ? test : test.skip) as TestFn<{ folder: string }>;
-
-test.beforeEach((t) => {
-  t.context = { folder: mkdtempSync(join(tmpdir(), 'petstore-systemd-')) };
-});
-test.afterEach.always((t) => rmSync(t.context.folder, { recursive: true, force: true }));
+const rootTest = (process.getuid?.() === 0 ? test : test.skip) as TestFn;
 
 test('Units - systemd-analyze verify reports nothing', async (t) => {
+  const folder = temporaryFolder(t);
   const files = units.map((name) => {
-    const file = join(t.context.folder, name.replace('@', '@50051')); // an instance: a template is not loaded
+    const file = join(folder, name.replace('@', '@50051')); // an instance: a template is not loaded
     writeFileSync(file, read(name).replaceAll(INSTALLED, ROOT));
     return file;
   });
@@ -74,7 +70,7 @@ for (const name of ['petstore.service', 'petstore-server@.service']) {
     const words = (key: string) => new RegExp(`^${key}=\\S+ (.+)$`, 'm').exec(read(name))?.[1] ?? '';
     const ports = await freePorts(4);
     const [PORT = '', GRPC_PORT = '', ENVOY_ADMIN_PORT = ''] = ports.map(String);
-    const secret = { EDGE_SECRET: 'the-secret-of-this-test', DATA_DIR: t.context.folder };
+    const secret = { EDGE_SECRET: 'the-secret-of-this-test', DATA_DIR: temporaryFolder(t) };
     const env = { ...process.env, ...secret, PORT, GRPC_PORT, ENVOY_ADMIN_PORT };
     const post = () => sh(process.execPath, words('ExecStartPost').split(' '), { cwd: ROOT, env });
     let isReady = false;
@@ -93,7 +89,7 @@ for (const name of ['petstore.service', 'petstore-server@.service']) {
 }
 
 rootTest('Users and folders - are created without access for others', async (t) => {
-  const { folder } = t.context;
+  const folder = temporaryFolder(t);
   for (const kind of ['sysusers', 'tmpfiles']) {
     mkdirSync(join(folder, `usr/lib/${kind}.d`), { recursive: true });
     writeFileSync(join(folder, `usr/lib/${kind}.d/petstore.conf`), read(`petstore.${kind}.conf`));
@@ -115,7 +111,7 @@ rootTest('Users and folders - are created without access for others', async (t) 
 });
 
 test("Certificates - the group can read their keys, only the owner can read the authority's key", async (t) => {
-  const folder = join(t.context.folder, 'internal');
+  const folder = join(temporaryFolder(t), 'internal');
   const { stdout } = await sh(join(ROOT, 'deploy/make-certificates.sh'), [folder, 'petstore-0', '10.0.0.11', '::1']);
   t.regex(stdout, /for DNS:petstore-0,IP:10\.0\.0\.11,IP:::1;/);
   const modes = ['ca.key', 'server.key', 'edge.key'].map((name) => statSync(join(folder, name)).mode & 0o777);

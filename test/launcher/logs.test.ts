@@ -1,11 +1,11 @@
 /** Logs, as real processes write them: their rotation at the maximum size, and what audit.log has of the operator. */
-import { mkdtempSync, readdirSync, readFileSync, rmSync, statSync, symlinkSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { readdirSync, readFileSync, statSync, symlinkSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { AdminServiceService as Admin, Plan } from '../../gen/petstore/admin/v1/admin.ts';
 import { PetServiceService } from '../../gen/petstore/v1/pets.ts';
 import { operatorKeyFile } from '../../src/access/keys/key-files.ts';
 import { rotateLogs } from '../../src/launcher/log-rotation.ts';
+import { temporaryFolder } from '../support/folder.ts';
 import { GrpcCaller } from '../support/grpc-caller.ts';
 import { connectOperator } from '../support/operator.ts';
 import { RestClient } from '../support/rest-client.ts';
@@ -122,8 +122,7 @@ test.serial('Rotation - under load loses no line of the server or of Envoy, and 
 });
 
 test('Rotation - keeps the newest files, as many as LOG_FILES, also beside a log that can not be read', async (t) => {
-  const folder = mkdtempSync(join(tmpdir(), 'petstore-logs-'));
-  t.teardown(() => rmSync(folder, { recursive: true }));
+  const folder = temporaryFolder(t);
   const [broken, good] = [join(folder, 'broken.log'), join(folder, 'good.log')];
   symlinkSync(broken, broken); // a loop
   writeFileSync(good, 'line 0');

@@ -1,6 +1,5 @@
 /** A server that ends or can't start: it is started again, for good if the failure is temporary. */
-import { mkdir, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
+import { mkdir, readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import test, { type ExecutionContext } from 'ava';
 import { readConfig } from '../../src/config/config.ts';
@@ -8,6 +7,7 @@ import type { Envoy } from '../../src/launcher/envoy.ts';
 import { Instance } from '../../src/launcher/instance.ts';
 import { rollingRestart } from '../../src/launcher/rolling-restart.ts';
 import { supervise, TooManyFailures } from '../../src/launcher/supervisor.ts';
+import { temporaryFolder } from '../support/folder.ts';
 import { until } from '../support/until.ts';
 
 /** Serves at its first start, and fails at the next ones, FAILS of them. */
@@ -29,7 +29,7 @@ async function killed(
   t: ExecutionContext,
   { fails, isTemporary = false }: { readonly fails: number; readonly isTemporary?: boolean },
 ) {
-  const folder = await mkdtemp(join(tmpdir(), 'petstore-supervisor-'));
+  const folder = temporaryFolder(t);
   await mkdir(join(folder, 'logs'));
   const file = join(folder, 'server.mjs');
   await writeFile(file, PROGRAM);
@@ -39,7 +39,6 @@ async function killed(
   t.teardown(async () => {
     stopping.abort();
     await server.stop(1_000);
-    await rm(folder, { recursive: true });
   });
   await server.start();
   const lines: string[] = [];

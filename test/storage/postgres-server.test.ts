@@ -1,7 +1,5 @@
 /** What PostgreSQL's own features guarantee: its plans, migrations by several processes, conflicts, refused starts. */
-import { mkdtemp, readFile, rm } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
+import { readFile } from 'node:fs/promises';
 import { Client } from 'pg';
 import { hashKey } from '../../src/access/keys/format.ts';
 import { demoKeyFile, ensureDemoKey } from '../../src/access/keys/key-files.ts';
@@ -13,6 +11,7 @@ import { PostgresPool } from '../../src/storage/postgres-pool.ts';
 import { compile, param } from '../../src/storage/statement.ts';
 import { createStore } from '../../src/storage/store.ts';
 import { Cancelled, StoreUnavailable } from '../../src/storage/store-errors.ts';
+import { temporaryFolder } from '../support/folder.ts';
 import { postgresMissing, query, startPostgres, type TestPostgres } from '../support/postgres.ts';
 import { testUnless } from '../support/programs.ts';
 import { until } from '../support/until.ts';
@@ -29,8 +28,7 @@ test.after.always(() => server?.stop());
 
 test('PostgreSQL - several processes that start at once migrate once and create one demo key', async (t) => {
   const url = await server.createDatabase();
-  const folder = await mkdtemp(join(tmpdir(), 'petstore-demo-'));
-  t.teardown(() => rm(folder, { recursive: true }));
+  const folder = temporaryFolder(t);
   const open = async () => createStore(await openPostgres(url, MIGRATIONS), TABLES);
   const stores = await Promise.all([open(), open(), open(), open()]);
   const names = (await query(url, 'SELECT name FROM schema_migrations ORDER BY id')).map(({ name }) => name);

@@ -2,10 +2,9 @@
  * From release 1.0.0 to this one and back. `1.0.0.sqlite` and `1.0.0.dump` are backups that 1.0.0 made: never make them
  * again. Beside each is the key of its demo account.
  */
-import { copyFileSync, mkdirSync, mkdtempSync, rmSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { copyFileSync, mkdirSync } from 'node:fs';
 import { join } from 'node:path';
-import anyTest, { type ExecutionContext, type TestFn } from 'ava';
+import test, { type ExecutionContext as Test } from 'ava';
 import { CategoryServiceService as Categories } from '../../gen/petstore/v1/categories.ts';
 import { EventServiceService as Events } from '../../gen/petstore/v1/events.ts';
 import { InventoryServiceService as Inventory } from '../../gen/petstore/v1/inventory.ts';
@@ -14,13 +13,12 @@ import { PetServiceService as Pets } from '../../gen/petstore/v1/pets.ts';
 import { run } from '../deploy/backups.ts';
 import { change } from '../deploy/stores.ts';
 import { findProgram, mayBeSkipped } from '../support/find-program.ts';
+import { temporaryFolder } from '../support/folder.ts';
 import { postgresMissing, query, startPostgres } from '../support/postgres.ts';
 import { type ServerProcess, startServerProcess } from '../support/process.ts';
 
 type Settings = Readonly<Record<string, string>>;
-type Test = ExecutionContext<{ folder: string }>;
 
-const test = anyTest as TestFn<{ folder: string }>;
 const hasPostgres = postgresMissing === undefined && findProgram(['psql']) !== undefined;
 const postgresTest = hasPostgres || !mayBeSkipped() ? test : test.skip;
 
@@ -28,14 +26,9 @@ const postgresTest = hasPostgres || !mayBeSkipped() ? test : test.skip;
 const NEWER = `CREATE TABLE colours (pet_id integer);
   INSERT INTO schema_migrations (name, batch, additive) VALUES ('999-colours', 1, true)`;
 
-test.beforeEach((t) => {
-  t.context = { folder: mkdtempSync(join(tmpdir(), 'petstore-upgrade-')) };
-});
-test.afterEach.always((t) => rmSync(t.context.folder, { recursive: true, force: true }));
-
 async function upgradeAndGoBack(t: Test, baseline: string, settings: Settings, migrate: (dataDir: string) => unknown) {
   const file = new URL(baseline, import.meta.url).pathname;
-  const dataDir = join(t.context.folder, 'data');
+  const dataDir = join(temporaryFolder(t), 'data');
   mkdirSync(dataDir, { mode: 0o700 });
   copyFileSync(`${file}.key`, join(dataDir, 'demo.key'));
   for (const step of ['upgraded', 'back, and upgraded again']) {
