@@ -49,11 +49,6 @@ const THREE = [201, 202, 255].map(pageTokens);
 const [LIST = pageTokens(1)] = THREE;
 const tokenOf = (id: bigint, list = LIST) => list.next({ rows: [1n, id], hasMore: true }, (row) => row);
 
-test('Page request - without a token and a limit it is the first 20', (t) => {
-  t.deepEqual(LIST.toPageRequest({ pageToken: '' }), { after: 0n, limit: 20 });
-  t.deepEqual(LIST.toPageRequest({ pageToken: '', limit: 100 }), { after: 0n, limit: 100 });
-});
-
 test('Page token - names the last row of its page, for any id and list, in characters of a query', (t) => {
   fc.assert(
     fc.property(fc.bigInt({ min: 1n, max: 2n ** 63n - 1n }), fc.constantFrom(...THREE), (id, list) => {

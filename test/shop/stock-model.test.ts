@@ -6,13 +6,13 @@ import { PetStatus as ProtoStatus } from '../../gen/petstore/v1/pets.ts';
 import { ApiError } from '../../src/errors.ts';
 import type { Store } from '../../src/schema.ts';
 import { inventoryService } from '../../src/shop/inventory.ts';
-import { type PetId, toPetId } from '../../src/shop/model.ts';
+import { PET_STATUSES, type PetId } from '../../src/shop/model.ts';
 import { orderService } from '../../src/shop/orders.ts';
 import { petService } from '../../src/shop/pets.ts';
+import { newPet } from '../storage/suite/database.ts';
 import type { Request } from '../support/chaos/history.ts';
 import { petModel } from '../support/chaos/pet-model.ts';
 import { createTestStore } from '../support/database.ts';
-import { aPet } from '../support/pets.ts';
 
 const test = anyTest as TestFn<Store>;
 
@@ -51,78 +51,51 @@ const LENGTH = { minLength: 5, maxLength: 25 };
 const history = fc.oneof(fc.array(step, LENGTH), fc.array(unforced, LENGTH));
 const historyOfFullShop = fc.array(fc.oneof(unforced, full), LENGTH);
 
-/** One new pet in the real shop. */
-class RealShop {
-  readonly #orders;
-  readonly #inventory;
-  readonly #pets;
-  readonly petId: PetId;
+/** The services, of which the tests use one pet. */
+function realShop(store: Store, petId: PetId) {
+  const [orders, inventory, pets] = [orderService(store), inventoryService(store), petService(store)];
   /** The ids of the orders that were placed, by their tags. */
-  readonly #ids = new Map<number, bigint>();
-
-  constructor(store: Store, petId: PetId) {
-    this.#orders = orderService(store);
-    this.#inventory = inventoryService(store);
-    this.#pets = petService(store);
-    this.petId = petId;
-  }
-
-  async run(request: Request): Promise<string> {
-    try {
-      await this.#execute(request);
-      return 'ok';
-    } catch (error) {
-      if (error instanceof ApiError) return error.code;
-      throw error;
-    }
-  }
-
-  async item(): Promise<{ quantity: number; status: string }> {
-    const { quantity, status } = await this.#inventory.getInventoryItem({ petId: this.petId }, CONTEXT);
-    return { quantity, status: Object.entries(ProtoStatus).find(([, value]) => value === status)?.[0] ?? '' };
-  }
-
-  async unitsInOrders(): Promise<number> {
-    const { orders } = await this.#orders.listOrders(
-      { petId: this.petId, complete: undefined, limit: 100, pageToken: '' },
-      CONTEXT,
-    );
-    return orders.reduce((sum, { quantity }) => sum + (quantity ?? 0), 0);
-  }
-
-  async #execute(request: Request): Promise<unknown> {
-    const { petId } = this;
+  const ids = new Map<number, bigint>();
+  const execute = async (request: Request): Promise<unknown> => {
+    const orderId = ('tag' in request ? ids.get(request.tag) : undefined) ?? -1n;
     switch (request.do) {
       case 'placeOrder': {
         const { quantity, complete } = request;
         const order = { id: undefined, petId, quantity, shipDate: undefined, complete };
-        const { id } = await this.#orders.placeOrder({ order }, CONTEXT);
-        return this.#ids.set(request.tag, id ?? 0n);
+        const { id } = await orders.placeOrder({ order }, CONTEXT);
+        return ids.set(request.tag, id ?? 0n);
       }
       case 'updateOrder': {
-        const order = { quantity: request.quantity, shipDate: undefined, complete: request.complete };
-        return this.#orders.updateOrder({ orderId: this.#ids.get(request.tag) ?? -1n, order }, CONTEXT);
+        const { quantity, complete } = request;
+        return orders.updateOrder({ orderId, order: { quantity, shipDate: undefined, complete } }, CONTEXT);
       }
       case 'cancelOrder':
-        return this.#orders.cancelOrder({ orderId: this.#ids.get(request.tag) ?? -1n }, CONTEXT);
+        return orders.cancelOrder({ orderId }, CONTEXT);
       case 'setInventory':
-        return this.#inventory.setInventory({ petId, inventory: { quantity: request.quantity } }, CONTEXT);
+        return inventory.setInventory({ petId, inventory: { quantity: request.quantity } }, CONTEXT);
       case 'updatePet': {
         const status = request.status && ProtoStatus[request.status];
-        return this.#pets.updatePet({ petId, pet: { name: undefined, categoryId: undefined, status } }, CONTEXT);
+        return pets.updatePet({ petId, pet: { name: undefined, categoryId: undefined, status } }, CONTEXT);
       }
       default:
         throw new Error(`no history has ${request.do}`);
     }
-  }
-}
-
-async function newPet(store: Store): Promise<PetId> {
-  const pet = await store.transaction(async (tx) => {
-    const { id: categoryId } = await tx.categories.insert({ name: 'Cats', description: undefined });
-    return tx.pets.insert(aPet({ name: 'Tom', categoryId, status: 'available' }));
-  });
-  return pet?.id ?? toPetId(0n);
+  };
+  return {
+    run: (request: Request): Promise<string> =>
+      execute(request).then(
+        () => 'ok',
+        (error: unknown) => (error instanceof ApiError ? error.code : Promise.reject(error)),
+      ),
+    async item(): Promise<{ quantity: number; status: string | undefined }> {
+      const { quantity, status } = await inventory.getInventoryItem({ petId }, CONTEXT);
+      return { quantity, status: PET_STATUSES.find((name) => ProtoStatus[name] === status) };
+    },
+    async unitsInOrders(): Promise<number> {
+      const all = { petId, complete: undefined, limit: 100, pageToken: '' };
+      return (await orders.listOrders(all, CONTEXT)).orders.reduce((sum, { quantity = 0 }) => sum + quantity, 0);
+    },
+  };
 }
 
 // `assert` and not `t` inside a property: fast-check then reports the smallest sequence that fails.
@@ -137,7 +110,7 @@ async function play(store: Store, histories: fc.Arbitrary<Request[]>, numRuns: n
       const model = petModel(PET.petId);
       const creation = { do: 'createPet', name: 'Tom', categoryId: 1 } as const;
       let { state } = model.step(model.initial, creation);
-      const real = new RealShop(store, await newPet(store));
+      const real = realShop(store, (await newPet(store)).id);
       let [placed, units] = [0, 0];
       for (const some of steps) {
         // A new order has the next tag.
@@ -155,7 +128,7 @@ async function play(store: Store, histories: fc.Arbitrary<Request[]>, numRuns: n
         assert(item.quantity <= 1_000_000_000, 'the stock exceeds its maximum');
         assert(isForced || item.quantity === 0 || item.status === 'available', 'the status contradicts the stock');
         tally(outcomes, outcome);
-        tally(statuses, item.status);
+        tally(statuses, state.status);
       }
       const { quantity } = await real.item();
       assert.equal(quantity + (await real.unitsInOrders()), units, 'a unit was lost');
