@@ -76,19 +76,6 @@ test('Authentication - past the open calls of its address a call is a 429, witho
   }
 });
 
-test("Authentication - a feed's key is looked at again only once it is admitted", async (t) => {
-  const send = async (key: string) => {
-    const { interceptor } = newAuthentication();
-    const call = newCall('EventService/WatchEvents', { metadata: { authorization: `Bearer ${key}` } });
-    const outcome = interceptor(call, handler().next).catch((error: ApiError) => error.code);
-    t.is(call.identify, undefined, 'the sweep would end it as UNAVAILABLE');
-    await outcome;
-    return call;
-  };
-  t.is((await send(generateKey())).identify, undefined);
-  t.like(await (await send(KEY)).identify?.(), { accountId: ACCOUNT_ID });
-});
-
 test('Operator - a call with the operator key passes, any other is OPERATOR_KEY_INVALID and counts', async (t) => {
   let counted = 0;
   const interceptor = operatorOnly(OPERATOR_KEY, {

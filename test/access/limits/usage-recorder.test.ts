@@ -1,4 +1,4 @@
-/** How counts are stored: many accounts in one statement, with retries; and how old ones are deleted. */
+/** How counts are stored, with retries, and how old ones are deleted. */
 import { setImmediate as turn } from 'node:timers/promises';
 import anyTest, { type TestFn } from 'ava';
 import pino from 'pino';
@@ -102,32 +102,6 @@ test('Usage - a failed last write does not prevent a shutdown', async (t) => {
   use(t.context.id);
   await recorder.close();
   t.deepEqual(lines, ['the last usage is not stored']);
-});
-
-test('Usage - of 5,000 active accounts takes a few statements, and other writes run between them', async (t) => {
-  const { store } = t.context;
-  const ids = await store.transaction(async (tx) => {
-    const inserted: AccountId[] = [];
-    for (let count = 0; count < 5_000; count += 1) inserted.push((await tx.accounts.insert(SHOP)).id);
-    return inserted;
-  });
-  let statements = 0;
-  const { recorder, use } = recorderOn(
-    wrap(store, (write) => {
-      statements += 1;
-      return write();
-    }),
-  );
-  for (const id of ids) use(id);
-  const completed: string[] = [];
-  const flushed = recorder.flush().then(() => completed.push('all usage'));
-  await store.write(({ categories }) => categories.insert({ name: 'Cats', description: undefined }));
-  completed.push('the other write');
-  await flushed;
-  t.deepEqual(completed, ['the other write', 'all usage']);
-  t.true(statements <= 50, `${statements} statements`);
-  t.is((await store.usage.ofDay(0)).length, 5_000);
-  await recorder.close();
 });
 
 test('Bans - one that begins while an earlier one is stored is stored too, and the key’s last use', async (t) => {
