@@ -9,7 +9,7 @@ import { text } from 'node:stream/consumers';
 import { demoKeyFile } from '../../src/access/keys/key-files.ts';
 import { startLoad, untilMore } from '../support/load.ts';
 import { type Host, Network, noNamespaces } from '../support/network.ts';
-import { postgresMissing, startPostgres, type TestPostgres } from '../support/postgres.ts';
+import { postgresMissing, startPostgres } from '../support/postgres.ts';
 import { createDataDir, TestProcess } from '../support/process.ts';
 import { testUnless } from '../support/programs.ts';
 import { MISSING_REDIS_SERVER, RedisProcess } from '../support/redis.ts';
@@ -24,10 +24,8 @@ const CLEAN = { code: 0, signal: null };
 interface Context {
   network: Network;
   certificates: Certificates;
-  postgres: TestPostgres;
-  databaseUrl: string;
-  redis: RedisProcess;
-  redisUrl: string;
+  /** The settings of PostgreSQL and Redis. */
+  shared: Readonly<Record<string, string>>;
   folder: string;
   key: string;
   hosts: Record<Name, Host>;
@@ -50,14 +48,16 @@ test.before(async (t) => {
   context.folder = path;
   context.certificates = await makeCertificates();
   closing.push(context.certificates.remove);
-  context.postgres = await startPostgres(['fsync=off']);
-  closing.push(() => context.postgres.stop());
-  context.redis = await RedisProcess.start();
-  closing.push(() => context.redis.stop());
+  const postgres = await startPostgres(['fsync=off']);
+  closing.push(() => postgres.stop());
+  const redis = await RedisProcess.start();
+  closing.push(() => redis.stop());
   context.network = await Network.create();
   closing.push(() => context.network.remove());
-  context.databaseUrl = await reachable(context, await context.postgres.createDatabase());
-  context.redisUrl = await reachable(context, context.redis.config.urls[0]);
+  context.shared = {
+    DATABASE_URL: await reachable(context, await postgres.createDatabase()),
+    REDIS_URL: await reachable(context, redis.config.urls[0]),
+  };
   await startAll(context);
 });
 test.after.always(async ({ context: { processes, closing } }) => {
@@ -95,11 +95,7 @@ async function startServer(context: Context, name: Name): Promise<void> {
   await run(context, name, 'server').says(/"serving"/);
 }
 
-function run(
-  { hosts, processes, certificates, folder, databaseUrl, redisUrl }: Context,
-  name: Name,
-  program: string,
-): TestProcess {
+function run({ hosts, processes, certificates, folder, shared }: Context, name: Name, program: string): TestProcess {
   const settings = {
     ...UNLIMITED,
     DATA_DIR: join(folder, name),
@@ -115,8 +111,7 @@ function run(
       : {
           GRPC_HOST: hosts[name].address,
           GRPC_PORT: String(GRPC_PORT),
-          DATABASE_URL: databaseUrl,
-          REDIS_URL: redisUrl,
+          ...shared,
           OPERATOR_KEY: 'the-operator-of-these-hosts',
           DEMO_ACCOUNT: name === 'petstore-0' ? 'yes' : 'no',
         }),

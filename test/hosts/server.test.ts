@@ -8,7 +8,7 @@ import { insecure, unary } from '../support/grpc.ts';
 import { childrenOf } from '../support/launcher.ts';
 import { freePorts } from '../support/ports.ts';
 import { until } from '../support/until.ts';
-import { type Context, EDGE_SECRET, run, test, tlsAs } from './standalone.ts';
+import { type Context, EDGE_SECRET, presented, run, test, tlsAs } from './standalone.ts';
 
 const HOST = '127.0.0.2';
 
@@ -110,10 +110,6 @@ async function received({ ports }: Context, options: object): Promise<string> {
 /** The serial number of the certificate that the server presents. */
 async function presentedSerial({ certificates, ports }: Context): Promise<string | undefined> {
   const [ca, cert, key] = await Promise.all(['ca.pem', 'client.pem', 'client-key.pem'].map(certificates.read));
-  const options = { ca, cert, key, servername: 'petstore-0', ALPNProtocols: ['h2'] };
-  const socket = connect({ host: HOST, port: ports.server, ...options });
-  await new Promise((resolve, reject) => socket.once('secureConnect', resolve).once('error', reject));
-  const serial = socket.getPeerX509Certificate()?.serialNumber;
-  socket.destroy();
-  return serial;
+  const name = { host: HOST, port: ports.server, servername: 'petstore-0' };
+  return (await presented({ ...name, ca, cert, key }))?.serialNumber;
 }
