@@ -14,8 +14,7 @@ import test from 'ava';
 import fc from 'fast-check';
 import { toKeywords } from '../../src/openapi/constraints.ts';
 import { describe } from '../../src/openapi/document.ts';
-import { exampleOfMessage } from '../../src/openapi/examples.ts';
-import { parcelMessage, parcelRegistry } from '../support/lists/parcels.ts';
+import { parcelRegistry } from '../support/lists/parcels.ts';
 
 const readFiles = () => fromBinary(FileDescriptorSetSchema, readFileSync('gen/petstore.binpb'));
 const registry = createFileRegistry(readFiles());
@@ -69,19 +68,6 @@ test('Rules - those of a list and of its items', (t) => {
     required: ['name'],
     properties: { notes: { type: 'array', items: { type: 'string', minLength: 1 } } },
   });
-});
-
-test('Examples - a list has one item, with the example of the rule for items', (t) => {
-  t.deepEqual(exampleOfMessage(parcelMessage('NewParcel')), {
-    name: undefined,
-    labels: ['red'],
-    itemSizes: [4],
-    petIds: [1],
-    lines: [{ name: undefined, notes: undefined }],
-    colors: ['red'],
-    best: { name: undefined, notes: undefined },
-  });
-  t.like(exampleOfMessage(parcelMessage('ParcelPatch')), { labels: ['red'] });
 });
 
 test('Rules - one that the document does not support stops the generation', (t) => {

@@ -18,14 +18,6 @@ test('Every operation - responds to a valid request, and shows what is left of t
   }
 });
 
-test('Every operation - without a key is 401 API_KEY_MISSING, and does nothing', async (t) => {
-  const { rest } = t.context;
-  for (const { operation, method, path, json } of await requestsTo(rest)) {
-    isError(t, await rest.withKey(undefined).send(method, path, { json }), 401, 'API_KEY_MISSING');
-    if (operation.idName !== undefined) t.is((await rest.get(path)).status, 200);
-  }
-});
-
 test('Every POST - returns 201 with its Location, ignores an id in the body, and never reuses ids', async (t) => {
   const { rest } = t.context;
   for (const { path, json } of await requestsTo(rest, ({ method }) => method === 'POST')) {
