@@ -132,7 +132,6 @@ const PROXIES = 'list IP addresses or networks after commas, such as 10.0.0.7,10
 const ORIGINS = 'be origins such as https://shop.example, with commas between several, or *';
 const BAD: readonly [setting: keyof typeof SETTINGS, values: readonly string[], rule: string][] = [
   ['PORT', ['0', '65536', '-1', '80.5', '1e3', '0x50', 'abc', ' 80', '80 ', '８０'], 'be a port from 1 to 65535'],
-  ['GRPC_PORT', ['0', 'abc'], 'be a port from 1 to 65535'],
   ['IDEMPOTENCY_HOURS', ['0', '8761', '1.5', '-1', 'day'], 'be a number from 1 to 8760'],
   ['FREE_PER_MINUTE', ['0', '-1', '1.5', 'many', '2147483648'], 'be a number from 1 to 2147483647'],
   ['DATABASE_CONNECTIONS', ['0', '1', '1001', '2.5', 'many'], 'be a number from 2 to 1000'],
@@ -155,7 +154,6 @@ const BAD: readonly [setting: keyof typeof SETTINGS, values: readonly string[], 
   ['LOG_LEVEL', ['loud', 'INFO', '30'], 'be one of trace, debug, info, warn, error, fatal, silent'],
   ['LOGS', ['syslog'], 'be one of files, stdout'],
   ['DEMO_ACCOUNT', ['1', 'true', 'YES', 'on', ' yes'], 'be yes or no'],
-  ['PROXY_PROTOCOL', ['v2'], 'be yes or no'],
   [
     'SERVERS',
     [

@@ -156,25 +156,6 @@ test('Backup - leaves its result and time for the metrics, and deletes what kill
   t.true(existsSync(file));
 });
 
-test('Backup and restore - what they can not do ends with one line', async (t) => {
-  const { settings, folder } = places(t);
-  mkdirSync(folder);
-  const dump = join(folder, 'petstore.dump');
-  writeFileSync(dump, '');
-  for (const [program, args, line] of [
-    ['restore', [dump], /^petstore: \S.*dump is not a backup of the engine that the settings name: SQLite .+\n$/],
-    ['restore', [join(folder, 'none.sqlite')], /^petstore: there is no .*none\.sqlite\n$/],
-    ['restore', [], /^petstore: name one backup: node deploy\/restore\.ts FILE\n$/],
-    ['backup', ['--to', folder], /^petstore: there is no .*petstore\.sqlite: is DATA_DIR the service's\?\n$/],
-    ['backup', [], /^petstore: --to must name the folder of the backups\n$/],
-    ['backup', ['--to', folder, '--keep', '0'], /^petstore: --keep must be a number from 1 to 9999\n$/],
-  ] as const) {
-    const { code, errors } = await run(program, args, settings);
-    t.is(code, 1);
-    t.regex(errors, line);
-  }
-});
-
 function places(t: Test): { readonly settings: Readonly<Record<string, string>>; readonly folder: string } {
   const { settings } = t.context;
   return { settings, folder: join(dirname(settings.DATA_DIR ?? ''), 'backups') };
