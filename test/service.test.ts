@@ -1,5 +1,4 @@
 /** A start that fails: what it says, and that nothing stays open. */
-import { readdirSync, readlinkSync } from 'node:fs';
 import { createServer } from 'node:net';
 import { dirname } from 'node:path';
 import test from 'ava';
@@ -7,21 +6,10 @@ import { readConfig, TemporaryFailure } from '../src/config/config.ts';
 import { createService } from '../src/service.ts';
 import { createTestDatabase } from './support/database.ts';
 import { holdTransaction } from './support/hold-transaction.ts';
+import { openFiles } from './support/open-files.ts';
 import { freePorts } from './support/ports.ts';
 
 const log = { write: () => undefined };
-
-/** The open files of this process in a folder. */
-function openFiles(folder: string): string[] {
-  const links = readdirSync('/proc/self/fd').map((fd) => {
-    try {
-      return readlinkSync(`/proc/self/fd/${fd}`);
-    } catch {
-      return ''; // closed meanwhile
-    }
-  });
-  return links.filter((link) => link.startsWith(folder));
-}
 
 test('Service - a start that finds the SQLite file locked says so, and not that the disk is full', async (t) => {
   const { file, open, remove } = await createTestDatabase();
@@ -44,7 +32,8 @@ test('Service - a start that finds the SQLite file locked says so, and not that 
     const folder = dirname(file);
     const config = readConfig({ DATA_DIR: folder, METRICS_PORT: String(port) });
     await t.throwsAsync(createService(config, { log, auditLog: log }), { message: /^METRICS_PORT can't be opened/ });
-    t.deepEqual(openFiles(folder), []);
+    const open = openFiles(process.pid).filter((path) => path.startsWith(folder));
+    t.deepEqual(open, []);
     taken.close();
     await remove();
   },

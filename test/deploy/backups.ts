@@ -1,6 +1,12 @@
-/** Helpers of the backup tests: they run the two programs with a launcher's settings. */
+/** Helpers of the backup tests: they run the programs with a launcher's settings. */
 import { execFile } from 'node:child_process';
 import { join } from 'node:path';
+import { findProgram } from '../support/find-program.ts';
+import { postgresMissing } from '../support/postgres.ts';
+
+const HOW = 'NO PSQL FOUND, so backups of PostgreSQL are not tested: install it (apt-get install postgresql-client)';
+/** Why backups of PostgreSQL can't be tested; undefined when they can. */
+export const dumpsMissing = postgresMissing ?? (findProgram(['psql']) === undefined ? HOW : undefined);
 
 const DEPLOY = new URL('../../deploy', import.meta.url).pathname;
 

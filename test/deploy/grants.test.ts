@@ -7,15 +7,13 @@ import { generateKey, hashKey } from '../../src/access/keys/format.ts';
 import { ConfigError } from '../../src/config/config.ts';
 import { MIGRATIONS } from '../../src/schema.ts';
 import { openPostgres } from '../../src/storage/postgres.ts';
-import { findProgram } from '../support/find-program.ts';
 import { temporaryFolder } from '../support/folder.ts';
-import { postgresMissing, query, startPostgres } from '../support/postgres.ts';
+import { query, startPostgres } from '../support/postgres.ts';
 import { startServerProcess } from '../support/process.ts';
 import { testUnless } from '../support/programs.ts';
-import { backup, run } from './backups.ts';
+import { backup, dumpsMissing, run } from './backups.ts';
 
-const HOW = 'NO PSQL FOUND, so nothing of this file is tested: install it (apt-get install postgresql-client)';
-const test = testUnless<unknown>(postgresMissing ?? (findProgram(['psql']) === undefined ? HOW : undefined));
+const test = testUnless<unknown>(dumpsMissing);
 
 test('Grants - the servers work with them, before and after a restore, and may not change the schema', async (t) => {
   const postgres = await startPostgres();

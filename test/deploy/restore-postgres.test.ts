@@ -6,14 +6,13 @@ import { MIGRATIONS } from '../../src/schema.ts';
 import { openPostgres } from '../../src/storage/postgres.ts';
 import { findProgram } from '../support/find-program.ts';
 import { temporaryFolder } from '../support/folder.ts';
-import { postgresMissing, query, startPostgres, type TestPostgres } from '../support/postgres.ts';
+import { query, startPostgres, type TestPostgres } from '../support/postgres.ts';
 import { startServerProcess } from '../support/process.ts';
 import { testUnless } from '../support/programs.ts';
 import { until } from '../support/until.ts';
-import { backup, run } from './backups.ts';
+import { backup, dumpsMissing, run } from './backups.ts';
 
-const HOW = 'NO PSQL FOUND, so nothing of this file is tested: install it (apt-get install postgresql-client)';
-const test = testUnless<unknown>(postgresMissing ?? (findProgram(['psql']) === undefined ? HOW : undefined));
+const test = testUnless<unknown>(dumpsMissing);
 
 let server: TestPostgres;
 test.before(async () => {

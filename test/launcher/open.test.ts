@@ -1,6 +1,6 @@
 /** What an open service shows to its user, and what it hides from everybody else. */
 import { execFile } from 'node:child_process';
-import { readdirSync, readFileSync, readlinkSync, statSync, writeFileSync } from 'node:fs';
+import { readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs';
 import { request } from 'node:http';
 import { userInfo } from 'node:os';
 import { join } from 'node:path';
@@ -8,6 +8,7 @@ import { text } from 'node:stream/consumers';
 import { promisify } from 'node:util';
 import { adminSocket, callAdmin } from '../../src/launcher/envoy-admin.ts';
 import { childrenOf, isRunning } from '../support/launcher.ts';
+import { openFiles } from '../support/open-files.ts';
 import { RestClient } from '../support/rest-client.ts';
 import { launch, launchForAll, refusedWith, test } from './launch.ts';
 
@@ -85,17 +86,6 @@ onLinux('Envoy - inherits none of the settings, and no command line shows a secr
     for (const secret of ['SECRET', key]) t.false(commandLine.includes(secret), commandLine);
   }
 });
-
-/** What the file descriptors of a process refer to. */
-function openFiles(pid: number): string[] {
-  return readdirSync(`/proc/${pid}/fd`).flatMap((fd) => {
-    try {
-      return [readlinkSync(`/proc/${pid}/fd/${fd}`)];
-    } catch {
-      return []; // it was closed meanwhile
-    }
-  });
-}
 
 /** The lines of a file of /proc/net that are of sockets of the process. `column` has the inode. */
 function socketsOf(pid: number, file: string, column: number): string[][] {

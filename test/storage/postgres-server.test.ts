@@ -87,12 +87,18 @@ test('PostgreSQL - a migration waits 10 s for a table that is in use, then fails
   t.not(await found(), null);
 });
 
-test('PostgreSQL - a call that is cancelled before its query does not count as a response', async (t) => {
+/** A pool of one connection, and what the log says of the database. */
+async function watchedPool() {
   const logged: string[] = [];
   const log = (_: object, text: string) => logged.push(text);
   const availability = new Availability({ info: log, warn: log }, 'away');
-  availability.noteFailure(new Error('no response'), performance.now());
   const pool = new PostgresPool({ url: await server.createDatabase(), size: 1, isPooled: false }, availability);
+  return { logged, availability, pool };
+}
+
+test('PostgreSQL - a call that is cancelled before its query does not count as a response', async (t) => {
+  const { logged, availability, pool } = await watchedPool();
+  availability.noteFailure(new Error('no response'), performance.now());
   await t.throwsAsync(
     pool.use(() => Promise.reject(new Cancelled())),
     { instanceOf: Cancelled },
@@ -107,10 +113,7 @@ test('PostgreSQL - a call that is cancelled before its query does not count as a
 });
 
 test('PostgreSQL - a call that gets no connection in time is refused, and the database is not away', async (t) => {
-  const logged: string[] = [];
-  const log = (_: object, text: string) => logged.push(text);
-  const availability = new Availability({ info: log, warn: log }, 'away');
-  const pool = new PostgresPool({ url: await server.createDatabase(), size: 1, isPooled: false }, availability);
+  const { logged, pool } = await watchedPool();
   const end = Promise.withResolvers<void>();
   const first = pool.use(() => end.promise);
   await t.throwsAsync(

@@ -10,17 +10,14 @@ import { EventServiceService as Events } from '../../gen/petstore/v1/events.ts';
 import { InventoryServiceService as Inventory } from '../../gen/petstore/v1/inventory.ts';
 import { OrderServiceService as Orders } from '../../gen/petstore/v1/orders.ts';
 import { PetServiceService as Pets } from '../../gen/petstore/v1/pets.ts';
-import { run } from '../deploy/backups.ts';
+import { dumpsMissing, run } from '../deploy/backups.ts';
 import { change } from '../deploy/stores.ts';
-import { findProgram, mayBeSkipped } from '../support/find-program.ts';
 import { temporaryFolder } from '../support/folder.ts';
-import { postgresMissing, query, startPostgres } from '../support/postgres.ts';
+import { query, startPostgres } from '../support/postgres.ts';
 import { type ServerProcess, startServerProcess } from '../support/process.ts';
+import { testUnless } from '../support/programs.ts';
 
 type Settings = Readonly<Record<string, string>>;
-
-const hasPostgres = postgresMissing === undefined && findProgram(['psql']) !== undefined;
-const postgresTest = hasPostgres || !mayBeSkipped() ? test : test.skip;
 
 /** What a newer release may leave behind. */
 const NEWER = `CREATE TABLE colours (pet_id integer);
@@ -90,7 +87,7 @@ async function hasEvents(t: Test, { grpc, dataDir }: ServerProcess, { DATABASE_U
 test('SQLite - from 1.0.0 to this release and back', (t) =>
   upgradeAndGoBack(t, '1.0.0.sqlite', {}, (dataDir) => change(dataDir, NEWER)));
 
-postgresTest('PostgreSQL - from 1.0.0 to this release and back', async (t) => {
+testUnless(dumpsMissing)('PostgreSQL - from 1.0.0 to this release and back', async (t) => {
   const postgres = await startPostgres(['fsync=off']);
   t.teardown(() => postgres.stop());
   const url = await postgres.createDatabase();
