@@ -58,11 +58,9 @@ test.serial(
       await rest.post('/categories', { name: 'Dogs' }),
       await rest.delete(`/categories/${id}`),
       await anonymous.get('/categories'), // without a server no caller is authenticated
-      await rest.get('/nope'),
       await rest.delete('/categories'),
       await rest.get('/pets/abc'),
       await rest.send('POST', '/categories', { raw: '{', headers }),
-      await rest.send('POST', '/categories', { raw: '{"name":"x",}', headers }),
       await rest.send('POST', '/categories', { raw: 'a=b', headers: { 'content-type': 'text/plain' } }),
       await anonymous.send('POST', '/nope', { raw: ' '.repeat(5_000_000), headers }),
     ]);
