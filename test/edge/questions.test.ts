@@ -5,6 +5,7 @@ import { availableParallelism } from 'node:os';
 import anyTest, { type TestFn } from 'ava';
 import { generateKey } from '../../src/access/keys/format.ts';
 import { MAX_WAITING_BODIES } from '../../src/config/constants.ts';
+import { statistic } from '../support/exposition.ts';
 import { openSession, targetOf } from '../support/hostile/sockets.ts';
 import { withinOneMinute } from '../support/limit-windows.ts';
 import { connectOperator } from '../support/operator.ts';
@@ -36,10 +37,8 @@ async function statusOf(session: ClientHttp2Session, headers: OutgoingHttpHeader
 }
 
 /** How many questions Envoy has asked about callers whose key it does not know. */
-async function questions({ config }: TestStack): Promise<number> {
-  const name = 'cluster.petstore_anonymous.upstream_rq_total';
-  const stats = await fetch(`http://127.0.0.1:${config.envoyAdminPort}/stats?filter=^${name}$`);
-  return Number((await stats.text()).split(': ')[1]);
+function questions({ config }: TestStack): Promise<number> {
+  return statistic(config.envoyAdminPort, 'cluster.petstore_anonymous.upstream_rq_total');
 }
 
 test.serial('Envoy - asks once about an accepted key, in any spelling, and each time about another', async (t) => {

@@ -2,6 +2,7 @@
 import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { Client } from 'pg';
+import { statistic } from '../support/exposition.ts';
 import { type Load, startLoad, total, untilMore } from '../support/load.ts';
 import { query } from '../support/postgres.ts';
 import { testUnless } from '../support/programs.ts';
@@ -87,10 +88,8 @@ function messagesOf({ config }: TestStack, begin: string): Promise<string[][]> {
 }
 
 /** The number of servers that Envoy has ejected because they could not be reached. */
-async function ejections({ config }: TestStack): Promise<number> {
-  const name = 'cluster.petstore.outlier_detection.ejections_enforced_total';
-  const url = `http://127.0.0.1:${config.envoyAdminPort}/stats?filter=^${name}$`;
-  return Number((await (await fetch(url)).text()).trim().split(': ')[1]);
+function ejections({ config }: TestStack): Promise<number> {
+  return statistic(config.envoyAdminPort, 'cluster.petstore.outlier_detection.ejections_enforced_total');
 }
 
 test.serial(

@@ -1,5 +1,6 @@
 /** Connections: how long they are kept, and how many. */
 import { setTimeout as delay } from 'node:timers/promises';
+import { statistic } from '../support/exposition.ts';
 import { hostileTest } from '../support/hostile/service.ts';
 import { openSocket, targetOf } from '../support/hostile/sockets.ts';
 import { until } from '../support/until.ts';
@@ -27,10 +28,7 @@ const MAX_CONNECTIONS = 10_000;
 
 test.serial('Connections - at most 10,000 are open, and others are served once they have gone', async (t) => {
   const { config, publicAddress, rest } = t.context;
-  const stat = async (name: string) => {
-    const stats = await fetch(`http://127.0.0.1:${config.envoyAdminPort}/stats?filter=_${config.port}[.]${name}`);
-    return Number((await stats.text()).split(': ')[1]);
-  };
+  const stat = (name: string) => statistic(config.envoyAdminPort, `.*_${config.port}[.]${name}`);
   const target = targetOf(publicAddress, '127.0.0.7', '127.0.0.8');
   const sockets = Array.from({ length: MAX_CONNECTIONS + 200 }, (_, index) => openSocket(target, index).resume());
   await until(async () => (await stat('downstream_global_cx_overflow')) > 0, 'refused connections');

@@ -5,6 +5,7 @@ import { Duplex } from 'node:stream';
 import { setTimeout as delay } from 'node:timers/promises';
 import { EventServiceService as Events } from '../../gen/petstore/v1/events.ts';
 import { openEvents } from '../support/event-source.ts';
+import { statistic } from '../support/exposition.ts';
 import { Bystanders, served } from '../support/hostile/bystanders.ts';
 import { leftOpen, openStreams, PROBED, usedBytes } from '../support/hostile/probe.ts';
 import { MIB, pidsOf, rssBytes } from '../support/hostile/resources.ts';
@@ -112,25 +113,19 @@ async function writeEvents({ rest }: TestStack, count: number): Promise<void> {
   );
 }
 
-/** A number of Envoy's statistics. */
-async function statistic({ config }: TestStack, name: string): Promise<number> {
-  const response = await fetch(`http://127.0.0.1:${config.envoyAdminPort}/stats?filter=^${name}$`);
-  return Number((await response.text()).split(': ')[1]);
-}
-
 /** What Envoy has allocated. It tells every 5 s. */
-const allocatedBytes = (stack: TestStack) => statistic(stack, 'server.memory_allocated');
+const allocatedBytes = ({ config }: TestStack) => statistic(config.envoyAdminPort, 'server.memory_allocated');
 
 /** The bystanders write a few small events, which others read. */
 const STILL_BYTES = 50 * KIB;
 
 /** Resolves when the server sends nothing more to streams that nobody reads. */
-async function isStill(stack: TestStack): Promise<void> {
+async function isStill({ config }: TestStack): Promise<void> {
   let sent = 0;
   await until(
     async () => {
       const before = sent;
-      sent = await statistic(stack, 'cluster.petstore_feeds.upstream_cx_rx_bytes_total');
+      sent = await statistic(config.envoyAdminPort, 'cluster.petstore_feeds.upstream_cx_rx_bytes_total');
       await delay(500);
       return sent - before < STILL_BYTES;
     },

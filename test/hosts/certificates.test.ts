@@ -3,7 +3,7 @@ import { execFile } from 'node:child_process';
 import { copyFile, mkdir, readFile, rename } from 'node:fs/promises';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
-import { scrape, sumOf } from '../support/exposition.ts';
+import { scrape, statistic, sumOf } from '../support/exposition.ts';
 import { startLoad, untilMore } from '../support/load.ts';
 import type { TestProcess } from '../support/process.ts';
 import { until } from '../support/until.ts';
@@ -46,9 +46,8 @@ function start(t: Test, host: 'edge' | 'server'): TestProcess {
   });
 }
 
-async function daysOfEnvoy({ context: { ports } }: Test): Promise<number> {
-  const text = await (await fetch(`http://127.0.0.1:${ports.admin}/stats`)).text();
-  return Number(/^server\.days_until_first_cert_expiring: (\d+)$/m.exec(text)?.[1]);
+function daysOfEnvoy({ context: { ports } }: Test): Promise<number> {
+  return statistic(ports.admin, 'server.days_until_first_cert_expiring');
 }
 
 test('An authority - that ends within 14 days is warned of, also as the second in the file', async (t) => {

@@ -1,4 +1,4 @@
-/** Reads the exposition at a server's METRICS_PORT. */
+/** Reads the exposition at a server's METRICS_PORT, and Envoy's statistics. */
 import { until } from './until.ts';
 
 export interface Sample {
@@ -51,4 +51,10 @@ export async function untilSum(
     return sum !== undefined && isRight(sum);
   };
   await until(look, `${name} ${JSON.stringify(labels)} ${isRight}`);
+}
+
+/** The number of Envoy's statistics with this name, a regular expression. */
+export async function statistic(adminPort: number, name: string): Promise<number> {
+  const response = await fetch(`http://127.0.0.1:${adminPort}/stats?filter=^${name}$`);
+  return Number((await response.text()).split(': ')[1]);
 }
