@@ -1,5 +1,6 @@
 /** Envoy in front of the servers: its process, and its view of the servers. */
 import { existsSync } from 'node:fs';
+import { availableParallelism } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import { type Config, ConfigError } from '../config/config.ts';
@@ -50,23 +51,25 @@ export class Envoy extends Component {
   readonly #binary: string;
   readonly #configFile: string;
   readonly #config: Config;
+  readonly #servers: number;
 
-  private constructor(config: Config, binary: string, configFile: string) {
+  private constructor(config: Config, binary: string, configFile: string, servers: number) {
     super('Envoy', config.logs === 'files' ? new LogFile(join(logDir(config), 'envoy.log')) : new LogFile());
     this.#binary = binary;
     this.#configFile = configFile;
     this.#config = config;
+    this.#servers = servers;
   }
 
   /**
-   * Writes the configuration once, so that a restart works on a full disk. Throws ConfigError for a bad
-   * certificate.
+   * Writes the configuration once, so that a restart works on a full disk. `servers` is how many start with it: none
+   * with a standalone edge. Throws ConfigError for a bad certificate.
    */
-  static async prepare(config: Config, binary: string): Promise<Envoy> {
+  static async prepare(config: Config, binary: string, servers: number): Promise<Envoy> {
     await writeSecrets(config);
     // Its imports take time to load, among them the descriptors of the proto files.
     const { writeEnvoyConfig } = await import('./envoy-config.ts');
-    return new Envoy(config, binary, await writeEnvoyConfig(config));
+    return new Envoy(config, binary, await writeEnvoyConfig(config), servers);
   }
 
   protected spawn(): Child {
@@ -76,9 +79,17 @@ export class Envoy extends Component {
       ...(this.log.isFile ? ['--log-path', this.log.path] : ['--log-format', JSON_LOG_FORMAT]),
     ];
     // Hot restart is not used. Its socket has no permissions: any user of the machine could stop Envoy.
-    const args = ['--config-path', this.#configFile, '--disable-hot-restart', ...log];
+    const args = ['--config-path', this.#configFile, '--disable-hot-restart', ...this.#threads(), ...log];
     const env = Object.fromEntries(INHERITED_VARIABLES.map((name) => [name, process.env[name]]));
     return new Child('Envoy', this.#binary, args, { env, endsWithParent: true, log: this.log });
+  }
+
+  /**
+   * A thread for each server, which is as much as a server can take. More threads would send fewer calls at a time, at
+   * a higher cost for both sides. A standalone edge has one for each core.
+   */
+  #threads(): readonly string[] {
+    return this.#servers === 0 ? [] : ['--concurrency', String(Math.min(this.#servers, availableParallelism()))];
   }
 
   /** Envoy is ready when it has checked each server once and has opened its ports. */

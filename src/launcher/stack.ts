@@ -75,7 +75,7 @@ export async function startStack(
     servers = Array.from({ length: count }, (_, index) => new Instance({ config, env, file: program }, index));
     const serving = startServers(servers);
     serving.catch(() => undefined); // handled below, unless Envoy can't be prepared
-    envoy = await Envoy.prepare(config, binary); // while the servers load
+    envoy = await Envoy.prepare(config, binary, count); // while the servers load
     await Promise.race([serving, interrupted]);
     const started = startEnvoy(envoy);
     const failures = [started.then((child) => child.failure()), ...servers.map(({ child }) => child.failure())];

@@ -171,7 +171,10 @@ test.serial('Statistics - the port serves nothing else: other requests are refus
     t.regex(String(status), /^40[0345]$/, JSON.stringify(sent));
     t.is(body, '', JSON.stringify(sent));
   }
-  t.is(JSON.parse(await callAdmin({ dataDir: shared.folder }, 'GET', '/server_info')).state, 'LIVE');
+  const { state, command_line_options } = JSON.parse(
+    await callAdmin({ dataDir: shared.folder }, 'GET', '/server_info'),
+  );
+  t.deepEqual([state, command_line_options.concurrency], ['LIVE', 1], 'one thread for one server');
   t.true(isRunning((await shared.launcher.pair()).envoy));
   t.is((await fetch(`${shared.url}/healthz`)).status, 200);
   t.notRegex(readFileSync(join(shared.folder, 'logs/envoy.log'), 'utf8'), /\]\[(trace|debug|info)\]/);
