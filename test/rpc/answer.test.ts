@@ -234,40 +234,6 @@ test.serial('Answer - an answer that is never read ends after 30 seconds, and le
   }
 });
 
-test.serial('Answer - a caller who leaves before its request is read, and is refused, leaves nothing', async (t) => {
-  for (const protocol of PROTOCOLS) {
-    for (const code of [0, CANCEL]) {
-      const id = `${protocol} RST ${code}`;
-      const headers = { 'x-gate': '1' };
-      const caller = request(t.context.server.port, { protocol, isStream: false, id, headers });
-      const scripted = await until(() => t.context.server.find(id), 'the call');
-      await delay(20); // the data has arrived
-      caller.stream.close(code);
-      await delay(20);
-      scripted.openGate(ERROR);
-      await t.notThrowsAsync(until(() => isGone(scripted), id, PATIENCE_MS));
-      caller.session.destroy();
-    }
-  }
-});
-
-test.serial('Answer - a deadline that is far away leaves no timer behind an answer', async (t) => {
-  const timers = () => process.getActiveResourcesInfo().filter((name) => name === 'Timeout').length;
-  const before = timers();
-  for (const protocol of PROTOCOLS) {
-    for (const isStream of [false, true]) {
-      const id = `timer ${protocol} ${isStream}`;
-      const caller = request(t.context.server.port, { protocol, isStream, id, headers: { 'grpc-timeout': '1H' } });
-      const scripted = await until(() => t.context.server.find(id), 'the call');
-      if (isStream) scripted.step(piece('a'));
-      scripted.step('end');
-      t.is(await caller.outcome, 'answered', id);
-      caller.session.destroy();
-    }
-  }
-  t.true(timers() <= before, `${timers()} timers, ${before} before`);
-});
-
 test.after('Answer - nothing is open any more, and nothing was thrown outside of a call', (t) => {
   t.deepEqual(t.context.server.openCalls.counts(), { unary: 0, stream: 0, feed: 0 });
   t.deepEqual(t.context.faults, []);
