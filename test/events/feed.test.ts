@@ -193,27 +193,6 @@ test('Streams - many that begin with the oldest event leave the server to others
   await Promise.all(streams.map((stream) => stream.end()));
 });
 
-test('Stream - that is behind reads hardly more rows than it sends, however large they are', async (t) => {
-  const { feed, store, reads } = t.context;
-  const count = 120;
-  for (let index = 0; index < count; index += 1) {
-    await store.write(({ categories }) => categories.insert({ name: `${index}`, description: '猫'.repeat(2_000) }));
-  }
-  const now = follow(feed);
-  await now.next();
-  const stream = follow(feed, 0n);
-  await stream.next();
-  let sent = 0;
-  for (reads.rows = 0; sent < count; ) {
-    const { events } = await stream.next();
-    sent += events.length;
-    const bytes = events.reduce((sum, { row }) => sum + Buffer.byteLength(row), 0);
-    t.true(bytes < 32_768, `${bytes} bytes at once`);
-  }
-  t.true(reads.rows < 4 * count, `${reads.rows} rows for ${count} events`);
-  await Promise.all([now.end(), stream.end()]);
-});
-
 test('Streams - stay open while the database is away, which is reported once, and go on after it', async (t) => {
   const { feed, reads, failures } = t.context;
   await addMany(t.context, 50);
