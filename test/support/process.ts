@@ -21,46 +21,34 @@ interface Ended {
 export class Program {
   readonly process: ChildProcess;
   readonly ended: Promise<Ended>;
-  #output = '';
-  #errors = '';
+  hasEnded = false;
+  /** What it has written to stdout so far. */
+  output = '';
+  /** What it has written to stderr so far. */
+  errors = '';
   #skipped = 0;
-  #hasEnded = false;
 
   constructor(command: string, args: readonly string[], options: SpawnOptions = {}) {
     this.process = spawn(command, args, { ...options, stdio: ['ignore', 'pipe', 'pipe'] });
     this.process.stdout?.on('data', (chunk: Buffer) => {
-      this.#output += chunk.toString();
+      this.output += chunk.toString();
     });
     this.process.stderr?.on('data', (chunk: Buffer) => {
-      this.#errors += chunk.toString();
+      this.errors += chunk.toString();
     });
     // "close" comes after "exit", when all output has been read.
     this.ended = new Promise((resolve) => this.process.once('close', (code, signal) => resolve({ code, signal })));
     void this.ended.then(() => {
-      this.#hasEnded = true;
+      this.hasEnded = true;
     });
-  }
-
-  /** What it has written to stdout so far. */
-  get output(): string {
-    return this.#output;
-  }
-
-  /** What it has written to stderr so far. */
-  get errors(): string {
-    return this.#errors;
-  }
-
-  get hasEnded(): boolean {
-    return this.#hasEnded;
   }
 
   /** Waits until stdout matches. Rejects if the process exits first, or after `giveUpMs`. */
   async says(pattern: RegExp, giveUpMs?: number): Promise<RegExpExecArray> {
     return until(
       () => {
-        const match = pattern.exec(this.#output.slice(this.#skipped));
-        if (match === null && this.#hasEnded) throw new Error(`it ended: ${this.#output}${this.#errors}`);
+        const match = pattern.exec(this.output.slice(this.#skipped));
+        if (match === null && this.hasEnded) throw new Error(`it ended: ${this.output}${this.errors}`);
         return match;
       },
       String(pattern),
@@ -70,7 +58,7 @@ export class Program {
 
   /** From now on `says` looks only at what is written later. */
   skipOutput(): void {
-    this.#skipped = this.#output.length;
+    this.#skipped = this.output.length;
   }
 
   get pid(): number {

@@ -73,7 +73,9 @@ export class RedisProcess {
 
   /** Sends a command. Resolves with the reply. */
   async command(...args: string[]): Promise<unknown> {
-    return command(this.config.urls[0], ...args);
+    const client = createClient({ url: this.config.urls[0], RESP: 2 }).on('error', () => undefined);
+    await client.connect();
+    return client.sendCommand(args).finally(() => client.destroy());
   }
 
   async stop(): Promise<void> {
@@ -104,14 +106,4 @@ export async function startRedisCluster(): Promise<RedisCluster> {
   }
   const [first = '', ...others] = nodes.map(({ config }) => config.urls[0]);
   return { config: { urls: [first, ...others], isCluster: true }, nodes, stop };
-}
-
-async function command(url: string, ...args: string[]): Promise<unknown> {
-  const client = createClient({ url, RESP: 2 }).on('error', () => undefined);
-  await client.connect();
-  try {
-    return await client.sendCommand(args);
-  } finally {
-    client.destroy();
-  }
 }

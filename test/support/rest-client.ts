@@ -2,15 +2,21 @@
  * A plain HTTP client of the REST side. It checks every response against the promises of the contract and against the
  * interface description, and throws when one does not match.
  */
-import { checkAgainstDescription } from './description.ts';
+import { checkAgainstDescription, type SeenResponse } from './description.ts';
 
-export interface RestResponse {
-  readonly status: number;
-  readonly headers: Headers;
-  readonly text: string;
+export interface RestResponse extends SeenResponse {
   /** The parsed body. Throws when it is not JSON. */
   // biome-ignore lint/suspicious/noExplicitAny: tests look into bodies of every shape
   readonly body: any;
+}
+
+export function withBody(response: SeenResponse): RestResponse {
+  return {
+    ...response,
+    get body() {
+      return JSON.parse(response.text);
+    },
+  };
 }
 
 export interface RestRequest {
@@ -47,21 +53,11 @@ export class RestClient {
       },
       ...(body === undefined ? {} : { body: typeof body === 'string' ? Buffer.from(body) : Buffer.from(body) }),
     });
-    const { status, headers: responseHeaders } = response;
-    const text = await response.text();
+    const received = { status: response.status, headers: response.headers, text: await response.text() };
     // gRPC-Web uses the same port, but is not part of the description.
     const isRest = !headers?.['content-type']?.startsWith('application/grpc');
-    if (isRest) {
-      checkAgainstDescription(method, path, { status, headers: responseHeaders, text });
-    }
-    return {
-      status,
-      headers: responseHeaders,
-      text,
-      get body() {
-        return JSON.parse(text);
-      },
-    };
+    if (isRest) checkAgainstDescription(method, path, received);
+    return withBody(received);
   }
 
   get(path: string, request?: RestRequest): Promise<RestResponse> {

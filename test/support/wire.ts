@@ -5,7 +5,7 @@ import type { Answer } from './hostile/answers.ts';
 import { Http1Connection } from './hostile/http1-connection.ts';
 import { exchangeAlone } from './hostile/http2.ts';
 import { targetOf } from './hostile/sockets.ts';
-import type { RestResponse } from './rest-client.ts';
+import { type RestResponse, withBody } from './rest-client.ts';
 
 const GIVE_UP_MS = 60_000;
 
@@ -40,14 +40,7 @@ export async function http2(address: string, request: Http2Request): Promise<Res
 }
 
 function toResponse(method: string, { status, headers, body }: Answer): RestResponse {
-  const text = body.toString();
-  checkAgainstDescription(method, '', { status, headers, text });
-  return {
-    status,
-    headers,
-    text,
-    get body() {
-      return JSON.parse(text);
-    },
-  };
+  const received = { status, headers, text: body.toString() };
+  checkAgainstDescription(method, '', received);
+  return withBody(received);
 }

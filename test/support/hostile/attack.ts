@@ -10,8 +10,7 @@ export interface Size {
 }
 
 export interface Attack {
-  readonly name: string;
-  /** The title of its test: what it must not do. */
+  /** The title of its test: what it must not do. It is the attack's name, too. */
   readonly promise: string;
   /** The size at which it first did harm. */
   readonly full: Size;

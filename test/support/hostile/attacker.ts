@@ -14,8 +14,7 @@ const TELL_MS = 100;
 
 /** The first message to the process. The second one ends it. */
 interface Job extends Pick<AttackContext, 'target' | 'size' | 'key'> {
-  /** Its name. */
-  readonly attack: string;
+  readonly promise: string;
 }
 
 /** The messages of the process. */
@@ -51,7 +50,7 @@ export class Attacker {
   }
 }
 
-async function run({ attack: name, ...job }: Job): Promise<void> {
+async function run({ promise, ...job }: Job): Promise<void> {
   const over = new AbortController();
   setMaxListeners(0, over.signal);
   const outcomes: Record<string, number> = {};
@@ -66,7 +65,7 @@ async function run({ attack: name, ...job }: Job): Promise<void> {
   const count = (outcome: string) => {
     if (!over.signal.aborted) outcomes[outcome] = (outcomes[outcome] ?? 0) + 1;
   };
-  await ATTACKS.find((attack) => attack.name === name)?.run({ ...job, count, signal: over.signal });
+  await ATTACKS.find((attack) => attack.promise === promise)?.run({ ...job, count, signal: over.signal });
   hasBegun = true;
   tell();
 }

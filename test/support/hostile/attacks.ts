@@ -26,7 +26,6 @@ const attack = (promise: string, of: Omit<Attack, 'promise'>): Attack => ({ prom
 
 export const ATTACKS: readonly Attack[] = [
   attack('Memory - unread pages cost Envoy little memory, and it releases all of it', {
-    name: 'unread-pages',
     full: { connections: 40, perConnection: 100 },
     short: { connections: 4, perConnection: 100 },
     holdMs: 15_000,
@@ -34,7 +33,6 @@ export const ATTACKS: readonly Attack[] = [
     run: (context) => getUnread(context, '/docs/swagger-ui-bundle.js'),
   }),
   attack('Without a key - a reflection stream that is never read does not grow the server', {
-    name: 'unread-reflection',
     full: { connections: 1, perConnection: 50 },
     short: { connections: 1, perConnection: 1 },
     holdMs: 60_000,
@@ -42,7 +40,6 @@ export const ATTACKS: readonly Attack[] = [
     run: reflectUnread,
   }),
   attack('Slots - the watches and checks of one address are bounded, and all other callers are served', {
-    name: 'open-health',
     full: { connections: 180, perConnection: 100 },
     short: { connections: 55, perConnection: 100 },
     holdMs: 20_000,
@@ -57,7 +54,6 @@ export const ATTACKS: readonly Attack[] = [
       ]),
   }),
   attack('Without a key - open requests, some with made-up keys, are refused by their headers', {
-    name: 'open-requests',
     full: { connections: 150, perConnection: 100 },
     short: { connections: 55, perConnection: 100 },
     holdMs: 60_000,
@@ -71,7 +67,6 @@ export const ATTACKS: readonly Attack[] = [
       ]),
   }),
   attack('Bodies - repeated large bodies of an anonymous caller delay no other caller', {
-    name: 'heavy-bodies',
     full: { connections: 12, perConnection: 0 },
     holdMs: 15_000,
     check: ({ outcomes, cpuUs }) => [
@@ -81,7 +76,6 @@ export const ATTACKS: readonly Attack[] = [
     run: sendHeavyBodies,
   }),
   attack('Connections - one without a complete request is closed within seconds', {
-    name: 'idle-connections',
     full: { connections: 9_900, perConnection: 1 },
     short: { connections: 300, perConnection: 1 },
     holdMs: 20_000,
@@ -90,7 +84,6 @@ export const ATTACKS: readonly Attack[] = [
     run: idle,
   }),
   attack('Crowd - a request that is not served is a 503 with Retry-After, and health is right', {
-    name: 'crowd',
     full: { connections: 2_000, perConnection: 1 },
     short: { connections: 400, perConnection: 1 },
     holdMs: 20_000,
@@ -103,7 +96,6 @@ export const ATTACKS: readonly Attack[] = [
   }),
   // The last one: Envoy's allocator keeps the memory for later.
   attack('Memory - a flood of unread refusals takes no more than its bound, and all are served after it', {
-    name: 'unread-refusals',
     full: { connections: 400, perConnection: 100 },
     short: { connections: 200, perConnection: 100 },
     holdMs: 15_000,

@@ -47,7 +47,7 @@ export async function measureAttack(stack: TestStack, attack: Attack, { isFull, 
   await delay(WARM_UP_MS);
   const memory = { envoy: new MemoryWatch(pids.envoy), server: new MemoryWatch(pids.server) };
   const [cpuBeforeUs, fromMs] = [cpuUs(), performance.now()];
-  const attacker = new Attacker({ attack: attack.name, target: targetOf(stack.publicAddress, from), size, key });
+  const attacker = new Attacker({ promise: attack.promise, target: targetOf(stack.publicAddress, from), size, key });
   try {
     await until(() => attacker.told.hasBegun, 'the beginning', BEGIN_MS).catch(() => undefined);
     const unended = () => size.connections * size.perConnection - total(attacker.told.outcomes);

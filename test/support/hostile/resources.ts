@@ -21,12 +21,7 @@ export function rssBytes(pid: number): number {
   }
 }
 
-export interface Pids {
-  readonly envoy: number;
-  readonly server: number;
-}
-
-export function pidsOf({ stack }: TestStack): Pids {
+export function pidsOf({ stack }: TestStack): { readonly envoy: number; readonly server: number } {
   return { envoy: stack.envoy.process.pid ?? -1, server: stack.servers[0]?.process.pid ?? -1 };
 }
 
@@ -35,7 +30,7 @@ export class MemoryWatch {
   readonly restBytes: number;
   readonly #pid: number;
   readonly #timer: NodeJS.Timeout;
-  #peakBytes = 0;
+  peakBytes = 0;
 
   constructor(pid: number) {
     this.#pid = pid;
@@ -48,12 +43,8 @@ export class MemoryWatch {
   /** The present memory. */
   now(): number {
     const bytes = rssBytes(this.#pid);
-    this.#peakBytes = Math.max(this.#peakBytes, bytes);
+    this.peakBytes = Math.max(this.peakBytes, bytes);
     return bytes;
-  }
-
-  get peakBytes(): number {
-    return this.#peakBytes;
   }
 
   stop(): void {
