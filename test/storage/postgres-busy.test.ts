@@ -2,8 +2,9 @@
 import type { ExecutionContext } from 'ava';
 import { Client } from 'pg';
 import { MIGRATIONS, type Store, TABLES } from '../../src/schema.ts';
+import { categoryService } from '../../src/shop/categories.ts';
 import { inventoryService } from '../../src/shop/inventory.ts';
-import type { PetId } from '../../src/shop/model.ts';
+import type { Pet, PetId } from '../../src/shop/model.ts';
 import { orderService } from '../../src/shop/orders.ts';
 import { Availability } from '../../src/storage/availability.ts';
 import { openPostgres } from '../../src/storage/postgres.ts';
@@ -45,20 +46,21 @@ test.after.always((t) => t.context.server?.stop());
 const CATS = { name: 'Cats', description: undefined };
 const CONTEXT = { isCancelled: () => false };
 
-function order(store: Store, petId: PetId, isCancelled = () => false) {
-  return orderService(store).placeOrder({ order: { petId, quantity: 1 } }, { isCancelled });
+function order(store: Store, petId: PetId) {
+  return orderService(store).placeOrder({ order: { petId, quantity: 1 } }, CONTEXT);
 }
 
 function loggingTo(warnings: string[]) {
   return { logger: { info: () => undefined, warn: (_: object, text: string) => warnings.push(text) } };
 }
 
-/** Locks a row until `release`, like an open transaction in a database shell. */
-async function lockRow(url: string, petId: PetId): Promise<{ release: () => Promise<void> }> {
+/** Locks a pet and its category until `release`, like an open transaction in a database shell. */
+async function lockRows(url: string, { id, categoryId }: Pet): Promise<{ release: () => Promise<void> }> {
   const client = new Client({ connectionString: url });
   await client.connect();
   await client.query('BEGIN');
-  await client.query('SELECT * FROM pets WHERE id = $1 FOR UPDATE', [String(petId)]);
+  await client.query('SELECT * FROM pets WHERE id = $1 FOR UPDATE', [String(id)]);
+  await client.query('SELECT * FROM categories WHERE id = $1 FOR UPDATE', [String(categoryId)]);
   return { release: () => client.end() };
 }
 
@@ -75,32 +77,34 @@ async function lockWaits(url: string): Promise<number> {
   return Number((await query(url, sql))[0]?.count);
 }
 
-test.serial('Locked pet - its orders queue on one connection, and other calls neither fail nor wait', async (t) => {
+test.serial('Locked rows - their changes queue on one connection each, others neither fail nor wait', async (t) => {
   const { store, url, reported } = t.context;
   const [locked, other] = [await newPet(store, { quantity: 1_000 }), await newPet(store, { quantity: 1_000 })];
   const { id: orderId = 0n } = await order(store, locked.id);
-  const lock = await lockRow(url, locked.id);
+  const lock = await lockRows(url, locked);
   let refused = 0;
   const changes = [
     () => order(store, locked.id),
     () => orderService(store).cancelOrder({ orderId }, CONTEXT),
     () => inventoryService(store).setInventory({ petId: locked.id, inventory: { quantity: 5 } }, CONTEXT),
+    () => categoryService(store).updateCategory({ categoryId: locked.categoryId, category: CATS }, CONTEXT),
+    () => categoryService(store).deleteCategory({ categoryId: locked.categoryId }, CONTEXT),
   ];
   const refusals = Array.from({ length: 40 }, async (_, index) => {
     const refusal = await refusalOf(changes[index % changes.length]?.() ?? Promise.resolve());
     refused += 1;
     return refusal;
   });
-  await until(async () => (await lockWaits(url)) > 0, 'a change that waits for the row');
+  await until(async () => (await lockWaits(url)) === 2, 'a change that waits for each row');
   let calls = 0;
   for (; refused === 0; calls += 1) {
     await order(store, other.id);
     t.is((await store.pets.find(other.id))?.quantity, 999 - calls);
     t.truthy(await store.write((tx) => tx.categories.insert(CATS)));
-    t.true((await lockWaits(url)) <= 1);
+    t.true((await lockWaits(url)) <= 2);
   }
-  // One that waited for the locked row would be refused like its orders, and before it no round would end.
-  t.true(calls > 1, `${calls} rounds while all orders of the locked pet waited`);
+  // One that waited for a locked row would be refused like its changes, and before it no round would end.
+  t.true(calls > 1, `${calls} rounds while all changes of the locked rows waited`);
   for (const refusal of await Promise.all(refusals)) t.true(refusal instanceof StoreUnavailable, String(refusal));
   await lock.release();
   await order(store, locked.id);
