@@ -45,7 +45,7 @@ test.serial(
 test.serial(
   'Cluster with a frozen node - it is noticed while other nodes reply, and no request waits for it',
   async (t) => {
-    const limiter = await openRedis(t, { redis: cluster.config, timeoutMs: 500, prefix: randomUUID() });
+    const limiter = await openRedis(t, { redis: cluster.config, timeoutMs: 500 });
     await untilBack(limiter);
     cluster.nodes[1]?.pause();
     t.teardown(() => cluster.nodes[1]?.resume());

@@ -1,6 +1,5 @@
 /** Redis becomes unavailable: every request is decided, from the known counts; afterwards the largest counts stand. */
 import assert from 'node:assert/strict';
-import { randomUUID } from 'node:crypto';
 import type { ExecutionContext } from 'ava';
 import fc from 'fast-check';
 import type { Limiter } from '../../../src/access/limits/limiter.ts';
@@ -10,8 +9,9 @@ import { toAccountId } from '../../../src/rpc/caller.ts';
 import { testUnless } from '../../support/programs.ts';
 import { MISSING_REDIS_SERVER, RedisProcess } from '../../support/redis.ts';
 import { until } from '../../support/until.ts';
-import { openRedis, type RedisOptions, untilBack } from './suite/redis.ts';
-import { ACCOUNT, ACCOUNT_ID, countAdmitted, DAY_INDEX, flood, fromAddress, NOON_MS, repeat } from './suite/setup.ts';
+import { openServers, type RedisOptions, untilBack } from './suite/redis.ts';
+import { send } from './suite/rules.ts';
+import { ACCOUNT, ACCOUNT_ID, countAdmitted, DAY_INDEX, flood, NOON_MS, repeat } from './suite/setup.ts';
 
 // Serial: the tests share one Redis, which they kill or pause.
 const { serial: test, before, beforeEach, afterEach, after } = testUnless<unknown>(MISSING_REDIS_SERVER);
@@ -35,13 +35,11 @@ afterEach.always(async () => {
 });
 after.always(() => redis?.stop());
 
+const ADDRESS = { address: '192.0.2.1' };
 const LARGE = { ...ACCOUNT, quota: { perMinute: 1_000, perDay: 1_000_000 } };
 
-/** Opens limiters that share new counts, like three servers. */
 async function openThree(t: ExecutionContext, options: Partial<RedisOptions> = {}) {
-  const shared = { redis: redis.config, logger, prefix: randomUUID(), ...options };
-  const open = () => openRedis(t, shared);
-  const servers = await Promise.all([open(), open(), open()]);
+  const servers = await openServers(t, { redis: redis.config, logger, ...options });
   if (redis.pid === undefined) return servers;
   await untilBack(...servers); // on a busy machine that may take longer than a start waits
   log = [];
@@ -64,7 +62,7 @@ const unfill = () => redis.command('CONFIG', 'SET', 'maxmemory', '0');
 test('Killed - limits continue from the known counts, with one log line', async (t) => {
   const [limiter, other] = await openThree(t);
   await repeat(limiter, 40, ACCOUNT);
-  for (let i = 0; i < 10; i += 1) await fromAddress(limiter, '192.0.2.1');
+  for (let i = 0; i < 10; i += 1) await send(limiter, ADDRESS);
   await redis.kill();
   t.like(await limiter.admit(ACCOUNT), { allowed: true, remaining: 19 });
   t.like(await repeat(limiter, 19, ACCOUNT), { allowed: true, remaining: 0 });
@@ -72,7 +70,7 @@ test('Killed - limits continue from the known counts, with one log line', async 
   t.true(limiter.isDegraded);
   t.like(limiter.drain().usage, [{ requests: 60, refused: 1 }]);
   t.like(await limiter.counts(ACCOUNT_ID, NOON_MS), { counter: { minuteCount: 60, dayCount: 60 }, isLocal: true });
-  const sent = Array.from({ length: 100 }, () => fromAddress(limiter, '192.0.2.1'));
+  const sent = Array.from({ length: 100 }, () => send(limiter, ADDRESS));
   t.is(countAdmitted(await Promise.all(sent)), 50);
   t.true(await other.countStreams(ACCOUNT_ID, 10, 10), 'each server counts its own');
   await until(() => levels().length === 3, 'the lines of all servers');

@@ -1,17 +1,16 @@
 /**
  * The Redis limiter: the rules of all limiters, those of servers that share one Redis, and what is Redis's alone: its
- * time, its password, the cost of a request, the streams of all servers.
+ * time, its password, the streams of all servers.
  */
 import { randomUUID } from 'node:crypto';
 import type { ExecutionContext } from 'ava';
-import type { LimiterOptions } from '../../../src/access/limits/limiter.ts';
 import { withinOneDay } from '../../support/limit-windows.ts';
 import { freePorts } from '../../support/ports.ts';
 import { testUnless } from '../../support/programs.ts';
 import { MISSING_REDIS_SERVER, RedisProcess } from '../../support/redis.ts';
-import { openRedis, type RedisOptions, untilBack } from './suite/redis.ts';
+import { openRedis, openServers, type RedisOptions, untilBack } from './suite/redis.ts';
 import { reportTests } from './suite/reports.ts';
-import { ruleTests } from './suite/rules.ts';
+import { ruleTests, send } from './suite/rules.ts';
 import {
   ACCOUNT,
   ACCOUNT_ID,
@@ -19,7 +18,6 @@ import {
   countAdmitted,
   DAY_INDEX,
   flood,
-  fromAddress,
   KEY_ID,
   NO_BAN,
   NOON_MS,
@@ -39,18 +37,19 @@ test.before(async () => {
 });
 test.after.always(() => redis?.stop());
 
-const open: Open = async (t, options, state = randomUUID()) => {
-  const limiter = await openRedis(t, { ...options, redis: redis.config, prefix: state });
+const open: Open = async (t, options) => {
+  const limiter = await openRedis(t, { ...options, redis: redis.config });
   await untilBack(limiter);
   return limiter;
 };
 ruleTests(test, open);
 reportTests(test, open);
 
-const openThree = async (t: ExecutionContext, options?: Partial<LimiterOptions>) => {
-  const state = randomUUID();
-  return [await open(t, options, state), await open(t, options, state), await open(t, options, state)] as const;
-};
+async function openThree(t: ExecutionContext, options: Partial<RedisOptions> = {}) {
+  const servers = await openServers(t, { ...options, redis: redis.config });
+  await untilBack(...servers);
+  return servers;
+}
 
 test('Servers - of 501 requests at once to 3 of them exactly the minute’s quota is admitted', async (t) => {
   const decisions = await flood(await openThree(t, NO_BAN), 501);
@@ -113,18 +112,12 @@ test('Servers - one ends a ban that only another has restored', async (t) => {
 });
 
 // The others are serial: what they ask Redis is about all of it.
-async function openTwo(t: ExecutionContext, options: Partial<RedisOptions> = {}) {
-  const shared = { redis: redis.config, prefix: randomUUID(), ...options };
-  const servers = [await openRedis(t, shared), await openRedis(t, shared)] as const;
-  await untilBack(...servers);
-  return servers;
-}
-
 test.serial(
   'Redis’s time - counts for limits, bans and the operator, however wrong the servers’ clocks are',
   async (t) => {
     await withinOneDay(60_000);
-    const servers = await openTwo(t, { time: 'redis' });
+    const [one, other] = await openThree(t, { time: 'redis' });
+    const servers = [one, other];
     const nowMs = Date.now();
     const dayIndex = Math.floor(nowMs / DAY_MS);
     const byDay = { ...ACCOUNT, quota: { perMinute: 1_000_000, perDay: 50 } };
@@ -138,13 +131,12 @@ test.serial(
     t.is(passed, 50);
     for (const server of servers) t.is(server.drain().usage[0]?.dayIndex, dayIndex);
 
-    const [server] = servers;
     const { now } = Date;
     t.teardown(() => (Date.now = now));
     Date.now = () => now() + DAY_MS;
-    t.true(Math.abs((await server.now()) - now()) < 60_000);
-    server.restoreBans([{ keyId: KEY_ID, untilMs: nowMs + BAN_MS }]);
-    t.like(await server.admit({ ...byDay, nowMs: Date.now() }), { bannedUntilMs: nowMs + BAN_MS });
+    t.true(Math.abs((await one.now()) - now()) < 60_000);
+    one.restoreBans([{ keyId: KEY_ID, untilMs: nowMs + BAN_MS }]);
+    t.like(await one.admit({ ...byDay, nowMs: Date.now() }), { bannedUntilMs: nowMs + BAN_MS });
   },
 );
 
@@ -157,7 +149,7 @@ test.serial('Password - is sent, and never logged', async (t) => {
   const logger = { info: () => undefined, warn: (line: unknown) => log.push(JSON.stringify(line)) };
   const open = (first: string, ...others: string[]) => {
     const config = { urls: [first, ...others], isCluster: others.length > 0 } as const;
-    return openRedis(t, { redis: config, logger, prefix: randomUUID() });
+    return openRedis(t, { redis: config, logger });
   };
   const urlOf = (port: number, scheme = 'redis', password = 'another/secret') =>
     `${scheme}://someone:${encodeURIComponent(password)}@127.0.0.1:${port}`;
@@ -180,9 +172,9 @@ test.serial('Password - is sent, and never logged', async (t) => {
 
 test.serial('Entries in Redis - of an account and a ban expire, of an address after a minute', async (t) => {
   const prefix = randomUUID();
-  const [server] = await openTwo(t, { prefix });
+  const [server] = await openThree(t, { prefix });
   await repeat(server, 80, ACCOUNT);
-  await fromAddress(server, '192.0.2.1');
+  await send(server, { address: '192.0.2.1' });
   const names = (await redis.command('KEYS', `${prefix}*`)) as string[];
   t.true(names.length >= 3);
   for (const name of names) {
@@ -194,7 +186,7 @@ test.serial('Entries in Redis - of an account and a ban expire, of an address af
 test.serial(
   'Streams - all servers together have at most the number of the account; others have their own',
   async (t) => {
-    const [one, other] = await openTwo(t);
+    const [one, other] = await openThree(t);
     const opened = Array.from({ length: 6 }, (_, index) => one.countStreams(ACCOUNT_ID, index + 1, MAX));
     t.deepEqual(new Set(await Promise.all(opened)), new Set([true]));
     t.true(await other.countStreams(ACCOUNT_ID, 4, MAX));
@@ -209,7 +201,7 @@ test.serial(
 );
 
 test.serial('Streams - those of a server that is gone are forgotten, also if its time was wrong', async (t) => {
-  const [gone, there] = await openTwo(t);
+  const [gone, there] = await openThree(t);
   t.true(await gone.countStreams(ACCOUNT_ID, MAX, MAX));
   const [name = ''] = (await redis.command('KEYS', '*streams')) as string[];
   const [server = ''] = (await redis.command('HKEYS', name)) as string[];

@@ -26,18 +26,14 @@ export const ACCOUNT: AccountAttempt = {
   nowMs: NOON_MS,
 };
 
-/** Opens a limiter on the state of that name, by default a new one. It is closed at the end of the test. */
-export type Open = (t: ExecutionContext, options?: Partial<LimiterOptions>, state?: string) => Promise<Limiter>;
+/** Opens a limiter without counts. It is closed at the end of the test. */
+export type Open = (t: ExecutionContext, options?: Partial<LimiterOptions>) => Promise<Limiter>;
 
 /** Sends the same request a number of times. Resolves with the last decision. */
 export async function repeat(limiter: Limiter, times: number, attempt: AccountAttempt): Promise<Decision> {
   let decision = await limiter.admit(attempt);
   for (let i = 1; i < times; i += 1) decision = await limiter.admit(attempt);
   return decision;
-}
-
-export async function fromAddress(limiter: Limiter, address: string, nowMs = NOON_MS): Promise<Decision> {
-  return limiter.admit({ kind: 'address', address, nowMs });
 }
 
 /** Sends concurrent requests to all limiters in turn. Resolves with the decisions. */
