@@ -26,87 +26,66 @@ export interface Proxied extends Shared {
   readonly redisProxy: TcpProxy;
 }
 
-export class Deployment {
-  readonly servers: number;
-  readonly settings: Settings;
-  readonly shared: Proxied | undefined;
+export type Deployment = Awaited<ReturnType<typeof startDeployment>>;
+
+export async function startDeployment(name: DeploymentName, limits: Settings) {
+  const { settings: own, remove } = await launcherSettings();
+  const servers = SERVERS[name];
+  const [shared, urls] = name === 'postgres' ? await startProxied() : [];
   /** The disk of the data folder. */
-  readonly disk: SmallDisk | undefined;
-  launcher: Launcher;
-  readonly #remove: () => Promise<void>;
+  const disk = name === 'sqlite' ? new SmallDisk(DISK_MIB) : undefined;
+  const dataDir = disk === undefined ? (own.DATA_DIR ?? '') : join(disk.path, 'data');
+  const settings: Settings = {
+    ...own,
+    ...limits,
+    DATA_DIR: dataDir,
+    DEMO_ACCOUNT: 'no',
+    INSTANCES: String(servers),
+    GRPC_PORT: String(await freePortRange(servers)),
+    ...urls,
+  };
+  let launcher = new Launcher(settings);
 
-  private constructor(
-    parts: Pick<Deployment, 'servers' | 'settings' | 'shared' | 'disk'>,
-    remove: () => Promise<void>,
-  ) {
-    this.servers = parts.servers;
-    this.settings = parts.settings;
-    this.shared = parts.shared;
-    this.disk = parts.disk;
-    this.#remove = remove;
-    this.launcher = new Launcher(this.settings);
-  }
-
-  static async start(name: DeploymentName, limits: Settings): Promise<Deployment> {
-    const { settings: own, remove } = await launcherSettings();
-    const servers = SERVERS[name];
-    const [shared, urls] = name === 'postgres' ? await startProxied() : [];
-    const disk = name === 'sqlite' ? new SmallDisk(DISK_MIB) : undefined;
-    const settings = {
-      ...own,
-      ...limits,
-      ...(disk === undefined ? {} : { DATA_DIR: join(disk.path, 'data') }),
-      DEMO_ACCOUNT: 'no',
-      INSTANCES: String(servers),
-      GRPC_PORT: String(await freePortRange(servers)),
-      ...urls,
-    };
-    const deployment = new Deployment({ servers, settings, shared, disk }, remove);
-    await deployment.launcher.opened().catch(async (error: unknown) => {
-      await deployment.close();
-      throw error;
-    });
-    return deployment;
-  }
-
-  get dataDir(): string {
-    return this.settings.DATA_DIR ?? '';
-  }
-
-  get publicAddress(): string {
-    return `127.0.0.1:${this.settings.PORT}`;
-  }
-
-  /** The running server processes. */
-  async serverPids(): Promise<number[]> {
-    return (await this.launcher.servers()).map(({ pid }) => pid);
-  }
-
-  async envoyPid(): Promise<number | undefined> {
-    return (await this.launcher.children()).find(({ command }) => command.includes('--config-path'))?.pid;
-  }
-
-  /** Kills the launcher and starts another one, as a supervisor does, until the service is open again. */
-  async killLauncher(): Promise<void> {
-    await this.launcher.end('SIGKILL');
-    const isOpen = () => {
-      this.launcher = new Launcher(this.settings);
-      return this.launcher.opened().catch(() => this.launcher.end('SIGKILL').then(() => undefined));
-    };
-    await until(isOpen, 'an open service', OPEN_MS);
-  }
-
-  async close(): Promise<void> {
-    const children = this.launcher.hasEnded ? [] : await this.launcher.children();
+  async function close(): Promise<void> {
+    const children = launcher.hasEnded ? [] : await launcher.children();
     for (const { pid } of children) signal(pid, 'SIGCONT');
-    this.launcher.process.kill('SIGTERM');
-    const isSlow = await Promise.race([this.launcher.ended.then(() => false), delay(STOP_MS, true, { ref: false })]);
-    if (isSlow) await this.launcher.end('SIGKILL');
-    await Promise.all([this.shared?.postgresProxy.close(), this.shared?.redisProxy.close()]);
-    await this.shared?.close();
-    this.disk?.remove();
-    await this.#remove();
+    launcher.process.kill('SIGTERM');
+    const isSlow = await Promise.race([launcher.ended.then(() => false), delay(STOP_MS, true, { ref: false })]);
+    if (isSlow) await launcher.end('SIGKILL');
+    await Promise.all([shared?.postgresProxy.close(), shared?.redisProxy.close()]);
+    await shared?.close();
+    disk?.remove();
+    await remove();
   }
+
+  await launcher.opened().catch(async (error: unknown) => {
+    await close();
+    throw error;
+  });
+  return {
+    servers,
+    shared,
+    disk,
+    dataDir,
+    publicAddress: `127.0.0.1:${settings.PORT}`,
+    grpcAddress: `127.0.0.1:${settings.GRPC_PORT}`,
+    get launcher() {
+      return launcher;
+    },
+    /** The running server processes. */
+    serverPids: async () => (await launcher.servers()).map(({ pid }) => pid),
+    envoyPid: async () => (await launcher.children()).find(({ command }) => command.includes('--config-path'))?.pid,
+    /** Kills the launcher and starts another one, as a supervisor does, until the service is open again. */
+    async killLauncher() {
+      await launcher.end('SIGKILL');
+      const isOpen = () => {
+        launcher = new Launcher(settings);
+        return launcher.opened().catch(() => launcher.end('SIGKILL').then(() => undefined));
+      };
+      await until(isOpen, 'an open service', OPEN_MS);
+    },
+    close,
+  };
 }
 
 /** Starts PostgreSQL and Redis with a proxy in front of each, and returns settings that use these. */

@@ -13,7 +13,7 @@ import { checkFeed } from './check-feed.ts';
 import { checkObjects } from './check-objects.ts';
 import { checkAnswers, checkRecovery } from './check-service.ts';
 import { type Recorded, runClient } from './clients.ts';
-import { Deployment, type DeploymentName } from './deployment.ts';
+import { type Deployment, type DeploymentName, startDeployment } from './deployment.ts';
 import type { Fault } from './faults.ts';
 import { readLists, startFollowers } from './feed.ts';
 import {
@@ -62,14 +62,14 @@ interface Report {
 }
 
 export async function runChaos(options: RunOptions): Promise<Report> {
-  const deployment = await Deployment.start(options.deployment, LIMITS);
+  const deployment = await startDeployment(options.deployment, LIMITS);
   return onDeployment(deployment, options).finally(() => deployment.close());
 }
 
 async function onDeployment(deployment: Deployment, options: RunOptions): Promise<Report> {
-  const { publicAddress, dataDir, settings, servers } = deployment;
+  const { publicAddress, grpcAddress, dataDir, servers } = deployment;
   const random = new Random(options.seed);
-  const reachable = { grpcAddress: `127.0.0.1:${settings.GRPC_PORT}`, config: { dataDir } };
+  const reachable = { grpcAddress, config: { dataDir } };
   const operator = await connectOperator(reachable);
   const clients = [];
   const ids = new Map<string, bigint>();

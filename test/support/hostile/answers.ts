@@ -20,7 +20,6 @@ export interface Asked {
 /** UNKNOWN, INTERNAL, DATA_LOSS. */
 const OUR_FAULTS = [2, 13, 15];
 const UNAVAILABLE = 14;
-const MAX_CHARACTERS = 600;
 
 /** What is wrong with it; undefined when nothing is. */
 export function faultOf({ protocol, method, mayShed }: Asked, answer: Answer): string | undefined {
@@ -89,27 +88,4 @@ function faultOfConnect({ status, headers, body }: Answer): string | undefined {
   if (type !== 'application/json') return `an error is ${type}: ${body}`;
   const { code, message } = JSON.parse(body.toString());
   return typeof code === 'string' && typeof message === 'string' ? undefined : `an error is ${body}`;
-}
-
-/** The outcomes of many requests, and what was wrong. */
-export class Findings {
-  /** The number of requests by outcome. */
-  readonly outcomes: Record<string, number> = {};
-  readonly #faults = new Map<string, { readonly first: string; count: number }>();
-
-  /** `outcome` begins with the protocol. */
-  add(outcome: string, fault: string | undefined, request: object): void {
-    this.outcomes[outcome] = (this.outcomes[outcome] ?? 0) + 1;
-    if (fault === undefined) return;
-    // The same fault has different numbers and quoted words.
-    const kind = fault.replace(/\b[A-Z]+ breaks|"[^:]*"|(?<=header [a-z-]+:).*/gs, '…').slice(0, 100);
-    const first = `${outcome}: ${fault}, first ${JSON.stringify(request)}`.slice(0, MAX_CHARACTERS);
-    const known = this.#faults.get(kind) ?? { first, count: 0 };
-    this.#faults.set(kind, { ...known, count: known.count + 1 });
-  }
-
-  /** Each kind of fault, with its number and its first request. */
-  get faults(): string[] {
-    return [...this.#faults.values()].map(({ first, count }) => `${count} times ${first}`);
-  }
 }
