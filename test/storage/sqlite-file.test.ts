@@ -57,18 +57,6 @@ test('SQLite - the read connection can not write', async (t) => {
   await t.throwsAsync(read(t.context, "INSERT INTO categories (name) VALUES ('Cats')"), { message: /readonly/ });
 });
 
-test('SQLite - a closed database is one file: no WAL is left behind', async (t) => {
-  const { database, engine } = t.context;
-  await engine.close();
-  for (let round = 0; round < 20; round += 1) {
-    const store = createStore(await database.open(), TABLES);
-    await store.transaction((tx) => tx.categories.insert(CATS));
-    await store.close();
-    t.false(existsSync(`${database.file}-wal`));
-    t.false(existsSync(`${database.file}-shm`));
-  }
-});
-
 test('Commit - writes run in the order of arrival, at most 256 share one', async (t) => {
   const groups: number[] = [];
   const commitListener = { onTurn: () => undefined, onCommitted: (writes: number) => groups.push(writes) };
