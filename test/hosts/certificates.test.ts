@@ -2,12 +2,13 @@
 import { execFile } from 'node:child_process';
 import { copyFile, mkdir, readFile, rename } from 'node:fs/promises';
 import { join } from 'node:path';
+import { connect } from 'node:tls';
 import { promisify } from 'node:util';
 import { scrape, statistic, sumOf } from '../support/exposition.ts';
 import { startLoad, untilMore } from '../support/load.ts';
 import type { TestProcess } from '../support/process.ts';
 import { until } from '../support/until.ts';
-import { type Context, get, presented, run, type Test, test } from './standalone.ts';
+import { type Context, get, run, type Test, test } from './standalone.ts';
 
 const SCRIPT = new URL('../../deploy/make-certificates.sh', import.meta.url).pathname;
 const DAYS_LEFT = 'petstore_certificate_days_left';
@@ -118,13 +119,19 @@ async function identityOfEdge({ folder }: Context) {
   return { cert, key };
 }
 
-/** Connects as an edge. Resolves with who signed the server's certificate. */
+/** Connects as an edge, and waits for the server's first bytes. Resolves with who signed the server's certificate. */
 async function handshake(
   context: Context,
   identity?: Awaited<ReturnType<typeof identityOfEdge>>,
 ): Promise<string | undefined> {
-  const { folder, ports } = context;
-  const ca = await readFile(join(folder, 'edge-tls/ca.pem'));
+  const ca = await readFile(join(context.folder, 'edge-tls/ca.pem'));
   const own = identity ?? (await identityOfEdge(context));
-  return (await presented({ host: 'localhost', port: ports.server, ca, ...own }))?.issuer;
+  const socket = connect({ host: 'localhost', port: context.ports.server, ca, ...own, ALPNProtocols: ['h2'] });
+  await new Promise((resolve, reject) => {
+    socket.once('data', resolve).once('error', reject);
+    socket.once('close', () => reject(new Error('closed')));
+  });
+  const presented = socket.getPeerX509Certificate();
+  socket.destroy();
+  return presented?.issuer;
 }

@@ -1,8 +1,6 @@
 /** Standalone servers and edges, which find each other on this machine. After each test they are killed. */
-import type { X509Certificate } from 'node:crypto';
 import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { type ConnectionOptions, connect } from 'node:tls';
 import type { ExecutionContext, TestFn } from 'ava';
 import { demoKeyFile } from '../../src/access/keys/key-files.ts';
 import { freePorts } from '../support/ports.ts';
@@ -73,16 +71,4 @@ export async function get(t: Test, path: string, port = t.context.ports.edge): P
     ({ status }) => status,
     () => 0,
   );
-}
-
-/** Connects as an edge does, and waits for the server's first bytes. Resolves with the certificate of the server. */
-export async function presented(options: ConnectionOptions): Promise<X509Certificate | undefined> {
-  const socket = connect({ ALPNProtocols: ['h2'], ...options });
-  await new Promise((resolve, reject) => {
-    socket.once('data', resolve).once('error', reject);
-    socket.once('close', () => reject(new Error('closed')));
-  });
-  const certificate = socket.getPeerX509Certificate();
-  socket.destroy();
-  return certificate;
 }
