@@ -38,8 +38,8 @@ function post(
   return http1(stack.publicAddress, HEAD + [...own, ...lines].join('\r\n'));
 }
 
-type Code = 'INVALID_ARGUMENT' | 'BODY_TOO_LARGE' | 'API_KEY_MISSING' | 'REQUEST_TIMEOUT';
-const STATUS = { INVALID_ARGUMENT: 400, BODY_TOO_LARGE: 413, API_KEY_MISSING: 401, REQUEST_TIMEOUT: 408 };
+type Code = keyof typeof STATUS;
+const STATUS = { INVALID_ARGUMENT: 400, BODY_TOO_LARGE: 413, REQUEST_TIMEOUT: 408 };
 
 function isRefused(t: ExecutionContext<TestStack>, response: RestResponse, code: Code, what?: string): void {
   t.is(response.status, STATUS[code], what);
@@ -108,14 +108,6 @@ test('HTTP errors - no character in a Host, path, method or header makes a reque
       `0x${code.toString(16)}`,
     );
   }
-});
-
-test('HTTP errors - an anonymous caller gets a 401 and not a 413', async (t) => {
-  const host = ['Host: petstore'];
-  isRefused(t, await post(t.context, [LARGE, '', tooLarge], host), 'API_KEY_MISSING', 'a length');
-  isRefused(t, await post(t.context, [CHUNKED, '', chunked(tooLarge)], host), 'API_KEY_MISSING', 'chunks');
-  const sent = { method: 'POST', path: '/categories', headers: { 'content-type': 'application/json' }, body: tooLarge };
-  isRefused(t, await http2(t.context.publicAddress, sent), 'API_KEY_MISSING', 'HTTP/2');
 });
 
 test('HTTP errors - a body that never arrives gets its 408 after 30 s', async (t) => {

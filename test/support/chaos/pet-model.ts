@@ -33,10 +33,7 @@ export function petModel(petId: number): Model<PetState, Request> {
   return {
     initial: { pet: undefined, status: 'available', quantity: 0, orders: [] },
     step: (state, request) => step(petId, state, request),
-    fingerprint: ({ pet, status, quantity, orders }) =>
-      `${pet === undefined ? '' : `${pet.name} ${pet.categoryId}`} ${status} ${quantity} ${orders
-        .map((order) => `${order.tag}:${order.quantity}:${order.complete}`)
-        .join()}`,
+    fingerprint: JSON.stringify,
   };
 }
 
