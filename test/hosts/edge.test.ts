@@ -23,16 +23,11 @@ test('Standalone edge - without a server it responds with 503, then with 200; En
   t.deepEqual(await childrenOf(edge.pid), []);
 });
 
-test('Standalone edge - bad settings are refused with one line', async (t) => {
-  for (const [settings, line] of [
-    [{ EDGE_SECRET: '' }, /^petstore: npm run edge needs EDGE_SECRET[^\n]+\n$/],
-    [{ ...tlsAs(t, 'client'), INTERNAL_TLS_CA: '/nowhere' }, /^petstore: INTERNAL_TLS_CA can't be read[^\n]+\n$/],
-  ] as const) {
-    const edge = run(t, 'edge', settings);
-    t.deepEqual(await edge.ended, { code: 1, signal: null });
-    t.regex(edge.errors, line);
-    t.is(edge.output, '');
-  }
+test('Standalone edge - without EDGE_SECRET it is refused with one line', async (t) => {
+  const edge = run(t, 'edge', { EDGE_SECRET: '' });
+  t.deepEqual(await edge.ended, { code: 1, signal: null });
+  t.regex(edge.errors, /^petstore: npm run edge needs EDGE_SECRET[^\n]+\n$/);
+  t.is(edge.output, '');
 });
 
 test('Standalone edge - with mutual TLS a server needs a certificate for its name in SERVERS', async (t) => {
