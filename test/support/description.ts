@@ -51,16 +51,17 @@ const paths = Object.entries(described.paths).map(([template, operations]) => ({
   pattern: new RegExp(`^${template.replace(/\{\w+\}/g, '[^/]+')}/?$`),
 }));
 
-/** What Envoy removes from every response. */
-const INTERNAL_HEADER = /^(x-petstore-|x-envoy-|grpc-)/;
+/** The names of headers that Envoy removes from every response. */
+export function internalHeaders(headers: Headers): string[] {
+  return [...headers.keys()].filter((name) => /^(x-petstore-|x-envoy-|grpc-)/.test(name));
+}
 
 /**
  * Throws when a response does not match the description, with every problem and the whole response. A path that is not
  * in the description, such as an empty one, has only what holds for every response.
  */
 export function checkAgainstDescription(method: string, path: string, response: SeenResponse): void {
-  const internal = [...response.headers.keys()].filter((name) => INTERNAL_HEADER.test(name));
-  const problems = internal.map((name) => `it has the internal header ${name}`);
+  const problems = internalHeaders(response.headers).map((name) => `it has the internal header ${name}`);
   problems.push(...problemsOf(method, path, response));
   if (problems.length === 0) return;
   const { status, headers, text } = response;

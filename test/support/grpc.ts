@@ -23,7 +23,12 @@ export function bearer(key: string | undefined): Metadata {
 /** The standard details of an error, decoded. */
 export function detailsOf(error: Pick<ServiceError, 'metadata'>) {
   const [bytes] = error.metadata.get('grpc-status-details-bin');
-  const { details } = Status.decode(bytes as Buffer);
+  return readDetails(bytes as Buffer);
+}
+
+/** The details in a `google.rpc.Status`. */
+export function readDetails(status: Uint8Array) {
+  const { details } = Status.decode(status);
   const find = (type: string) => details.find(({ typeUrl }) => typeUrl === `type.googleapis.com/google.rpc.${type}`);
   const decode = <T>(type: string, codec: { decode(bytes: Uint8Array): T }): T | undefined => {
     const any = find(type);

@@ -13,6 +13,7 @@ import {
   isTurnedAway,
   type Touches,
   timeOf,
+  unless,
   type Violation,
 } from './history.ts';
 
@@ -129,9 +130,7 @@ function tooFew({ faults }: Evidence, calls: readonly Call[], { perMinute, perDa
       isEarly(call, MINUTE_MS, perMinute) &&
       isEarly(call, DAY_MS, perDay),
   );
-  if (early.length === 0) return [];
-  const lines = early.slice(0, 3).map((call) => JSON.stringify(call));
-  return [{ title: `was refused ${early.length} times with requests left`, lines }];
+  return unless(early, `was refused ${early.length} times with requests left`);
 }
 
 /** Checks that usage is the number of admitted requests. */

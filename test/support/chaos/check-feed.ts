@@ -1,10 +1,7 @@
 /** Checks the feed by itself: every follower has got all of it once and in order, and it rebuilds the shop. */
 import { isDeepStrictEqual } from 'node:util';
 import { lineOf } from './feed-model.ts';
-import type { Evidence, FeedEvent, Followed, Lists, Violation } from './history.ts';
-
-/** How many lines of a difference are shown. */
-const SHOWN = 3;
+import { type Evidence, type FeedEvent, type Followed, type Lists, unless, type Violation } from './history.ts';
 
 export function checkFeed({ feed, followed, lists }: Pick<Evidence, 'feed' | 'followed' | 'lists'>): Violation[] {
   const listed = { name: 'the list of events', events: feed, failures: [] };
@@ -14,11 +11,6 @@ export function checkFeed({ feed, followed, lists }: Pick<Evidence, 'feed' | 'fo
     ...differences(one, feed),
     ...unlike(one, lists),
   ]);
-}
-
-/** A violation unless there are no such lines. */
-function unless(lines: readonly string[], title: string): Violation[] {
-  return lines.length === 0 ? [] : [{ title, lines: lines.slice(0, SHOWN) }];
 }
 
 function disorder({ name, events }: Followed): Violation[] {
@@ -55,6 +47,6 @@ function unlike({ name, events, lists: begin }: Followed, lists: Lists): Violati
     const wrong = rows.filter((row, index) => !isDeepStrictEqual(row, lists[list][index]));
     if (wrong.length === 0 && rows.length === lists[list].length) return [];
     const title = `a copy made from ${name} has ${rows.length} ${list}, and the GETs ${lists[list].length}`;
-    return [{ title, lines: wrong.slice(0, SHOWN).map((row) => JSON.stringify(row)) }];
+    return [{ title, lines: wrong.slice(0, 3).map((row) => JSON.stringify(row)) }];
   });
 }

@@ -5,6 +5,8 @@
  */
 import { setTimeout as delay } from 'node:timers/promises';
 import { createClient } from '../../../src/client/index.ts';
+import { jsonWriter } from '../../../src/edge/json.ts';
+import { loadOperations } from '../../../src/proto/operations.ts';
 import { openEvents } from '../event-source.ts';
 import { readAll } from '../pages.ts';
 import { RestClient } from '../rest-client.ts';
@@ -98,25 +100,15 @@ async function followEvents(url: string, following: Following, readFirst?: () =>
   }
 }
 
-/** The typed client, from the first event on. */
+const type = loadOperations().registry.getMessage('petstore.v1.Event');
+const toJson = type && jsonWriter(type);
+
+/** The typed client, from the first event on. Its events are kept as REST shows them. */
 async function followClient(address: string, { events, key, signal }: Following): Promise<void> {
   const client = createClient({ address, apiKey: key });
   try {
-    for await (const event of client.events({ after: 0n, signal })) events.push(toJson(event));
+    for await (const event of client.events({ after: 0n, signal })) events.push(JSON.parse(toJson?.(event) ?? ''));
   } finally {
     await client.close();
   }
-}
-
-const STATUSES = ['unspecified', 'available', 'pending', 'sold'];
-
-/** An event as REST shows it, but for its time. */
-function toJson(message: object): FeedEvent {
-  return JSON.parse(
-    JSON.stringify(message, (name, value) => {
-      if (name === 'status') return STATUSES[value];
-      if (name === 'shipDate') return value && `${new Date(Number(value.seconds) * 1_000).toISOString().slice(0, 19)}Z`;
-      return typeof value === 'bigint' ? Number(value) : value;
-    }),
-  );
 }

@@ -159,6 +159,12 @@ export interface Violation {
   readonly lines: readonly string[];
 }
 
+/** A violation that shows the first of these; none when there are none. */
+export function unless(found: readonly unknown[], title: string): Violation[] {
+  const lines = found.slice(0, 3).map((one) => (typeof one === 'string' ? one : JSON.stringify(one)));
+  return found.length === 0 ? [] : [{ title, lines }];
+}
+
 /** The time of the day, UTC. */
 export function timeOf(ms: number): string {
   return new Date(ms).toISOString().slice(11, 23);

@@ -1,8 +1,7 @@
 /** One request on an HTTP/2 connection, with any headers and bytes, and any way to read its response. */
 import type { ClientHttp2Session, ClientHttp2Stream, OutgoingHttpHeaders } from 'node:http2';
 import { setTimeout as delay } from 'node:timers/promises';
-import { ErrorInfo } from '../../../gen/google/rpc/error_details.ts';
-import { Status } from '../../../gen/google/rpc/status.ts';
+import { readDetails } from '../grpc.ts';
 import { grpcHeaders, openSession, type Target } from './sockets.ts';
 
 export interface Exchanged {
@@ -111,15 +110,8 @@ export async function rawGrpc(target: Target, { path, key, headers: more, ...sen
     /** The gRPC status; undefined when the call ended without one. */
     status: status === null ? undefined : Number(status),
     message: decodeURIComponent(headers.get('grpc-message') ?? ''),
-    reason: reasonOf(headers.get('grpc-status-details-bin') ?? ''),
+    reason: readDetails(Buffer.from(headers.get('grpc-status-details-bin') ?? '', 'base64')).errorInfo?.reason,
     headers,
     tookMs,
   };
-}
-
-/** The reason of google.rpc.ErrorInfo; undefined without details. */
-function reasonOf(details: string): string | undefined {
-  const { details: all } = Status.decode(Buffer.from(details, 'base64'));
-  const info = all.find(({ typeUrl }) => typeUrl.endsWith('/google.rpc.ErrorInfo'));
-  return info && ErrorInfo.decode(info.value).reason;
 }
