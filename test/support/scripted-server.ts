@@ -6,7 +6,7 @@ import { type ClientHttp2Session, type ClientHttp2Stream, connect, type Http2Ses
 import { connect as connectTcp } from 'node:net';
 import { PassThrough } from 'node:stream';
 import { promisify } from 'node:util';
-import { type Server, ServerCredentials } from '@grpc/grpc-js';
+import { ServerCredentials } from '@grpc/grpc-js';
 import type { HttpBody } from '../../gen/google/api/httpbody.ts';
 import { type WebServiceServer, WebServiceService } from '../../gen/petstore/web/v1/web.ts';
 import { origins } from '../../src/edge/protocols.ts';
@@ -28,30 +28,9 @@ export type CallerProtocol = (typeof PROTOCOLS)[number];
 type Step = HttpBody | 'end' | Error;
 
 /** A call on the server. */
-export interface Scripted {
-  readonly call: IncomingCall;
-  readonly session: Http2Session | undefined;
-  /** How it ended, each time that it was reported. */
-  readonly ends: readonly End[];
-  step(next: Step): void;
-  /** Lets a call with the header `x-gate` read its message, or refuses it with the error. */
-  openGate(error?: Error): void;
-}
+export type Scripted = ReturnType<typeof makeScript>;
 
-interface Script extends Scripted {
-  readonly ends: End[];
-  readonly nextStep: () => Promise<Step>;
-  readonly gate: Promise<void>;
-}
-
-export interface ScriptedServer {
-  readonly port: number;
-  readonly server: Server;
-  readonly openCalls: OpenCalls;
-  /** The call of the request with this id, once it has arrived. */
-  find(id: string): Scripted | undefined;
-  close(): void;
-}
+export type ScriptedServer = Awaited<ReturnType<typeof startScriptedServer>>;
 
 const FOREVER_MS = 3_600_000;
 
@@ -62,13 +41,9 @@ export function piece(text: string, contentType = 'text/plain'): HttpBody {
   return { contentType, data: Buffer.from(text), extensions: [] };
 }
 
-interface Settings {
-  readonly maxStreamMs?: number;
-}
-
-export async function startScriptedServer({ maxStreamMs = FOREVER_MS }: Settings = {}): Promise<ScriptedServer> {
-  const scripts = new Map<string, Script>();
-  const scriptOf = ({ requestId }: Call): Script => {
+export async function startScriptedServer({ maxStreamMs = FOREVER_MS } = {}) {
+  const scripts = new Map<string, Scripted>();
+  const scriptOf = ({ requestId }: Call): Scripted => {
     const script = scripts.get(requestId);
     if (script === undefined) throw new Error(`there is no call ${requestId}`);
     return script;
@@ -124,27 +99,31 @@ export async function startScriptedServer({ maxStreamMs = FOREVER_MS }: Settings
     port,
     server,
     openCalls,
-    find: (id) => scripts.get(id),
+    /** The call of the request with this id, once it has arrived. */
+    find: (id: string) => scripts.get(id),
     close() {
       openCalls.close();
       server.forceShutdown();
     },
   };
+}
 
-  function makeScript(call: IncomingCall): Script {
-    const steps = new PassThrough({ objectMode: true });
-    const iterator: AsyncIterator<readonly [Step]> = steps[Symbol.asyncIterator]();
-    const opened = Promise.withResolvers<void>();
-    return {
-      call,
-      session: call.session,
-      ends: [],
-      step: (next) => void steps.write([next]),
-      openGate: (error) => (error === undefined ? opened.resolve() : opened.reject(error)),
-      gate: opened.promise,
-      nextStep: async () => (await iterator.next()).value[0],
-    };
-  }
+function makeScript(call: IncomingCall) {
+  const steps = new PassThrough({ objectMode: true });
+  const iterator: AsyncIterator<readonly [Step]> = steps[Symbol.asyncIterator]();
+  const { promise: gate, resolve: openGate } = Promise.withResolvers<void>();
+  /** How it ended, each time that it was reported. */
+  const ends: End[] = [];
+  return {
+    call,
+    session: call.session,
+    ends,
+    step: (next: Step) => void steps.write([next]),
+    nextStep: async () => (await iterator.next()).value[0],
+    gate,
+    /** Lets a call with the header `x-gate` read its message. */
+    openGate,
+  };
 }
 
 /** How a call ended for its caller. */
