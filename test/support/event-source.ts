@@ -9,17 +9,7 @@ export interface SentEvent {
   readonly retry: string | undefined;
 }
 
-interface EventReader {
-  /** The next event or comment; undefined at a clean end. Rejects when the connection breaks. */
-  next(): Promise<SentEvent | undefined>;
-  /** The next events, without comments and `ready`. */
-  take(count: number): Promise<SentEvent[]>;
-}
-
-export interface EventSource extends EventReader {
-  readonly response: Response;
-  close(): void;
-}
+export type EventSource = Awaited<ReturnType<typeof openEvents>>;
 
 /** Opens a stream, which `close` and the signal end. */
 export async function openEvents(
@@ -27,7 +17,7 @@ export async function openEvents(
   key: string,
   headers: Readonly<Record<string, string>> = {},
   ended = new AbortController().signal,
-): Promise<EventSource> {
+) {
   const abort = new AbortController();
   const signal = AbortSignal.any([abort.signal, ended]);
   const response = await fetch(url, { headers: { authorization: `Bearer ${key}`, ...headers }, signal });
@@ -41,7 +31,7 @@ export async function openEvents(
 }
 
 /** Reads the events of a text that comes in pieces. */
-export function readEvents(chunk: () => Promise<IteratorResult<string>>): EventReader {
+export function readEvents(chunk: () => Promise<IteratorResult<string>>) {
   let buffer = '';
   const next = async (): Promise<SentEvent | undefined> => {
     for (let end = buffer.indexOf('\n\n'); end === -1; end = buffer.indexOf('\n\n')) {
@@ -70,8 +60,10 @@ export function readEvents(chunk: () => Promise<IteratorResult<string>>): EventR
     };
   };
   return {
+    /** The next event or comment; undefined at a clean end. Rejects when the connection breaks. */
     next,
-    async take(count) {
+    /** The next events, without comments and `ready`. */
+    async take(count: number) {
       const events: SentEvent[] = [];
       while (events.length < count) {
         const event = await next();

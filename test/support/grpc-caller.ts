@@ -1,5 +1,5 @@
 /** A client of the gRPC services over a real channel. */
-import { Client, type Metadata, type ServiceError, type status } from '@grpc/grpc-js';
+import { Client, type Metadata, type ServiceError } from '@grpc/grpc-js';
 import { CategoryServiceService as Categories } from '../../gen/petstore/v1/categories.ts';
 import { InventoryServiceService as Inventory } from '../../gen/petstore/v1/inventory.ts';
 import { type Order, OrderServiceService as Orders } from '../../gen/petstore/v1/orders.ts';
@@ -12,16 +12,7 @@ interface CallSettings {
 }
 
 /** The error that a call ended with. */
-export interface Failure {
-  readonly code: status;
-  readonly message: string;
-  readonly metadata: Metadata;
-  /** The reason of google.rpc.ErrorInfo; undefined when there are no details. */
-  readonly reason: string | undefined;
-  readonly domain: string | undefined;
-  /** The fields of google.rpc.BadRequest. */
-  readonly fields: readonly string[];
-}
+export type Failure = ReturnType<typeof toFailure>;
 
 export class GrpcCaller {
   /** The channel. */
@@ -100,7 +91,7 @@ export class GrpcCaller {
   }
 }
 
-function toFailure(error: ServiceError): Failure {
+function toFailure(error: ServiceError) {
   const { code, details: message, metadata } = error;
   const hasDetails = metadata.get('grpc-status-details-bin').length > 0;
   const { errorInfo, badRequest } = hasDetails ? detailsOf(error) : {};
@@ -108,8 +99,10 @@ function toFailure(error: ServiceError): Failure {
     code,
     message,
     metadata,
+    /** The reason of google.rpc.ErrorInfo; undefined when there are no details. */
     reason: errorInfo?.reason,
     domain: errorInfo?.domain,
+    /** The fields of google.rpc.BadRequest. */
     fields: badRequest?.fieldViolations.map(({ field }) => field) ?? [],
   };
 }

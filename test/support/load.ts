@@ -5,19 +5,11 @@ import { until } from './until.ts';
 /** Leaves the processor to what is tested: twenty callers send about three hundred requests a second. */
 const PAUSE_MS = 60;
 
-export interface Load {
-  /** How often each response has come so far. */
-  readonly answers: ReadonlyMap<string, number>;
-  /** Resolves after the last response. */
-  stop(): Promise<void>;
-}
+export type Load = ReturnType<typeof startLoad>;
 
 /** `call` resolves with the response as text. An error that it throws counts as a response, too. `count` is unique. */
-export function startLoad(
-  callers: number,
-  call: (count: number) => Promise<string>,
-  { pauseMs = PAUSE_MS } = {},
-): Load {
+export function startLoad(callers: number, call: (count: number) => Promise<string>, { pauseMs = PAUSE_MS } = {}) {
+  /** How often each response has come so far. */
   const answers = new Map<string, number>();
   let isOver = false;
   let count = 0;
@@ -32,6 +24,7 @@ export function startLoad(
   const all = Array.from({ length: callers }, callRepeatedly);
   return {
     answers,
+    /** Resolves after the last response. */
     async stop() {
       isOver = true;
       await Promise.all(all);

@@ -14,14 +14,10 @@ const HOW = 'NO PGBOUNCER FOUND, so nothing of this file is tested: install it (
 /** Why PgBouncer can't run here; undefined when it can. */
 export const pgbouncerMissing = PROGRAM === undefined ? HOW : postgresMissing;
 
-export interface PgBouncer {
-  /** Returns the URL of a database through PgBouncer. */
-  through(url: string): string;
-  stop(): Promise<void>;
-}
+export type PgBouncer = Awaited<ReturnType<typeof startPgBouncer>>;
 
 /** Starts PgBouncer in front of the server of `url`. */
-export async function startPgBouncer(url: string, mode: 'transaction' | 'session' = 'transaction'): Promise<PgBouncer> {
+export async function startPgBouncer(url: string, mode: 'transaction' | 'session' = 'transaction') {
   const owner = await serverOwner(); // PgBouncer and PostgreSQL refuse to run as root
   const folder = await mkdtemp(join(tmpdir(), 'petstore-pgbouncer-'));
   if (owner.uid !== undefined && owner.gid !== undefined) await chown(folder, owner.uid, owner.gid);
@@ -45,6 +41,7 @@ export async function startPgBouncer(url: string, mode: 'transaction' | 'session
   };
   await until(() => query(through(url), 'SELECT 1').catch(() => undefined), 'PgBouncer');
   return {
+    /** Returns the URL of a database through PgBouncer. */
     through,
     async stop() {
       await bouncer.end('SIGKILL');

@@ -24,24 +24,10 @@ export const postgresMissing =
     ? 'NO POSTGRESQL FOUND, so nothing of this file is tested: install it (apt-get install postgresql)'
     : undefined;
 
-export interface TestPostgres {
-  /** Creates an empty database, or a copy of the one with this name. Resolves with its URL. */
-  createDatabase(template?: string): Promise<string>;
-  dropDatabase(url: string): Promise<void>;
-  stop(): Promise<void>;
-  /** The main process, whose children are the others. */
-  pid(): Promise<number>;
-  /** Ends it and all connections at once, as a crash would. Committed data stays. */
-  kill(): Promise<void>;
-  /** Starts it again on the same port and data. */
-  start(): Promise<void>;
-  /** Freezes all its processes, or continues them. */
-  pause(): Promise<void>;
-  resume(): Promise<void>;
-}
+export type TestPostgres = Awaited<ReturnType<typeof startPostgres>>;
 
 /** Starts a server with additional settings (`name=value`). */
-export async function startPostgres(extraSettings: readonly string[] = []): Promise<TestPostgres> {
+export async function startPostgres(extraSettings: readonly string[] = []) {
   if (initdb === undefined) throw new Error('there is no PostgreSQL to start');
   const owner = await serverOwner();
   const run = (program: string, args: readonly string[]) =>
@@ -75,17 +61,22 @@ export async function startPostgres(extraSettings: readonly string[] = []): Prom
   };
   await start();
   return {
+    /** Creates an empty database, or a copy of the one with this name. Resolves with its URL. */
     async createDatabase(template = 'template1') {
       const name = `petstore_${randomUUID().replaceAll('-', '')}`;
       await query(url, `CREATE DATABASE ${name} TEMPLATE ${template}`);
       return new URL(`/${name}`, url).href;
     },
-    async dropDatabase(database) {
+    async dropDatabase(database: string) {
       await query(url, `DROP DATABASE IF EXISTS ${new URL(database).pathname.slice(1)} WITH (FORCE)`);
     },
+    /** The main process, whose children are the others. */
     pid,
+    /** Starts it again on the same port and data. */
     start,
+    /** Ends it and all connections at once, as a crash would. Committed data stays. */
     kill: () => end('SIGQUIT'), // immediate shutdown: the server recovers at the next start
+    /** Freezes all its processes. */
     pause: () => signalAll('SIGSTOP'),
     resume: () => signalAll('SIGCONT'),
     async stop() {

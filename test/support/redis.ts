@@ -84,14 +84,8 @@ export class RedisProcess {
   }
 }
 
-interface RedisCluster {
-  readonly config: RedisConfig;
-  readonly nodes: readonly RedisProcess[];
-  stop(): Promise<void>;
-}
-
 /** Starts a cluster of three servers, each with a third of the slots. */
-export async function startRedisCluster(): Promise<RedisCluster> {
+export async function startRedisCluster() {
   const settings = ['--cluster-enabled', 'yes'];
   // The nodes communicate on a second port, which must be free too.
   const nodes = await Promise.all(
@@ -105,5 +99,6 @@ export async function startRedisCluster(): Promise<RedisCluster> {
     throw new Error(`${created.output}${created.errors}`);
   }
   const [first = '', ...others] = nodes.map(({ config }) => config.urls[0]);
-  return { config: { urls: [first, ...others], isCluster: true }, nodes, stop };
+  const config: RedisConfig = { urls: [first, ...others], isCluster: true };
+  return { config, nodes, stop };
 }

@@ -3,31 +3,17 @@ import { readFile } from 'node:fs/promises';
 import { dirname } from 'node:path';
 import { demoKeyFile } from '../../src/access/keys/key-files.ts';
 import { readConfig } from '../../src/config/config.ts';
-import type { Store } from '../../src/schema.ts';
 import { createService } from '../../src/service.ts';
-import { createTestDatabase, type TestDatabase } from './database.ts';
+import { createTestDatabase } from './database.ts';
 import { GrpcCaller } from './grpc-caller.ts';
 import { UNLIMITED } from './unlimited.ts';
 
 // biome-ignore lint/suspicious/noExplicitAny: a log line is whatever was logged
 export type LogLine = any;
 
-export interface TestServer {
-  readonly store: Store;
-  readonly database: TestDatabase;
-  /** `host:port`. */
-  readonly address: string;
-  readonly key: string;
-  /** Calls it with the key. */
-  readonly grpc: GrpcCaller;
-  /** What it has logged, at `debug` and above. */
-  readonly logs: readonly LogLine[];
-  drain(): Promise<void>;
-  /** Stops it and removes the database. */
-  close(): Promise<void>;
-}
+export type TestServer = Awaited<ReturnType<typeof startTestServer>>;
 
-export async function startTestServer(settings: Readonly<Record<string, string>> = {}): Promise<TestServer> {
+export async function startTestServer(settings: Readonly<Record<string, string>> = {}) {
   const database = await createTestDatabase();
   const dataDir = dirname(database.file);
   const config = readConfig({ ...UNLIMITED, LOG_LEVEL: 'debug', ...settings, DATA_DIR: dataDir });
@@ -41,11 +27,15 @@ export async function startTestServer(settings: Readonly<Record<string, string>>
   return {
     store,
     database,
+    /** `host:port`. */
     address,
     key,
+    /** Calls it with the key. */
     grpc,
+    /** What it has logged, at `debug` and above. */
     logs,
     drain: () => service.drain(),
+    /** Stops it and removes the database. */
     async close() {
       grpc.close();
       await service.close().catch(() => undefined); // a test may have closed the store

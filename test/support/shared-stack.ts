@@ -3,11 +3,7 @@ import anyTest, { type TestFn } from 'ava';
 import { startTestServer, type TestServer } from './server.ts';
 import { startTestStack, type TestStack } from './stack.ts';
 
-interface Service {
-  close(): Promise<void>;
-}
-
-function sharing<Shared extends Service>(start: () => Promise<Shared>): TestFn<Shared> {
+function sharing<Shared extends { close(): Promise<void> }>(start: () => Promise<Shared>): TestFn<Shared> {
   const test = anyTest as TestFn<Shared>;
   test.serial.before(async (t) => {
     t.context = await start();

@@ -1,26 +1,21 @@
 /** A PostgreSQL and a Redis of the test's own, which the instances of a service share. */
-import { postgresMissing, startPostgres, type TestPostgres } from './postgres.ts';
+import { postgresMissing, startPostgres } from './postgres.ts';
 import { MISSING_REDIS_SERVER, RedisProcess } from './redis.ts';
 
 /** Why they can't be started; undefined when they can. */
 export const sharedMissing = postgresMissing ?? MISSING_REDIS_SERVER;
 
-export interface Shared {
-  readonly postgres: TestPostgres;
-  readonly redis: RedisProcess;
-  /** Returns settings of servers: an empty database, empty limits, and a demo key. */
-  settings(): Promise<Readonly<Record<string, string>>>;
-  close(): Promise<void>;
-}
+export type Shared = Awaited<ReturnType<typeof startShared>>;
 
 /** Starts both. `postgresSettings` are `name=value`. */
-export async function startShared(postgresSettings?: readonly string[]): Promise<Shared> {
+export async function startShared(postgresSettings?: readonly string[]) {
   const [postgres, redis] = await Promise.all([startPostgres(postgresSettings), RedisProcess.start()]);
   let database = 0; // Redis has 16 of them
   return {
     postgres,
     redis,
-    async settings() {
+    /** Returns settings of servers: an empty database, empty limits, and a demo key. */
+    async settings(): Promise<Readonly<Record<string, string>>> {
       const REDIS_URL = `${redis.config.urls[0]}/${database++}`;
       return { DATABASE_URL: await postgres.createDatabase(), REDIS_URL, DEMO_ACCOUNT: 'yes' };
     },

@@ -4,28 +4,13 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { demoKeyFile } from '../../src/access/keys/key-files.ts';
 import { type Config, ConfigError, readConfig } from '../../src/config/config.ts';
-import { type Stack, startStack } from '../../src/launcher/stack.ts';
+import { startStack } from '../../src/launcher/stack.ts';
 import { GrpcCaller } from './grpc-caller.ts';
 import { freePortRange, freePorts } from './ports.ts';
 import { RestClient } from './rest-client.ts';
 import { UNLIMITED } from './unlimited.ts';
 
-export interface TestStack {
-  readonly config: Config;
-  readonly stack: Stack;
-  /** The demo account's key. */
-  readonly key: string;
-  /** Calls the REST side through Envoy with the key. */
-  readonly rest: RestClient;
-  /** The same over gRPC. */
-  readonly grpc: GrpcCaller;
-  /** `host:port` of the gRPC server. */
-  readonly grpcAddress: string;
-  /** `host:port` of Envoy's public port. */
-  readonly publicAddress: string;
-  /** Stops everything and removes the folder. Call it in `test.after.always`. */
-  close(): Promise<void>;
-}
+export type TestStack = Awaited<ReturnType<typeof startTestStack>>;
 
 interface StackOptions {
   /** A program that replaces the server. It has no key. */
@@ -37,7 +22,7 @@ interface StackOptions {
 export async function startTestStack(
   settings: Readonly<Record<string, string>> = {},
   { program, prepare }: StackOptions = {},
-): Promise<TestStack> {
+) {
   const env = { ...UNLIMITED, ...settings };
   const dataDir = await mkdtemp(join(tmpdir(), 'petstore-test-'));
   await prepare?.(readConfig({ DATA_DIR: dataDir, ...env }));
@@ -47,11 +32,17 @@ export async function startTestStack(
   return {
     config,
     stack,
+    /** The demo account's key. */
     key,
+    /** Calls it through Envoy over gRPC with the key. */
     grpc,
+    /** The same over REST. */
     rest: new RestClient(`http://127.0.0.1:${config.port}`, key),
+    /** `host:port` of the gRPC server. */
     grpcAddress: `127.0.0.1:${config.grpcPort}`,
+    /** `host:port` of Envoy's public port. */
     publicAddress: `127.0.0.1:${config.port}`,
+    /** Stops everything and removes the folder. Call it in `test.after.always`. */
     async close() {
       stack.ended.catch(() => undefined); // a test may have ended a process on purpose
       grpc.close();

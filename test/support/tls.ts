@@ -13,22 +13,13 @@ import { findProgram } from './find-program.ts';
 /** What is missing, for `testUnless`. */
 export const noOpenssl = findProgram(['openssl']) === undefined ? 'openssl is not installed' : undefined;
 
-export interface Certificates {
-  /** Has `ca.pem`, and `NAME.pem` and `NAME-key.pem` of `server`, `client` and `stranger`. */
-  readonly folder: string;
-  read(file: string): Promise<Buffer>;
-  /** The path of a file. */
-  path(file: string): string;
-  /** Creates or replaces the certificate `NAME.pem` for the names (`DNS:petstore-0,IP:127.0.0.2`). */
-  issue(name: string, subjectAltName: string, newKey?: readonly string[]): Promise<void>;
-  remove(): Promise<void>;
-}
+export type Certificates = Awaited<ReturnType<typeof makeCertificates>>;
 
 const openssl = (folder: string, ...args: string[]) => promisify(execFile)('openssl', args, { cwd: folder });
 const EC = ['-newkey', 'ec', '-pkeyopt', 'ec_paramgen_curve:prime256v1'];
 
 /** Creates a private authority, certificates that it signs, and the self-signed certificate `stranger`. */
-export async function makeCertificates(): Promise<Certificates> {
+export async function makeCertificates() {
   const folder = await mkdtemp(join(tmpdir(), 'petstore-tls-'));
   const make = (name: string, newKey: readonly string[] = EC, ...args: string[]) =>
     openssl(
@@ -42,10 +33,12 @@ export async function makeCertificates(): Promise<Certificates> {
   await make('client', EC, ...signed);
   await make('stranger');
   return {
+    /** Has `ca.pem`, and `NAME.pem` and `NAME-key.pem` of `server`, `client` and `stranger`. */
     folder,
-    read: (file) => readFile(join(folder, file)),
-    path: (file) => join(folder, file),
-    issue: async (name, subjectAltName, newKey) =>
+    read: (file: string) => readFile(join(folder, file)),
+    path: (file: string) => join(folder, file),
+    /** Creates or replaces the certificate `NAME.pem` for the names (`DNS:petstore-0,IP:127.0.0.2`). */
+    issue: async (name: string, subjectAltName: string, newKey?: readonly string[]) =>
       void (await make(name, newKey, ...signed, '-addext', `subjectAltName=${subjectAltName}`)),
     remove: () => rm(folder, { recursive: true, force: true }),
   };

@@ -3,16 +3,6 @@ import { constants, type IncomingHttpHeaders } from 'node:http2';
 import type { Method } from './grpc.ts';
 import { grpcFrame, grpcHeaders, openSession, targetOf } from './hostile/sockets.ts';
 
-export interface UnfinishedCall<A> {
-  /** Sends the other half and resolves with the response. Rejects when the call fails. */
-  finish(): Promise<A>;
-  /** Sends the other half and cancels. Resolves when the server has received both. */
-  cancel(): Promise<void>;
-  /** The response. Rejects when the call fails or is cut off. */
-  readonly answered: Promise<A>;
-  close(): void;
-}
-
 /**
  * Resolves when the server has the first half. Only the server enforces the timeout, whereas grpc-js would end the call
  * itself.
@@ -23,7 +13,7 @@ export async function beginCall<Q, A>(
   method: Method<Q, A>,
   request: Q,
   timeoutMs?: number,
-): Promise<UnfinishedCall<A>> {
+) {
   const session = await openSession(targetOf(address, '127.0.0.1'));
   const ping = () => new Promise((resolve) => session.ping(resolve)); // frames arrive in order
   const frame = grpcFrame(method.requestSerialize(request));
@@ -40,11 +30,14 @@ export async function beginCall<Q, A>(
   stream.write(frame.subarray(0, half));
   await ping();
   return {
+    /** The response. Rejects when the call fails or is cut off. */
     answered,
+    /** Sends the other half and resolves with the response. */
     async finish() {
       stream.end(frame.subarray(half));
       return answered.finally(() => session.close());
     },
+    /** Sends the other half and cancels. Resolves when the server has received both. */
     async cancel() {
       stream.end(frame.subarray(half));
       await ping();

@@ -9,17 +9,10 @@ interface Watched {
   readonly onMessage?: (message: WatchEventsResponse) => void;
 }
 
-export interface Watch {
-  /** The ids of the events so far. */
-  readonly ids: number[];
-  /** Resolves with the error that ends the stream; undefined at a clean end. */
-  readonly ended: Promise<ServiceError | undefined>;
-  readonly close: () => void;
-}
-
-export function watchEvents(address: string, key: string, { after, timeoutMs, onMessage }: Watched = {}): Watch {
+export function watchEvents(address: string, key: string, { after, timeoutMs, onMessage }: Watched = {}) {
   const client = new Client(address, insecure);
   const options = timeoutMs === undefined ? {} : { deadline: Date.now() + timeoutMs };
+  /** The ids of the events so far. */
   const ids: number[] = [];
   const call = stream(client, Events.watchEvents, after === undefined ? {} : { after }, bearer(key), options).on(
     'data',
@@ -28,6 +21,7 @@ export function watchEvents(address: string, key: string, { after, timeoutMs, on
       onMessage?.(message);
     },
   );
+  /** Resolves with the error that ends the stream; undefined at a clean end. */
   const ended = new Promise<ServiceError | undefined>((resolve) => {
     call.on('error', (error: ServiceError) => resolve(error)).on('end', () => resolve(undefined));
   }).finally(() => client.close());
