@@ -1,6 +1,6 @@
 /** A real browser for a test file: Debian's `chromium`, or the one that CHROMIUM names. */
 import type { TestFn } from 'ava';
-import { type Browser, type BrowserContextOptions, chromium, type Page } from 'playwright-core';
+import { type Browser, type BrowserContextOptions, chromium } from 'playwright-core';
 import { findProgram } from './find-program.ts';
 import { testUnless } from './programs.ts';
 
@@ -36,19 +36,15 @@ export function startBrowser(): Promise<Browser> {
   return chromium.launch({ executablePath, args: FLAGS });
 }
 
-/** A page in its own context, with its requests and errors. */
-export interface WatchedPage {
-  readonly page: Page;
-  /** The URL of every request, except data: and blob:. */
-  readonly requests: readonly string[];
-  /** Its logged errors, failed scripts and violations of its Content-Security-Policy included. */
-  readonly errors: readonly string[];
-}
+export type WatchedPage = Awaited<ReturnType<typeof watchedPage>>;
 
-export async function watchedPage(browser: Browser, options: BrowserContextOptions): Promise<WatchedPage> {
+/** A page in its own context, with its requests and errors. */
+export async function watchedPage(browser: Browser, options: BrowserContextOptions) {
   const context = await browser.newContext(options);
   context.setDefaultTimeout(TIMEOUT_MS);
+  /** The URL of every request, except data: and blob:. */
   const requests: string[] = [];
+  /** Its logged errors, failed scripts and violations of its Content-Security-Policy included. */
   const errors: string[] = [];
   context.on('request', (request) => /^(data|blob):/.test(request.url()) || requests.push(request.url()));
   context.on('console', (message) => message.type() === 'error' && errors.push(message.text()));

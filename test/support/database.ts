@@ -8,25 +8,18 @@ import { openSqlite, type SqliteOptions } from '../../src/storage/sqlite.ts';
 import { compile } from '../../src/storage/statement.ts';
 import { createStore } from '../../src/storage/store.ts';
 
-export interface TestDatabase {
-  readonly file: string;
-  /** Opens another engine on the same file, as another process would. The test closes it. */
-  open(options?: SqliteOptions): Promise<Engine>;
-  /** Removes the file. */
-  remove(): Promise<void>;
-  /** Makes writes of an engine fail as with a full disk. Resolves with a function that undoes it. */
-  failWrites(engine: Engine): Promise<() => Promise<void>>;
-  readonly lockCategories: string;
-}
+export type TestDatabase = Awaited<ReturnType<typeof createTestDatabase>>;
 
-export async function createTestDatabase(): Promise<TestDatabase> {
+export async function createTestDatabase() {
   const folder = await mkdtemp(join(tmpdir(), 'petstore-db-'));
   const file = join(folder, 'petstore.sqlite');
   return {
     file,
-    open: (options) => openSqlite(file, MIGRATIONS, options),
+    /** Opens another engine on the same file, as another process would. The test closes it. */
+    open: (options?: SqliteOptions) => openSqlite(file, MIGRATIONS, options),
     lockCategories: 'SELECT 1', // a writer locks the whole file
-    async failWrites(engine) {
+    /** Makes writes of an engine fail as with a full disk. Resolves with a function that undoes it. */
+    async failWrites(engine: Engine) {
       await setMaxPages(engine, 1);
       return () => setMaxPages(engine, 1_000_000);
     },

@@ -11,23 +11,7 @@ import { Program } from './process.ts';
 import type { Certificates } from './tls.ts';
 import { until } from './until.ts';
 
-export interface RunningProxy {
-  /** Where callers connect. */
-  readonly door: Door;
-  /** The port that redirects plain HTTP to HTTPS. 0: none. */
-  readonly redirectPort: number;
-  stop(): Promise<void>;
-}
-
-export interface ProxyKind {
-  readonly name: string;
-  /** What is missing, for `testUnless`. */
-  readonly missing: string | undefined;
-  /** The protocols over which it forwards a response before the request is complete. */
-  readonly earlyResponses: readonly Protocol[];
-  /** Starts a proxy in front of the service at `servicePort`. */
-  start(servicePort: number, certificates: Certificates): Promise<RunningProxy>;
-}
+export type RunningProxy = Awaited<ReturnType<ReturnType<typeof kind>['start']>>;
 
 /** The folder, ports, service and certificates of a proxy. */
 interface Setup {
@@ -132,24 +116,30 @@ function kind(
   name: string,
   prepare: (setup: Setup) => Promise<Command>,
   { earlyResponses = PROTOCOLS, redirects = true }: Traits = {},
-): ProxyKind {
+) {
   const program = findProgram([name], ['/usr/sbin']);
   return {
     name,
+    /** The protocols over which it forwards a response before the request is complete. */
     earlyResponses,
+    /** What is missing, for `testUnless`. */
     missing:
       program === undefined
         ? `NO ${name.toUpperCase()} FOUND, so nothing of this file is tested: install it (apt-get install ${name})`
         : undefined,
-    async start(servicePort, certificates) {
+    /** Starts a proxy in front of the service at `servicePort`. */
+    async start(servicePort: number, certificates: Certificates) {
       const folder = await mkdtemp(join(tmpdir(), `petstore-${name}-`));
       const [port = 0, redirectPort = 0] = await freePorts(redirects ? 2 : 1);
       const service = `127.0.0.1:${servicePort}`;
       const { args, env } = await prepare({ folder, port, redirectPort, service, certificates });
       const child = new Program(program ?? name, args, { env: { ...process.env, ...env } });
       await listening(child, redirects ? [port, redirectPort] : [port]);
+      /** Where callers connect. */
+      const door: Door = { port, ca: await certificates.read('ca.pem') };
       return {
-        door: { port, ca: await certificates.read('ca.pem') },
+        door,
+        /** The port that redirects plain HTTP to HTTPS. 0: none. */
         redirectPort,
         async stop() {
           await child.end('SIGTERM');

@@ -21,12 +21,6 @@ const LATE_MS = 8_000;
 /** The typed client waits up to 15 s before it tries again, if the service was away for long. */
 const CATCH_UP_MS = 25_000;
 
-export interface Followers {
-  readonly followed: readonly Followed[];
-  /** Waits until all have got the event, but not for long, and ends them. */
-  end(last?: number): Promise<void>;
-}
-
 export async function readLists(rest: RestClient): Promise<Lists> {
   return {
     pets: await readAll(rest, '/pets'),
@@ -36,7 +30,7 @@ export async function readLists(rest: RestClient): Promise<Lists> {
   };
 }
 
-export async function startFollowers(publicAddress: string, key: string): Promise<Followers> {
+export async function startFollowers(publicAddress: string, key: string) {
   const proxy = await TcpProxy.open(Number(publicAddress.split(':')[1]));
   const cutting = setInterval(() => proxy.cut(), CUT_MS);
   const over = new AbortController();
@@ -59,6 +53,7 @@ export async function startFollowers(publicAddress: string, key: string): Promis
   ];
   return {
     followed,
+    /** Waits until all have got the event, but not for long, and ends them. */
     async end(last = 0) {
       clearInterval(cutting);
       const isThere = () => followed.every(({ events }) => (events.at(-1)?.id ?? 0) >= last);

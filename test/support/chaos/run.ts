@@ -55,18 +55,12 @@ export interface RunOptions {
   readonly faults: readonly Fault[];
 }
 
-interface Report {
-  readonly violations: readonly Violation[];
-  /** All of it, for the log. */
-  readonly text: string;
-}
-
-export async function runChaos(options: RunOptions): Promise<Report> {
+export async function runChaos(options: RunOptions) {
   const deployment = await startDeployment(options.deployment, LIMITS);
   return onDeployment(deployment, options).finally(() => deployment.close());
 }
 
-async function onDeployment(deployment: Deployment, options: RunOptions): Promise<Report> {
+async function onDeployment(deployment: Deployment, options: RunOptions) {
   const { publicAddress, grpcAddress, dataDir, servers } = deployment;
   const random = new Random(options.seed);
   const reachable = { grpcAddress, config: { dataDir } };
@@ -133,13 +127,13 @@ async function usageOf(server: Parameters<typeof connectOperator>[0], ids: Reado
   return usage;
 }
 
-/** `others` are violations that the evidence does not show. */
+/** The violations, and a report for the log. `others` are violations that the evidence does not show. */
 async function judge(
   { dataDir }: Deployment,
   { seed, deployment }: RunOptions,
   evidence: Evidence,
   others: readonly Violation[],
-): Promise<Report> {
+) {
   const { calls, faults, feed } = evidence;
   const violations = [
     ...checkObjects(calls, feed),

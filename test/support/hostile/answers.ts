@@ -45,14 +45,8 @@ export function faultOf({ protocol, method, mayShed }: Asked, answer: Answer): s
   }
 }
 
-interface Frames {
-  readonly messages: number;
-  /** The text of gRPC-Web's trailers. */
-  readonly trailers: string;
-}
-
-/** Undefined when the last frame is not complete. */
-function framesOf(body: Buffer): Frames | undefined {
+/** The number of messages, and the text of gRPC-Web's trailers. Undefined when the last frame is not complete. */
+function framesOf(body: Buffer) {
   let [messages, trailers] = [0, ''];
   for (let at = 0; at < body.length; ) {
     if (at + 5 > body.length || trailers !== '') return undefined;

@@ -1,6 +1,6 @@
 /** The bounds that every attack must keep. */
 import type { Attack } from './attack.ts';
-import { type Served, served } from './bystanders.ts';
+import { served } from './bystanders.ts';
 import type { Report } from './experiment.ts';
 import { type MemoryWatch, MIB, mib } from './resources.ts';
 
@@ -64,7 +64,7 @@ function tookTooMuch(
 
 function servedBadly(
   who: string,
-  { visits, p99Ms, failures }: Served,
+  { visits, p99Ms, failures }: ReturnType<typeof served>,
   { maxShedShare = 0, mayClose = false, isTimed, maxP99Ms = MAX_P99_MS }: Bounds,
 ): string[] {
   const isShed = ([failure]: readonly [string, number]) =>

@@ -26,15 +26,6 @@ export interface Visit {
   readonly failure: string | undefined;
 }
 
-/** How a bystander was served. */
-export interface Served {
-  readonly visits: number;
-  /** Of the slowest kind of request. */
-  readonly p99Ms: number;
-  /** The number of failures by kind: `GET /pets: 503`. */
-  readonly failures: Readonly<Record<string, number>>;
-}
-
 export class Bystanders {
   readonly visits: Visit[] = [];
   readonly #loops: Promise<unknown>;
@@ -102,15 +93,11 @@ async function failureOfNew(request: string, target: Target): Promise<string | u
 }
 
 /** How a bystander was served by the requests that were open in a span of time. */
-export function served(
-  visits: readonly Visit[],
-  who: Visit['who'],
-  fromMs = 0,
-  toMs = Number.POSITIVE_INFINITY,
-): Served {
+export function served(visits: readonly Visit[], who: Visit['who'], fromMs = 0, toMs = Number.POSITIVE_INFINITY) {
   const own = visits.filter(
     ({ endedAtMs, tookMs, ...visit }) => visit.who === who && endedAtMs >= fromMs && endedAtMs - tookMs <= toMs,
   );
+  /** The number of failures by kind: `GET /pets: 503`. */
   const failures: Record<string, number> = {};
   for (const { what, failure } of own) {
     if (failure !== undefined) failures[`${what}: ${failure}`] = (failures[`${what}: ${failure}`] ?? 0) + 1;
