@@ -1,14 +1,4 @@
 /** A reader of server-sent events over a raw connection: what the tests see is what was sent. */
-export interface SentEvent {
-  readonly id: string | undefined;
-  readonly event: string | undefined;
-  /** Undefined for a comment. */
-  // biome-ignore lint/suspicious/noExplicitAny: tests look into bodies of every shape
-  readonly data: any;
-  readonly comment: string | undefined;
-  readonly retry: string | undefined;
-}
-
 export type EventSource = Awaited<ReturnType<typeof openEvents>>;
 
 /** Opens a stream, which `close` and the signal end. */
@@ -33,7 +23,7 @@ export async function openEvents(
 /** Reads the events of a text that comes in pieces. */
 export function readEvents(chunk: () => Promise<IteratorResult<string>>) {
   let buffer = '';
-  const next = async (): Promise<SentEvent | undefined> => {
+  const next = async () => {
     for (let end = buffer.indexOf('\n\n'); end === -1; end = buffer.indexOf('\n\n')) {
       const { value, done } = await chunk();
       if (done === true) {
@@ -54,6 +44,7 @@ export function readEvents(chunk: () => Promise<IteratorResult<string>>) {
     return {
       id: field('id'),
       event: field('event'),
+      /** Undefined for a comment. */
       data: data === undefined ? undefined : JSON.parse(data),
       comment: field(''),
       retry: field('retry'),
@@ -64,7 +55,7 @@ export function readEvents(chunk: () => Promise<IteratorResult<string>>) {
     next,
     /** The next events, without comments and `ready`. */
     async take(count: number) {
-      const events: SentEvent[] = [];
+      const events: NonNullable<Awaited<ReturnType<typeof next>>>[] = [];
       while (events.length < count) {
         const event = await next();
         if (event === undefined) throw new Error('the stream has ended');
