@@ -21,6 +21,8 @@ export interface Row {
 const MAX_QUOTED = 200;
 const MAX_NAME = 100;
 const MAX_MESSAGE = 1_500;
+/** How many violations an error names, for the same reason: a list can have thousands of bad items. */
+const MAX_VIOLATIONS = 20;
 
 /** In place of a window, for a limit on concurrent calls. */
 export const AT_A_TIME = 'at a time';
@@ -236,9 +238,9 @@ export function tooMany(limit: number, window: string, quotaSubject: string): Ap
   return apiError('RATE_LIMITED', { limit, window, retryAfterSeconds }, { retryAfterSeconds, quotaSubject });
 }
 
-/** An INVALID_ARGUMENT that names every field with a violation. */
+/** An INVALID_ARGUMENT that names every field with a violation, up to `MAX_VIOLATIONS`. */
 export function invalidArgument(untruncated: readonly Violation[]): ApiError {
-  const violations = untruncated.map(({ path, name, description }) => ({
+  const violations = untruncated.slice(0, MAX_VIOLATIONS).map(({ path, name, description }) => ({
     path: short(path, MAX_NAME),
     name: short(name, MAX_NAME),
     description: short(description),

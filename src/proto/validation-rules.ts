@@ -21,6 +21,7 @@ export function createValidation(registry: FileRegistry): FindViolations {
     if (!isRuled.has(input)) isRuled.set(input, hasRules(input, new Set()));
     if (!isRuled.get(input)) return [];
     const message = decodeRequest(operation, bytes);
+    cutLists(message);
     const result = validator.validate(input, withBody(operation, message));
     if (result.kind === 'error') throw result.error;
     const found =
@@ -33,6 +34,15 @@ export function createValidation(registry: FileRegistry): FindViolations {
     const violations = [...found, ...nul.map((path) => ({ path, description: 'must not contain U+0000' }))];
     return violations.map((violation) => ({ ...violation, name: fieldAt(operation, violation.path).name }));
   };
+}
+
+/** More items than the rule of any list allows. To judge tens of thousands would take the server half a second. */
+export const MAX_JUDGED = 500;
+
+function cutLists(value: unknown): void {
+  if (typeof value !== 'object' || value === null || ArrayBuffer.isView(value)) return;
+  if (Array.isArray(value)) value.length = Math.min(value.length, MAX_JUDGED);
+  for (const member of Object.values(value)) cutLists(member);
 }
 
 const OPTION_EXTENSION = 1159; // the field number of all buf.validate options

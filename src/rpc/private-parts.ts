@@ -68,32 +68,30 @@ export function takeEveryCall(server: Server, take: (call: BaseCall, path: strin
 const UNLIMITED = 2 ** 32 - 1;
 
 /**
- * Lets a connection end any number of calls early, and have malformed ones. By itself Node closes one that ends 33
- * calls a second early, after a burst of 1,000, and one that has had 1,000 malformed calls. An edge's connection has
- * the calls of many callers, and one of them could end those of all others. Envoy bounds what each of its callers may
- * end.
+ * Keeps Node's HTTP/2 from two things. It would close a connection that ends 33 calls a second early, after a
+ * burst of 1,000, or has had 1,000 malformed calls. An edge's connection has the calls of many callers, and one of them
+ * could end those of all others; Envoy bounds what each of them may end. And it would leave out a header with a space
+ * at an end: a write would go through as if it had no If-Match.
  */
-export function allowEarlyEnds(server: Server): void {
-  const { commonServerOptions } = server as unknown as ServerParts;
-  const bounds = { streamResetBurst: UNLIMITED, streamResetRate: UNLIMITED, maxSessionInvalidFrames: UNLIMITED };
-  Object.assign(commonServerOptions, bounds);
+const HTTP2_OPTIONS = {
+  streamResetBurst: UNLIMITED,
+  streamResetRate: UNLIMITED,
+  maxSessionInvalidFrames: UNLIMITED,
+  strictFieldWhitespaceValidation: false,
+};
+
+export function setHttp2Options(server: Server): void {
+  Object.assign((server as unknown as ServerParts).commonServerOptions, HTTP2_OPTIONS);
 }
 
 /**
- * Headers that ask for something which must not be ignored, each with a character that never makes them right. grpc-js
- * leaves out a header with a byte that metadata can't have: here that character takes the place of the byte.
+ * grpc-js leaves out a header with a byte that metadata can't have, and what it asks for would be ignored. Here a
+ * character takes the place of the byte that makes an idempotency key, an entity tag, an id or a name of a query wrong.
  */
-const DEMANDS = [
-  ['idempotency-key', ','],
-  ['if-match', '?'],
-  ['if-none-match', '?'],
-  ['last-event-id', '?'],
-] as const;
-
 function showWrong(headers: IncomingHttpHeaders): void {
-  for (const [name, wrong] of DEMANDS) {
-    const value = headers[name];
-    if (typeof value === 'string') headers[name] = value.replaceAll('\t', ' ').replaceAll(/[^ -~]/g, wrong);
+  for (const [name, value] of Object.entries(headers)) {
+    if (typeof value !== 'string' || name.startsWith(':') || /^[ -~]*$/.test(value)) continue;
+    headers[name] = value.replaceAll('\t', ' ').replaceAll(/[^ -~]/g, name === 'idempotency-key' ? ',' : '?');
   }
 }
 

@@ -24,7 +24,7 @@ import {
 } from './chain.ts';
 import { toApiError } from './error-mapping.ts';
 import type { OpenCalls } from './open-calls.ts';
-import { allowEarlyEnds, takeEveryCall } from './private-parts.ts';
+import { setHttp2Options, takeEveryCall } from './private-parts.ts';
 import { type Implementation, RAW } from './service.ts';
 
 /** A method of the server, with its chain. */
@@ -92,7 +92,7 @@ export function createGrpcServer(options: GrpcServerOptions): Server {
     return { operation: UNKNOWN, codec: RAW, enter: chain(forUnknown, refuse) };
   };
   const server = new Server({ 'grpc.max_receive_message_length': MAX_BODY_BYTES, 'grpc.enable_channelz': 0 });
-  allowEarlyEnds(server);
+  setHttp2Options(server);
   takeEveryCall(server, (base, path) => {
     new Answer(base, (answer, metadata) => {
       const method = byPath.get(path) ?? unknown(path);

@@ -2,7 +2,7 @@
 import { gzipSync } from 'node:zlib';
 import { status as Code } from '@grpc/grpc-js';
 import { CreateCategoryRequest } from '../../gen/petstore/v1/categories.ts';
-import { rawGrpc, type Sending } from '../support/hostile/http2.ts';
+import { type RawCall, rawGrpc } from '../support/hostile/http2.ts';
 import { hostileTest } from '../support/hostile/service.ts';
 import { grpcFrame, targetOf } from '../support/hostile/sockets.ts';
 
@@ -26,9 +26,7 @@ const { OK, INVALID_ARGUMENT, UNIMPLEMENTED } = Code;
 const BROKEN = [INVALID_ARGUMENT, UNIMPLEMENTED];
 
 /** Malformed calls, and the statuses that they may have. */
-const FAULTS: Readonly<
-  Record<string, readonly [call: Sending & { headers?: Readonly<Record<string, string>> }, codes: readonly Code[]]>
-> = {
+const FAULTS: Readonly<Record<string, readonly [call: Partial<RawCall>, codes: readonly Code[]]>> = {
   ...Object.fromEntries(
     timeouts.map((timeout) => [
       `grpc-timeout ${JSON.stringify(timeout)}`,
@@ -40,6 +38,10 @@ const FAULTS: Readonly<
   'two messages': [{ body: Buffer.concat([grpcFrame(message), grpcFrame(message)]) }, BROKEN],
   'half a message': [{ body: grpcFrame(message).subarray(0, 9) }, BROKEN],
   'half a frame': [{ body: grpcFrame(message).subarray(0, 3) }, BROKEN],
+  'a list of 30,000 wrong items': [
+    { path: '/petstore.v1.EventService/ListEvents', body: grpcFrame(Buffer.from('1200'.repeat(30_000), 'hex')) },
+    [INVALID_ARGUMENT],
+  ],
   'bytes that are not a message': [{ body: grpcFrame(Buffer.alloc(9, 0xff)) }, [INVALID_ARGUMENT]],
   'an uncompressed message marked as compressed': [
     { headers: gzip, body: grpcFrame(message, true) },

@@ -56,3 +56,20 @@ test('grpc-js - a connection stays open however many of its calls end early or a
   await until(() => streamsOf(session) === 1 || session.destroyed, 'the end of the calls at the server', 20_000);
   t.deepEqual([caller.session.closed, session.destroyed], [false, false]);
 });
+
+test('grpc-js - no header is left out because of its bytes, and none that is malformed becomes right', async (t) => {
+  const server = await startScriptedServer();
+  t.teardown(() => server.close());
+  for (const [id, sent, seen] of [
+    ['1', 'k ', 'k '],
+    ['2', '\tk', ' k'],
+    ['3', 'k\xff', 'k?'],
+    ['4', '\x80"k"', '?"k"'],
+  ] as const) {
+    const headers = { 'if-match': sent, 'idempotency-key': sent };
+    const { session } = request(server.port, { protocol: 'gRPC', isStream: true, id, headers });
+    const { call } = await until(() => server.find(id), 'the call');
+    t.deepEqual([call.header('if-match'), call.header('idempotency-key')], [seen, seen.replace('?', ',')]);
+    session.destroy();
+  }
+});

@@ -2,7 +2,9 @@
 import { create, fromJson, toBinary } from '@bufbuild/protobuf';
 import test from 'ava';
 import { ApiError } from '../../../src/errors.ts';
-import { createValidation } from '../../../src/proto/validation-rules.ts';
+import { rulesOf } from '../../../src/openapi/constraints.ts';
+import { loadOperations } from '../../../src/proto/operations.ts';
+import { createValidation, MAX_JUDGED } from '../../../src/proto/validation-rules.ts';
 import { readMessage } from '../../../src/rpc/interceptors/read-message.ts';
 import { handler, newCall, protoRegistry } from '../../support/call.ts';
 import { parcelOperations, parcelRegistry } from '../../support/lists/parcels.ts';
@@ -160,6 +162,22 @@ test('Validation - an item of a list is named with its index', (t) => {
 
 test('Validation - a list is named when it has too few or too many items, or one of them twice', (t) => {
   for (const wrong of [[], ['a', 'b', 'c', 'd'], ['a', 'b', 'a']]) t.deepEqual(inParcel({ labels: wrong }), ['labels']);
+});
+
+test('Validation - a list of thousands is judged by its first items, and an error has a bounded length', async (t) => {
+  const request: Request = ['EventService/ListEvents', { types: Array(30_000).fill('') }];
+  const error = await refusal(request[0], encode(request));
+  t.deepEqual(
+    error?.violations.slice(0, 2).map(({ name }) => name),
+    ['types', 'types[0]'],
+  );
+  t.true(JSON.stringify(error?.violations).length < 8_000);
+  for (const { input } of loadOperations().byPath.values()) {
+    for (const field of input.fields.filter(({ fieldKind }) => fieldKind === 'list')) {
+      const { maxItems } = (rulesOf(field).repeated ?? {}) as { readonly maxItems?: string };
+      t.true(Number(maxItems) <= MAX_JUDGED, `${field}: a list of a request needs a rule max_items`);
+    }
+  }
 });
 
 test('Validation - a list that may be absent is named like any list, over REST', (t) => {

@@ -96,7 +96,7 @@ export async function exchangeAlone(
   return exchange(session, headers, sending).finally(() => session.destroy());
 }
 
-interface RawCall extends Sending {
+export interface RawCall extends Sending {
   readonly path: string;
   readonly key?: string | undefined;
   readonly headers?: OutgoingHttpHeaders;
