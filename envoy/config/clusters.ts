@@ -35,13 +35,20 @@ const UNREACHABLE = {
 };
 
 const MIB = 1_048_576;
+const CONNECTION = {
+  initial_connection_window_size: 256 * MIB,
+  // Envoy closes a connection on which more frames wait to be sent. One caller can send thousands at once: bytes in a
+  // frame each, or calls that end at once. The windows and slots bound what waits.
+  max_outbound_frames: 1_000_000,
+  max_outbound_control_frames: 1_000_000,
+};
 /**
  * Nearly every response fits into its stream's window, so the server finishes it however slowly the caller reads. An
  * unread response fills only its own window: the connection's window has room for 1,024 of them.
  */
-const CALL_WINDOWS = { initial_stream_window_size: MIB / 4, initial_connection_window_size: 256 * MIB };
+const CALL_WINDOWS = { ...CONNECTION, initial_stream_window_size: MIB / 4 };
 /** Unread responses fill only their own windows: the connection's window has room for 4,096 of them. */
-const SMALL_WINDOWS = { initial_stream_window_size: MIB / 16, initial_connection_window_size: 256 * MIB };
+const SMALL_WINDOWS = { ...CONNECTION, initial_stream_window_size: MIB / 16 };
 
 /** The same servers, once for each kind of request. */
 export function serverClusters(config: Config, files: Files): readonly Message[] {

@@ -1,13 +1,17 @@
 /** Malformed, slow or oversized HTTP requests: the fault is the caller's, and every response says so. */
+import { once } from 'node:events';
 import type { ExecutionContext } from 'ava';
 import { CategoryServiceService as Categories } from '../../gen/petstore/v1/categories.ts';
 import { isConnectError } from '../support/connect-client.ts';
 import { isError } from '../support/contract.ts';
+import { statistic } from '../support/exposition.ts';
+import { END_STREAM, frame, headersFrame, PLAIN, PREFACE } from '../support/hostile/frames.ts';
 import { exchangeAlone } from '../support/hostile/http2.ts';
 import { hostileTest } from '../support/hostile/service.ts';
-import { targetOf } from '../support/hostile/sockets.ts';
+import { grpcFrame, grpcHeaders, openSocket, targetOf } from '../support/hostile/sockets.ts';
 import type { RestResponse } from '../support/rest-client.ts';
 import type { TestStack } from '../support/stack.ts';
+import { until } from '../support/until.ts';
 import { http1, http2 } from '../support/wire.ts';
 
 const test = hostileTest();
@@ -109,6 +113,35 @@ test('HTTP errors - no character in a Host, path, method or header makes a reque
     );
   }
 });
+
+/** What a caller with this authorization sends on each of 8 connections, in one write. */
+const FRAMES: Readonly<Record<string, (authorization: string) => readonly Buffer[]>> = {
+  '15,000 of one message': (authorization) => [
+    headersFrame(1, { ...PLAIN, ...grpcHeaders(Categories.createCategory.path), authorization }),
+    ...Array.from(grpcFrame(Buffer.alloc(14_995)), (byte) => frame('data', 1, 0, Buffer.of(byte))),
+  ],
+  'those of 250 requests that are reset at once': (authorization) =>
+    Array.from({ length: 250 }, (_, i) => 2 * i + 1).flatMap((id) => [
+      headersFrame(id, { ...PLAIN, ':method': 'GET', ':path': '/pets', authorization }, END_STREAM),
+      frame('reset', id, 0, Buffer.of(0, 0, 0, 8)),
+    ]),
+};
+
+for (const [title, frames] of Object.entries(FRAMES)) {
+  test.serial(`Frames - ${title} close no connection to a server`, async (t) => {
+    const { rest, key, publicAddress, config } = t.context;
+    const closed = () => statistic(config.envoyAdminPort, 'cluster.petstore.upstream_cx_destroy');
+    const before = await closed();
+    // Envoy closes the connection at the last frame, which is invalid, when it has read the others.
+    const bytes = Buffer.concat([PREFACE, ...frames(`Bearer ${key}`), frame('data', 0)]);
+    const sockets = Array.from({ length: 8 }, () => openSocket(targetOf(publicAddress, '127.0.0.1')));
+    await Promise.all(sockets.map((socket) => once(socket, 'connect')));
+    for (const socket of sockets) socket.resume().write(bytes);
+    await until(() => sockets.every((socket) => socket.closed), 'the end of all connections');
+    t.is((await rest.get('/pets')).status, 200);
+    t.is(await closed(), before);
+  });
+}
 
 test('HTTP errors - a body that never arrives gets its 408 after 30 s', async (t) => {
   const headers = { authorization: `Bearer ${t.context.key}`, 'content-type': 'application/json' };
