@@ -7,7 +7,7 @@ import { HealthService } from '../../gen/grpc/health/v1/health.ts';
 import { CategoryServiceService as Categories } from '../../gen/petstore/v1/categories.ts';
 import { OrderServiceService as Orders } from '../../gen/petstore/v1/orders.ts';
 import { PetServiceService as Pets } from '../../gen/petstore/v1/pets.ts';
-import { grpcHeaders, openSession, targetOf } from '../support/hostile/sockets.ts';
+import { grpcFrame, grpcHeaders, openSession, targetOf } from '../support/hostile/sockets.ts';
 import { PUBLIC } from '../support/resources.ts';
 import { serverTest } from '../support/shared-stack.ts';
 
@@ -63,6 +63,30 @@ test('Messages - that can not be read are MALFORMED_BODY for every method, with 
     t.like(failure, { code: INVALID_ARGUMENT, reason: 'MALFORMED_BODY' }, `${path} ${bytes.toString('hex', 0, 9)}`);
   }
   t.truthy(await grpc.category(), 'the server keeps running');
+});
+
+test('Messages - one in thousands of frames is malformed, and the rest of it is not read', async (t) => {
+  const session = await openSession(targetOf(t.context.address, '127.0.0.1'));
+  t.teardown(() => session.destroy());
+  for (const [size, status] of [
+    [1_500, '0'],
+    [5_000, String(INVALID_ARGUMENT)],
+  ] as const) {
+    const stream = session.request(grpcHeaders('/grpc.health.v1.Health/Check'));
+    const fields: Record<string, unknown> = {};
+    for (const event of ['response', 'trailers']) stream.on(event, (more: object) => Object.assign(fields, more));
+    stream.on('error', () => undefined).resume();
+    const closed = once(stream, 'close');
+    // An unknown field as long as the message, a byte in each frame.
+    const message = Buffer.concat([Buffer.of(0x7a, (size & 0x7f) | 0x80, size >> 7), Buffer.alloc(size)]);
+    for (const byte of grpcFrame(message)) {
+      if (stream.destroyed || stream.closed) break;
+      await new Promise((resolve) => stream.write(Buffer.of(byte), resolve));
+    }
+    stream.end();
+    await closed;
+    t.is(fields['grpc-status'], status, `${size} frames`);
+  }
 });
 
 test('Messages - hundreds of compressed ones in one frame do not occupy the server', async (t) => {
