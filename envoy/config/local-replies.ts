@@ -2,6 +2,7 @@
  * Errors that Envoy detects, in the API's error shape. Where possible the Lua filter asks the server for the response:
  * headers of the local reply describe the request, and its body has Envoy's message.
  */
+import { status as Status } from '@grpc/grpc-js';
 import type { Config } from '../../src/config/config.ts';
 import { connectBody } from '../../src/edge/connect-error.ts';
 import { EDGE_HEADERS } from '../../src/edge/headers.ts';
@@ -95,6 +96,15 @@ export function localReplies({ corsOrigins }: Config): readonly Message[] {
         refused('-request-id', '%REQ(X-REQUEST-ID)%'),
       ],
       body_format_override: { text_format_source: { inline_string: '%LOCAL_REPLY_BODY%' } },
+    },
+    // gRPC and gRPC-Web. Envoy would say INTERNAL.
+    {
+      filter: status('EQ', 400),
+      headers_to_add: [
+        header('grpc-status', String(Status.INVALID_ARGUMENT)),
+        header('grpc-message', 'the request is not valid HTTP or gRPC-Web'),
+      ],
+      body_format_override: { content_type: 'application/grpc-web+proto', text_format_source: { inline_string: '' } },
     },
   ];
 }

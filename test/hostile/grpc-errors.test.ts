@@ -2,6 +2,7 @@
 import { gzipSync } from 'node:zlib';
 import { status as Code } from '@grpc/grpc-js';
 import { CreateCategoryRequest } from '../../gen/petstore/v1/categories.ts';
+import { Http1Connection } from '../support/hostile/http1-connection.ts';
 import { type RawCall, rawGrpc } from '../support/hostile/http2.ts';
 import { hostileTest } from '../support/hostile/service.ts';
 import { grpcFrame, targetOf } from '../support/hostile/sockets.ts';
@@ -105,5 +106,27 @@ for (const port of ['publicAddress', 'grpcAddress'] as const) {
       t.is(answer.status, Code.DEADLINE_EXCEEDED);
       t.true(answer.tookMs < 35_000, `it took ${answer.tookMs} ms`);
     }
+  });
+}
+
+/** Over HTTP/1.1: what Envoy refuses itself. */
+const REFUSED: Readonly<Record<string, readonly [path: string, host: string, type: string]>> = {
+  'a path with a fragment': [`${PATH}#x`, 'petstore', 'application/grpc'],
+  'a Host with a user': [PATH, 'a@b', 'application/grpc'],
+  'a Host with a user over gRPC-Web': [PATH, 'a@b', 'application/grpc-web'],
+  'text that is not Base64 over gRPC-Web': [PATH, 'petstore', 'application/grpc-web-text'],
+};
+
+for (const [title, [path, host, type]] of Object.entries(REFUSED)) {
+  test(`gRPC errors - ${title} is INVALID_ARGUMENT`, async (t) => {
+    const { key, publicAddress } = t.context;
+    const headers = [`Host: ${host}`, `Content-Type: ${type}`, `Authorization: Bearer ${key}`, 'Content-Length: 5'];
+    const connection = new Http1Connection(targetOf(publicAddress, '127.0.0.1'));
+    const request = [`POST ${path} HTTP/1.1`, ...headers, '', '@@@@@'].join('\r\n');
+    const answer = await connection.exchange(Buffer.from(request));
+    connection.close();
+    if (typeof answer === 'string') return t.fail(answer);
+    t.is(answer.headers.get('grpc-status'), String(INVALID_ARGUMENT));
+    t.not(answer.headers.get('grpc-message'), null);
   });
 }
