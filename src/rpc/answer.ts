@@ -229,12 +229,12 @@ export class Answer {
   /** Too many make the request malformed, and end the stream when that has been answered. */
   #onFrame(): void {
     this.#frames += 1;
-    if (this.#frames < MAX_FRAMES) return;
-    if (this.#state !== 'ending') this.#onStatus({ code: Status.INTERNAL, details: `it has ${MAX_FRAMES} frames` });
-    else {
-      this.#frames = Number.NEGATIVE_INFINITY;
-      setImmediate(() => this.#stream.close(constants.NGHTTP2_NO_ERROR)); // at once, the answer would not be sent
+    if (this.#frames === MAX_FRAMES) {
+      this.#onStatus({ code: Status.INTERNAL, details: `it has ${MAX_FRAMES} frames` });
     }
+    if (this.#frames < MAX_FRAMES || this.#state !== 'ending') return;
+    this.#frames = Number.NEGATIVE_INFINITY;
+    setImmediate(() => this.#stream.close(constants.NGHTTP2_NO_ERROR)); // at once, the answer would not be sent
   }
 
   #onClose(): void {

@@ -68,10 +68,10 @@ export function takeEveryCall(server: Server, take: (call: BaseCall, path: strin
 const UNLIMITED = 2 ** 32 - 1;
 
 /**
- * Keeps Node's HTTP/2 from two things. It would close a connection that ends 33 calls a second early, after a
- * burst of 1,000, or has had 1,000 malformed calls. An edge's connection has the calls of many callers, and one of them
- * could end those of all others; Envoy bounds what each of them may end. And it would leave out a header with a space
- * at an end: a write would go through as if it had no If-Match.
+ * By itself Node closes a connection that ends 33 calls a second early, after a burst of 1,000, or that has had 1,000
+ * malformed calls. An edge's connection has the calls of many callers, and one of them could end those of all others;
+ * Envoy bounds what each of them may end. Node also leaves out a header with a space at an end: a write would go
+ * through as if it had no If-Match.
  */
 const HTTP2_OPTIONS = {
   streamResetBurst: UNLIMITED,
@@ -80,6 +80,7 @@ const HTTP2_OPTIONS = {
   strictFieldWhitespaceValidation: false,
 };
 
+/** Sets them for a server that does not listen yet. */
 export function setHttp2Options(server: Server): void {
   Object.assign((server as unknown as ServerParts).commonServerOptions, HTTP2_OPTIONS);
 }
