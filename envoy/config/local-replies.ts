@@ -19,15 +19,14 @@ export const CONNECT_HEADER = { name: EDGE_HEADERS.connect, present_match: true 
 export const REST_HEADER = { name: 'x-envoy-original-path', present_match: true };
 /** HTTP/2 has neither an empty host nor a user in it: the server would reset the call, and in time the connection. */
 export const BAD_HOST = { name: ':authority', string_match: { safe_regex: { regex: '|.*@.*' } } };
-
-const IS_CONNECT = hasHeader(CONNECT_HEADER);
-/** The content types that the Lua filter ignores. */
-const IS_NOT_GRPC = hasHeader({
+/** gRPC and gRPC-Web, as in envoy/request.lua. */
+export const GRPC_TYPE = {
   name: 'content-type',
   string_match: { safe_regex: { regex: 'application/grpc(\\+.*|-web(-text)?(\\+proto)?)?' } },
-  invert_match: true,
-  treat_missing_header_as_empty: true,
-});
+};
+
+const IS_CONNECT = hasHeader(CONNECT_HEADER);
+const IS_NOT_GRPC = hasHeader({ ...GRPC_TYPE, invert_match: true, treat_missing_header_as_empty: true });
 const IS_REST_OR_CONNECT = or(IS_NOT_GRPC, hasHeader(REST_HEADER), IS_CONNECT);
 const IS_UNAVAILABLE = or(
   { response_flag_filter: { flags: ['UO', 'OM'] } },

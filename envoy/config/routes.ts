@@ -1,6 +1,6 @@
 /**
  * The routes of the public port. The transcoder has converted REST requests to gRPC by now and rejected everything
- * else, so they are complete. The server's other services have no route. The matcher `grpc: {}` would not match
+ * else, so they are complete. No route reaches the server's other services. The matcher `grpc: {}` would not match
  * gRPC-Web, whose route is selected before its filter converts it.
  */
 
@@ -8,7 +8,7 @@ import type { Config } from '../../src/config/config.ts';
 import { BODY_TIMEOUT_MS, CALL_TIMEOUT_MS } from '../../src/config/constants.ts';
 import { EDGE_HEADERS } from '../../src/edge/headers.ts';
 import { corsPolicy } from './cors.ts';
-import { BAD_HOST, CONNECT_HEADER, REST_HEADER } from './local-replies.ts';
+import { BAD_HOST, CONNECT_HEADER, GRPC_TYPE, REST_HEADER } from './local-replies.ts';
 import { any, extension, header, type Message, seconds, when } from './message.ts';
 import { FEEDS } from './operations.ts';
 
@@ -61,6 +61,7 @@ export function routes({ corsOrigins }: Config): Message {
           ...calls(),
           ...requestsWithoutKey(),
           ...docsPage(),
+          ...unknownMethods(),
           // The CORS filter runs before the transcoder and needs a route to a cluster to do anything. No request has
           // this header, so this route leads to no cluster and its response is a 404 too.
           ...when(hasCors, {
@@ -162,5 +163,18 @@ function docsPage(): readonly Message[] {
   return [
     { match: { path: '/', headers: [GET_OR_HEAD, wantsPage] }, ...redirect },
     { match: { path: '/docs/', headers: [GET_OR_HEAD] }, ...redirect },
+  ];
+}
+
+/**
+ * gRPC calls of anything else. The server judges and counts them, and responds UNIMPLEMENTED: the slash at the end
+ * makes each path one that it does not have, also that of an internal method.
+ */
+function unknownMethods(): readonly Message[] {
+  const regex_rewrite = { pattern: { regex: '^[^?]*' }, substitution: '\\0/' };
+  const route = { cluster: 'petstore', timeout: seconds(CALL_TIMEOUT_MS), retry_policy: RETRY_POLICY, regex_rewrite };
+  return [
+    { match: { prefix: '/', headers: [GRPC_TYPE, ANONYMOUS] }, route: { ...route, cluster: 'petstore_anonymous' } },
+    { match: { prefix: '/', headers: [GRPC_TYPE] }, route },
   ];
 }

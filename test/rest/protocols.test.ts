@@ -19,7 +19,9 @@ import { generateKey } from '../../src/access/keys/format.ts';
 import { operatorKeyFile } from '../../src/access/keys/key-files.ts';
 import { call, isConnectError, isSuccess } from '../support/connect-client.ts';
 import { isError } from '../support/contract.ts';
-import { grpcFrame } from '../support/hostile/sockets.ts';
+import { statistic } from '../support/exposition.ts';
+import { rawGrpc } from '../support/hostile/http2.ts';
+import { grpcFrame, targetOf } from '../support/hostile/sockets.ts';
 import { stackTest } from '../support/shared-stack.ts';
 import type { TestStack } from '../support/stack.ts';
 
@@ -57,14 +59,30 @@ test('Internal methods - cannot be reached through Envoy by REST, gRPC or gRPC-W
   const operatorKey = (await readFile(operatorKeyFile(config.dataDir), 'utf8')).trim();
   for (const [path, request] of INTERNAL) {
     for (const key of [apiKey, operatorKey]) {
-      // A response by Envoy itself: no server was called.
-      const caller = { ...t.context, key };
-      t.like(await grpc.withKey(key).failureOfBytes(path, request), { code: Status.UNIMPLEMENTED, reason: undefined });
+      const isKnown = key === apiKey;
+      const code = isKnown ? Status.UNIMPLEMENTED : Status.UNAUTHENTICATED;
+      const reason = isKnown ? 'ROUTE_NOT_FOUND' : 'API_KEY_INVALID';
+      t.like(await grpc.withKey(key).failureOfBytes(path, request), { code, reason });
       for (const type of ['application/grpc-web+proto', 'application/grpc-web-text']) {
-        t.like(await grpcWeb(caller, path, request, type), { httpStatus: 404, message: undefined }); // as UNIMPLEMENTED
+        t.like(await grpcWeb({ ...t.context, key }, path, request, type), { code, message: undefined });
       }
     }
     isError(t, await rest.post(path, {}), 404, 'ROUTE_NOT_FOUND');
+  }
+});
+
+test.serial('gRPC - a call of any other path counts, and without a key it is UNAUTHENTICATED', async (t) => {
+  const { publicAddress, key, config } = t.context;
+  const target = targetOf(publicAddress, '127.0.0.1');
+  const knownCalls = () => statistic(config.envoyAdminPort, 'cluster.petstore.upstream_rq_total');
+  for (const path of ['/foo/bar', '/', '/pets', '/healthz', '/grpc.Any/Thing', '/petstore.web.v1.Any/Thing']) {
+    const known = await rawGrpc(target, { path, key });
+    t.like(known, { status: Status.UNIMPLEMENTED, reason: 'ROUTE_NOT_FOUND' }, path);
+    const before = await knownCalls();
+    const anonymous = await rawGrpc(target, { path });
+    t.like(anonymous, { status: Status.UNAUTHENTICATED, reason: 'API_KEY_MISSING' }, path);
+    t.is(await knownCalls(), before, `${path} takes no slot of a caller with a key`);
+    for (const { headers } of [known, anonymous]) t.regex(headers.get('x-ratelimit-limit') ?? '', /^\d+$/, path);
   }
 });
 
