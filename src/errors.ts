@@ -238,7 +238,7 @@ export function tooMany(limit: number, window: string, quotaSubject: string): Ap
   return apiError('RATE_LIMITED', { limit, window, retryAfterSeconds }, { retryAfterSeconds, quotaSubject });
 }
 
-/** An INVALID_ARGUMENT that names every field with a violation, up to `MAX_VIOLATIONS`. */
+/** An INVALID_ARGUMENT that names the fields with a violation, the first `MAX_VIOLATIONS` of them. */
 export function invalidArgument(untruncated: readonly Violation[]): ApiError {
   const violations = untruncated.slice(0, MAX_VIOLATIONS).map(({ path, name, description }) => ({
     path: short(path, MAX_NAME),

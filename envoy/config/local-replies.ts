@@ -17,7 +17,7 @@ export const CALLER_ADDRESS = '%DOWNSTREAM_REMOTE_ADDRESS_WITHOUT_PORT%';
 export const CONNECT_HEADER = { name: EDGE_HEADERS.connect, present_match: true };
 /** The transcoder changes the content type of a REST request before it reads the body. */
 export const REST_HEADER = { name: 'x-envoy-original-path', present_match: true };
-/** HTTP/2 has neither an empty host nor a user in it: the server would reset the call, and in time the connection. */
+/** HTTP/2 allows neither an empty host nor one with a user: the server would reset the call. */
 export const BAD_HOST = { name: ':authority', string_match: { safe_regex: { regex: '|.*@.*' } } };
 /** gRPC and gRPC-Web, as in envoy/request.lua. */
 export const GRPC_TYPE = {
@@ -96,9 +96,10 @@ export function localReplies({ corsOrigins }: Config): readonly Message[] {
       ],
       body_format_override: { text_format_source: { inline_string: '%LOCAL_REPLY_BODY%' } },
     },
-    // gRPC and gRPC-Web. Envoy would say INTERNAL.
+    // gRPC and gRPC-Web. Envoy would say INTERNAL, and so would clients of gRPC-Web that see a 400.
     {
       filter: status('EQ', 400),
+      status_code: 200,
       headers_to_add: [
         header('grpc-status', String(Status.INVALID_ARGUMENT)),
         header('grpc-message', 'the request is not valid HTTP or gRPC-Web'),

@@ -85,8 +85,8 @@ export class Envoy extends Component {
   }
 
   /**
-   * A thread for each server, which is as much as a server can take. More threads would send fewer calls at a time, at
-   * a higher cost for both sides. A standalone edge has one for each core.
+   * A thread for each server, which takes no more than one of them sends. More threads would send fewer calls at a
+   * time, at a higher cost for both sides. A standalone edge has one for each core: TLS and refusals need no server.
    */
   #threads(): readonly string[] {
     return this.#servers === 0 ? [] : ['--concurrency', String(Math.min(this.#servers, availableParallelism()))];

@@ -16,14 +16,15 @@
  * A call that has been answered leaves nothing: what the caller still sends is discarded, since Node never destroys a
  * stream with data that nobody reads. A caller who has not sent everything ends the stream himself when he has the
  * answer, as Envoy does. One who does not is told to stop a second later (RST_STREAM with NO_ERROR; RFC 9113, section
- * 8.1): at once would be too early for clients that then take the answer for lost.
+ * 8.1): at once would be too early for clients that then take the answer for lost. Only who sends `MAX_FRAMES` is told
+ * at once.
  */
 import { constants, type Http2Session, type ServerHttp2Stream } from 'node:http2';
 import { type Metadata, type ServerInterceptingCallInterface, status as Status } from '@grpc/grpc-js';
 import type { HttpResponse } from './chain.ts';
 import { type BaseCall, STOP_MS } from './private-parts.ts';
 
-/** A request has fewer DATA frames. Each costs a microsecond, so a body in frames of one byte costs as 500 calls do. */
+/** A request has fewer DATA frames. Each costs a microsecond, so a body in frames of one byte costs as 500 calls. */
 const MAX_FRAMES = 2_000;
 
 type PartialStatus = Parameters<ServerInterceptingCallInterface['sendStatus']>[0];

@@ -86,8 +86,8 @@ export function setHttp2Options(server: Server): void {
 }
 
 /**
- * grpc-js leaves out a header with a byte that metadata can't have, and what it asks for would be ignored. Here a
- * character takes the place of the byte that makes an idempotency key, an entity tag, an id or a name of a query wrong.
+ * grpc-js leaves out a header with a byte that metadata can't have, and what it asks for would be ignored. Here such a
+ * byte becomes a character with which no idempotency key, id or name in a query is valid, and no entity tag matches.
  */
 function showWrong(headers: IncomingHttpHeaders): void {
   for (const [name, value] of Object.entries(headers)) {

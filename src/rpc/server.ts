@@ -87,7 +87,8 @@ export function createGrpcServer(options: GrpcServerOptions): Server {
   }
   const unknown = (path: string): ServedMethod => {
     const refuse: Next = async () => {
-      throw apiError('ROUTE_NOT_FOUND', { method: 'POST', path });
+      const sent = path.replace(/(?<=.)\/$/, ''); // the edge adds a slash to what it has no route for
+      throw apiError('ROUTE_NOT_FOUND', { method: 'POST', path: sent });
     };
     return { operation: UNKNOWN, codec: RAW, enter: chain(forUnknown, refuse) };
   };

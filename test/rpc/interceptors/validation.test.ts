@@ -1,5 +1,5 @@
 /** The rules of the proto files, by the interceptor that checks them. */
-import { create, fromJson, toBinary } from '@bufbuild/protobuf';
+import { create, type DescMessage, fromJson, toBinary } from '@bufbuild/protobuf';
 import test from 'ava';
 import { ApiError } from '../../../src/errors.ts';
 import { rulesOf } from '../../../src/openapi/constraints.ts';
@@ -172,12 +172,15 @@ test('Validation - a list of thousands is judged by its first items, and an erro
     ['types', 'types[0]'],
   );
   t.true(JSON.stringify(error?.violations).length < 8_000);
-  for (const { input } of loadOperations().byPath.values()) {
-    for (const field of input.fields.filter(({ fieldKind }) => fieldKind === 'list')) {
+  const check = ({ fields }: DescMessage): void => {
+    for (const field of fields) {
       const { maxItems } = (rulesOf(field).repeated ?? {}) as { readonly maxItems?: string };
-      t.true(Number(maxItems) <= MAX_JUDGED, `${field}: a list of a request needs a rule max_items`);
+      const isBounded = field.fieldKind !== 'list' || Number(maxItems) <= MAX_JUDGED;
+      t.true(isBounded, `${field}: a list of a request needs a rule max_items`);
+      if (field.message !== undefined) check(field.message);
     }
-  }
+  };
+  for (const { input } of loadOperations().byPath.values()) check(input);
 });
 
 test('Validation - a list that may be absent is named like any list, over REST', (t) => {
