@@ -96,7 +96,8 @@ export function localReplies({ corsOrigins }: Config): readonly Message[] {
       ],
       body_format_override: { text_format_source: { inline_string: '%LOCAL_REPLY_BODY%' } },
     },
-    // gRPC and gRPC-Web. Envoy would say INTERNAL, and so would clients of gRPC-Web that see a 400.
+    // gRPC and gRPC-Web. Envoy would say INTERNAL, and so would clients of gRPC-Web that see a 400. The content type is
+    // for gRPC-Web; Envoy replaces it for gRPC.
     {
       filter: status('EQ', 400),
       status_code: 200,

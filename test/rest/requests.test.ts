@@ -228,10 +228,8 @@ test('headers - every response has an x-request-id, and no header of Envoy or it
 test('HTTP/2 - a space around a header, or a byte beyond ASCII in a query, is not lost', async (t) => {
   const { rest, key, publicAddress } = t.context;
   const id = await rest.category();
-  const send = (method: string, path: string, headers: Record<string, string>, body?: string) => {
-    const all = { authorization: `Bearer ${key}`, ...headers };
-    return http2(publicAddress, { method, path, headers: all, ...(body === undefined ? {} : { body }) });
-  };
+  const send = (method: string, path: string, headers: Record<string, string>, body?: string) =>
+    http2(publicAddress, { method, path, headers: { authorization: `Bearer ${key}`, ...headers }, body });
   const dogs = '{"name":"Dogs"}';
   for (const value of ['k ', ' k', 'k\t', '\xff']) {
     const named = { ...JSON_TYPE, 'idempotency-key': value };

@@ -24,7 +24,7 @@ interface Http2Request {
   readonly path?: string;
   readonly headers?: OutgoingHttpHeaders;
   /** Undefined ends the stream with the headers, an empty body with an empty frame. */
-  readonly body?: string;
+  readonly body?: string | undefined;
   /** Whether the request is complete; by default it is. */
   readonly isEnded?: boolean;
 }
