@@ -86,16 +86,13 @@ async function openService(config: Config, { log, auditLog }: Logs, opened: Asyn
   await restoreLimits(store, limiter);
   const usage = createUsageRecorder(store, limiter, logger);
   opened.defer(() => usage.close());
-  const stopRetention = startRetention(
-    {
-      usage: deleteOldUsage(store, config.usageDays),
-      'idempotency records': (maxRows) =>
-        store.write(({ idempotency }) => idempotency.deleteOldest(maxRows, Date.now() - config.idempotencyMs)),
-      events: (maxRows) =>
-        store.write((tx) => tx.events.deleteOldest(maxRows, Date.now() - config.eventsDays * DAY_MS)),
-    },
-    logger,
-  );
+  const stopRetention = startRetention(limiter.now, logger, {
+    usage: deleteOldUsage(store, config.usageDays),
+    'idempotency records': (maxRows, nowMs) =>
+      store.write(({ idempotency }) => idempotency.deleteOldest(maxRows, nowMs - config.idempotencyMs)),
+    events: (maxRows, nowMs) =>
+      store.write((tx) => tx.events.deleteOldest(maxRows, nowMs - config.eventsDays * DAY_MS)),
+  });
   opened.defer(stopRetention);
 
   // Nobody's call reads the feed, so its reads have no spans.

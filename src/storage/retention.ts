@@ -1,5 +1,5 @@
 /**
- * Deletes rows past their retention time at start and every hour, by the server's clock. Rows are deleted in small
+ * Deletes rows past their retention time at start and every hour, by the clock of the limits. Rows are deleted in small
  * statements with a pause between them, so that other writes wait for one statement at most.
  *
  * Failure: rows that could not be deleted are deleted the next time. Several servers may delete at the same time.
@@ -12,11 +12,12 @@ const INTERVAL_MS = 3_600_000;
 const MAX_ROWS = 250;
 const PAUSE_MS = 50;
 
-/** Deletes at most `maxRows` old rows. Resolves with the number of deleted rows. */
-export type DeletePortion = (maxRows: number) => Promise<number>;
+/** Deletes at most `maxRows` rows that are old by now. Resolves with the number of deleted rows. */
+export type DeletePortion = (maxRows: number, nowMs: number) => Promise<number>;
+type Now = () => number | Promise<number>;
 
 /** `portions` has the name of the rows for the log, for example `usage`. The result stops, after the last statement. */
-export function startRetention(portions: Readonly<Record<string, DeletePortion>>, logger: Logger): () => Promise<void> {
+export function startRetention(now: Now, logger: Logger, portions: Readonly<Record<string, DeletePortion>>) {
   const closing = new AbortController();
   const { signal } = closing;
   const pause = (ms: number) => delay(ms, undefined, { signal, ref: false });
@@ -25,7 +26,7 @@ export function startRetention(portions: Readonly<Record<string, DeletePortion>>
     for (;;) {
       for (const [what, deletePortion] of Object.entries(portions)) {
         try {
-          while ((await deletePortion(MAX_ROWS)) === MAX_ROWS) await pause(PAUSE_MS);
+          while ((await deletePortion(MAX_ROWS, await now())) === MAX_ROWS) await pause(PAUSE_MS);
         } catch (error) {
           if (!signal.aborted) logger.warn({ err: error }, `old ${what}: not deleted yet, trying again in an hour`);
         }

@@ -18,12 +18,12 @@ test('Retention - deletes in bounded statements with other writes between them, 
   });
   const events: (number | 'write')[] = [];
   const portions = () => events.filter((event) => event !== 'write');
-  const deletePortion = async (maxRows: number) => {
-    const deleted = await store.write(({ idempotency }) => idempotency.deleteOldest(maxRows, NOW_MS));
+  const deletePortion = async (maxRows: number, nowMs: number) => {
+    const deleted = await store.write(({ idempotency }) => idempotency.deleteOldest(maxRows, nowMs));
     events.push(deleted);
     return deleted;
   };
-  const stop = startRetention({ 'idempotency records': deletePortion }, pino({ level: 'silent' }));
+  const stop = startRetention(() => NOW_MS, pino({ level: 'silent' }), { 'idempotency records': deletePortion });
   while (portions().length < 5) {
     await store.write((tx) => tx.categories.insert({ name: 'Cats', description: undefined }));
     events.push('write');
@@ -43,7 +43,7 @@ test('Retention - a failed deletion is logged, and prevents neither other deleti
   const logger = pino({ base: null }, { write: (line: string) => lines.push(JSON.parse(line).msg) });
   const deletePortion = () => Promise.reject(new Error('away'));
   const others = async () => Number(lines.push('others are deleted'));
-  const stop = startRetention({ usage: deletePortion, others }, logger);
+  const stop = startRetention(Date.now, logger, { usage: deletePortion, others });
   await until(() => lines.length > 1, 'the log line');
   await stop();
   t.deepEqual(lines, ['old usage: not deleted yet, trying again in an hour', 'others are deleted']);

@@ -28,6 +28,8 @@ const SOCKET = {
 const COMMON = { disableOfflineQueue: true, maintNotifications: 'disabled', pingInterval: 1_000 } as const;
 // The library's own time limit ends when a command is written, and costs 5 µs.
 const commandOptions = { timeout: 0 };
+/** A replica, which keeps its connections. After a failover its address may lead to another server. */
+const READ_ONLY = /\bREADONLY\b/;
 /** What shows a password: a server's error may repeat the arguments of HELLO, and the library's the URL of a node. */
 const SECRETS = /, with args .*|(?<=:\/\/)\S*@/gs;
 
@@ -113,7 +115,7 @@ export class RedisClient {
   async close(): Promise<void> {
     this.#closing.abort();
     this.#isAvailable = false;
-    this.#client.destroy();
+    if (this.#client.isOpen) this.#client.destroy();
     await this.#recovery;
   }
 
@@ -149,13 +151,14 @@ export class RedisClient {
     const { signal } = this.#closing;
     while (!this.#isAvailable && !signal.aborted) {
       try {
-        // Once: the library reconnects by itself. It gives up only for a cluster of which no node runs yet.
+        // The library reconnects by itself. It gives up only for a cluster of which no node runs yet.
         if (!this.#client.isOpen) await this.#client.connect();
         if (signal.aborted) this.#client.destroy(); // a cluster that was closed meanwhile has connected all the same
         await this.#inTime(this.#probe());
         this.#isAvailable = !signal.aborted;
       } catch (error) {
         this.#fail(error);
+        if (this.#client.isOpen && READ_ONLY.test(String(error))) this.#client.destroy();
         await delay(PROBE_PAUSE_MS, undefined, { signal, ref: false }).catch(() => undefined);
       }
     }

@@ -131,6 +131,7 @@ function toText({ counter }: Known): string {
 /** The reply is what redis.lua describes. After a read the status means nothing. */
 function toOutcome(reply: unknown): Outcome {
   const [status, minuteIndex, minuteCount, dayIndex, dayCount, refused, bannedUntilMs, nowMs] = reply as Reply;
+  if (typeof nowMs !== 'number') throw new Error('the reply is not the one of the script');
   return { status, counter: { minuteIndex, minuteCount, dayIndex, dayCount, refused }, bannedUntilMs, nowMs };
 }
 

@@ -123,6 +123,6 @@ export function createUsageRecorder(store: AccessStore, limiter: UsageSource, lo
 }
 
 /** Deletes usage of days that are more than `days` before today. */
-export function deleteOldUsage(store: AccessStore, days: number, nowMs = Date.now): DeletePortion {
-  return (maxRows) => store.write(({ usage }) => usage.deleteBefore(dayIndexAt(nowMs()) - days, maxRows));
+export function deleteOldUsage(store: AccessStore, days: number): DeletePortion {
+  return (maxRows, nowMs) => store.write(({ usage }) => usage.deleteBefore(dayIndexAt(nowMs) - days, maxRows));
 }

@@ -1,11 +1,14 @@
 /** Redis becomes unavailable: every request is decided, from the known counts; afterwards the largest counts stand. */
 import assert from 'node:assert/strict';
+import { once } from 'node:events';
+import { type AddressInfo, createServer } from 'node:net';
 import type { ExecutionContext } from 'ava';
 import fc from 'fast-check';
 import type { Limiter } from '../../../src/access/limits/limiter.ts';
 import type { RedisLimiter } from '../../../src/access/limits/redis.ts';
 import { RedisClient } from '../../../src/access/limits/redis-client.ts';
 import { toAccountId } from '../../../src/rpc/caller.ts';
+import { TcpProxy } from '../../support/chaos/proxy.ts';
 import { testUnless } from '../../support/programs.ts';
 import { MISSING_REDIS_SERVER, RedisProcess } from '../../support/redis.ts';
 import { until } from '../../support/until.ts';
@@ -124,6 +127,40 @@ test('Start without Redis - requests are served, and Redis is used once it is av
   await restart(one, other);
   t.like(await other.admit(attempt), { remaining: 79 });
   t.is(await remaining(one, attempt), 79, 'of 110 and 120 the larger count stands');
+});
+
+test('Reply - of a server that is no Redis, "OK" to everything, counts nothing: the server counts alone', async (t) => {
+  const impostor = createServer((socket) => {
+    socket.on('error', () => undefined);
+    socket.on('data', (commands) => socket.write('+OK\r\n'.repeat(commands.toString().split('*').length - 1)));
+  });
+  t.teardown(() => void impostor.close());
+  await once(impostor.listen(0, '127.0.0.1'), 'listening');
+  const urls = [`redis://127.0.0.1:${(impostor.address() as AddressInfo).port}`] as const;
+  const [limiter] = await openServers(t, { redis: { urls, isCluster: false }, logger });
+  t.true(limiter.isDegraded);
+  t.like(await limiter.admit(ACCOUNT), { allowed: true, remaining: 59 });
+  t.like(await repeat(limiter, 59, ACCOUNT), { allowed: true, remaining: 0 });
+  t.like(await limiter.admit(ACCOUNT), { allowed: false, window: 'minute', limit: 60 });
+});
+
+test('Replica - a Redis that may not write any more is left for the one that its address leads to now', async (t) => {
+  const successor = await RedisProcess.start();
+  t.teardown(() => successor.stop());
+  t.teardown(() => redis.command('REPLICAOF', 'NO', 'ONE'));
+  const address = await TcpProxy.open(redis.port);
+  t.teardown(() => address.close());
+  const urls = [`redis://127.0.0.1:${address.port}`] as const;
+  const [limiter] = await openThree(t, { redis: { urls, isCluster: false } });
+  await repeat(limiter, 40, ACCOUNT);
+  address.targetPort = successor.port;
+  await redis.command('REPLICAOF', '127.0.0.1', '1');
+  await until(async () => {
+    await send(limiter, ADDRESS);
+    return limiter.isDegraded;
+  }, 'the refusal');
+  await untilBack(limiter);
+  t.like(await limiter.admit(ACCOUNT), { allowed: true, remaining: 19 });
 });
 
 // `assert` and not `t` inside a property: fast-check then reports the smallest sequence that fails.

@@ -154,7 +154,7 @@ test.serial('Password - is sent, and never logged', async (t) => {
   const urlOf = (port: number, scheme = 'redis', password = 'another/secret') =>
     `${scheme}://someone:${encodeURIComponent(password)}@127.0.0.1:${port}`;
   await untilBack(await open(urlOf(redis.port, 'redis', 'very/secret')));
-  t.deepEqual(log, []);
+  t.notRegex(log.join('\n'), /WRONGPASS|secret/);
   const mixed = Array.from({ length: 20 }, () => urlOf(nobody)); // the library refuses these, and shows the last one
   for (const [url, others, cause] of [
     [urlOf(redis.port), [], /WRONGPASS/],

@@ -152,11 +152,12 @@ test('Usage retention - old days are deleted in portions, and nothing of today b
   const days = [TODAY - 500, TODAY - 401, TODAY - 400, TODAY];
   await store.write((tx) => tx.usage.put(days.map((dayIndex) => ({ accountId, dayIndex, requests: 1, refused: 0 }))));
   const left = async () => (await store.usage.ofAccount(accountId, 0)).map(({ dayIndex }) => dayIndex);
-  const deletePortion = deleteOldUsage(store, 400, () => dayStartMs(TODAY) + 1);
-  t.is(await deletePortion(1), 1);
+  const deletePortion = deleteOldUsage(store, 400);
+  const nowMs = dayStartMs(TODAY) + 1;
+  t.is(await deletePortion(1, nowMs), 1);
   t.deepEqual(await left(), days.slice(1));
-  t.is(await deletePortion(250), 1);
+  t.is(await deletePortion(250, nowMs), 1);
   t.deepEqual(await left(), days.slice(2));
-  await deleteOldUsage(store, 1, () => dayStartMs(TODAY + 1))(250);
+  await deleteOldUsage(store, 1)(250, dayStartMs(TODAY + 1));
   t.deepEqual(await left(), [TODAY]);
 });

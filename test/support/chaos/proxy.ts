@@ -6,9 +6,10 @@ import { freePorts } from '../ports.ts';
 
 export class TcpProxy {
   readonly port: number;
+  /** Where new connections lead. */
+  targetPort: number;
   /** How many connections it has accepted. */
   accepted = 0;
-  readonly #targetPort: number;
   readonly #server: Server;
   readonly #sockets = new Set<Socket>();
   /** The delay of each piece of data. */
@@ -20,7 +21,7 @@ export class TcpProxy {
 
   private constructor(port: number, targetPort: number) {
     this.port = port;
-    this.#targetPort = targetPort;
+    this.targetPort = targetPort;
     this.#server = createServer((socket) => this.#join(socket));
   }
 
@@ -77,7 +78,7 @@ export class TcpProxy {
   #join(near: Socket): void {
     this.accepted += 1;
     if (this.#isRefusing) return void near.resetAndDestroy();
-    const far = connect(this.#targetPort, '127.0.0.1');
+    const far = connect(this.targetPort, '127.0.0.1');
     for (const socket of [near, far]) {
       this.#sockets.add(socket);
       socket.setNoDelay(true);
