@@ -1,12 +1,11 @@
 /** The feed of events: pages of it (settled.ts says in which order), and streams (tail.ts). */
 import { apiError, invalidArgument } from '../errors.ts';
-import { type EventId, type StoredEvent, toEventId } from '../storage/model.ts';
+import { type EventId, START, type StoredEvent } from '../storage/model.ts';
 import { type EventReads, SettledEvents } from './settled.ts';
 import { type Follower, ofTypes, type Progress, Tail } from './tail.ts';
 
 /** How many events are looked through for a page of certain types. */
 const WINDOW = 500;
-const START = toEventId(0n);
 
 export interface EventPage {
   readonly events: readonly StoredEvent[];
@@ -15,12 +14,10 @@ export interface EventPage {
 }
 
 export class EventFeed {
-  readonly #reads: EventReads;
   readonly #settled: SettledEvents;
   readonly tail: Tail;
 
   constructor(reads: EventReads, onFailure: (error: unknown) => void) {
-    this.#reads = reads;
     this.#settled = new SettledEvents(reads);
     this.tail = new Tail(this.#settled, (after, rows) => this.#read(after, rows), onFailure);
   }
@@ -46,7 +43,7 @@ export class EventFeed {
   /** Throws unless every event after this id is kept, and the feed has reached it. */
   async #check(after: EventId): Promise<void> {
     if (after === START) return;
-    const { oldest, newest } = await this.#reads.bounds();
+    const { oldest, newest } = await this.#settled.bounds();
     if (after < oldest - 1n) throw apiError('EVENTS_EXPIRED', { after, oldest });
     if (after <= newest) return;
     const description = `${after} has not been reached: the newest event is ${newest}`;

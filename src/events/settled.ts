@@ -8,7 +8,7 @@
  * long transaction that changes nothing of the shop, such as a backup's, is not among them and delays nobody.
  */
 import { setTimeout as delay } from 'node:timers/promises';
-import { type EventId, type StoredEvent, toEventId } from '../storage/model.ts';
+import { type EventId, START, type StoredEvent } from '../storage/model.ts';
 import type { PLATFORM_TABLES, Reads } from '../storage/store.ts';
 import { StoreUnavailable } from '../storage/store-errors.ts';
 
@@ -27,7 +27,7 @@ export type EventReads = Reads<typeof PLATFORM_TABLES>['events'];
 export class SettledEvents {
   readonly #events: EventReads;
   /** Every event up to here is visible, or will never be. */
-  #settled = toEventId(0n);
+  #settled = START;
   #suspects: Suspects | undefined;
 
   constructor(events: EventReads) {
@@ -37,6 +37,15 @@ export class SettledEvents {
   /** Whether there is a gap that may still be filled. */
   get isWaiting(): boolean {
     return this.#suspects !== undefined;
+  }
+
+  /** The oldest and the newest event that are visible. */
+  async bounds() {
+    const settled = this.#settled;
+    const bounds = await this.#events.bounds();
+    // The database is an older copy of what it was, after a failover or a restore: it gives later ids once more.
+    if (bounds.newest < settled) [this.#settled, this.#suspects] = [START, undefined];
+    return bounds;
   }
 
   /** At most `rows` events after an id, in order, up to the first gap that may still be filled. */
@@ -58,7 +67,7 @@ export class SettledEvents {
    * @throws StoreUnavailable when a transaction that changes the shop takes too long.
    */
   async head(): Promise<EventId> {
-    const newest = (await this.#events.bounds()).newest;
+    const { newest } = await this.bounds();
     const deadlineMs = performance.now() + MAX_WAIT_MS;
     while (this.#settled < newest) {
       await this.#clearSuspects();
@@ -72,7 +81,7 @@ export class SettledEvents {
 
   /** Ids are taken in ascending order: who may fill a gap has taken its id before the newest event was visible. */
   async #findSuspects(): Promise<void> {
-    const upTo = (await this.#events.bounds()).newest;
+    const { newest: upTo } = await this.bounds();
     const transactions = await this.#events.writers();
     if (transactions.size === 0) this.#settle(upTo);
     else this.#suspects = { upTo, transactions };

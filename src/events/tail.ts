@@ -115,13 +115,15 @@ export class Tail {
     this.#streams += 1;
     try {
       this.#beginning ??= this.#begin();
-      const beginning = await this.#beginning;
-      let cursor = after ?? this.#last ?? beginning;
+      const beginning = this.#beginning;
+      const head = await beginning;
+      let cursor = after ?? this.#last ?? head;
       yield { events: [], upTo: cursor };
       let rows = FIRST_ROWS;
       let heartbeatMs = performance.now() + HEARTBEAT_MS;
       let reading: Promise<Batch | undefined> | undefined;
       while (!isClosed) {
+        if (this.#beginning !== beginning) throw new StoreUnavailable('the feed has gone back');
         let batch = this.#kept(cursor);
         if (batch === undefined && this.#isBehind(cursor)) {
           reading ??= this.#readBehind(cursor, rows, () => isClosed).finally(() => (reading = undefined));
@@ -152,14 +154,12 @@ export class Tail {
 
   /** Finds out where the feed stands, and starts the loop there. */
   async #begin(): Promise<EventId> {
-    try {
-      const head = await this.#events.head();
-      void this.#run(head).catch(this.#onFailure);
-      return head;
-    } catch (error) {
+    const head = await this.#events.head().catch((error: unknown) => {
       this.#beginning = undefined;
       throw error;
-    }
+    });
+    void this.#run(head).catch(this.#onFailure);
+    return head;
   }
 
   async #run(head: EventId): Promise<void> {
@@ -170,6 +170,7 @@ export class Tail {
       const beganMs = performance.now();
       this.#hasNews = false;
       const events = await this.#read(last);
+      if (events === undefined) break;
       this.#batches.push(...batchesOf(last, events));
       this.#batches.splice(0, this.#batches.length - MAX_BATCHES);
       last = events.at(-1)?.id ?? last;
@@ -180,11 +181,14 @@ export class Tail {
     this.#beginning = undefined;
     this.#last = undefined;
     this.#batches = [];
+    for (const wake of this.#waiting) wake();
   }
 
-  async #read(after: EventId): Promise<readonly StoredEvent[]> {
+  /** Undefined when the feed has gone back: the streams end, and their readers learn it when they go on. */
+  async #read(after: EventId): Promise<readonly StoredEvent[] | undefined> {
     try {
       const events = await this.#events.after(after, MAX_ROWS);
+      if (events.length === 0 && (await this.#events.bounds()).newest < after) return undefined;
       if (events.length > 0 || !this.#events.isWaiting) this.#readAtMs = performance.now();
       this.#isFailing = false;
       return events;
@@ -219,10 +223,8 @@ export class Tail {
   /** A page for a stream that is behind, when it is its turn. While the database is away the stream waits. */
   async #readBehind(after: EventId, rows: number, isClosed: () => boolean): Promise<Batch | undefined> {
     const turn = this.#turn.then(() => (isClosed() ? [] : this.#readPage(after, rows)));
-    this.#turn = turn.then(
-      () => delay(BEHIND_MS),
-      () => delay(BEHIND_MS),
-    );
+    const pause = () => delay(BEHIND_MS);
+    this.#turn = turn.then(pause, pause);
     try {
       const [batch] = batchesOf(after, await turn);
       return batch;

@@ -1,7 +1,7 @@
 /** The `events` table: what changed. Triggers write it (event-triggers.ts). */
 import type { Engine, Runner } from './engine.ts';
 import { bigInteger, integer, optional, record, text } from './fields.ts';
-import { type EventId, type StoredEvent, toEventId } from './model.ts';
+import { type EventId, START, type StoredEvent } from './model.ts';
 import { compile } from './statement.ts';
 import { oldest, onlyRow, pages, table } from './table.ts';
 
@@ -21,8 +21,6 @@ const BOUNDS = record<Bounds>({
   oldest: optional(bigInteger<EventId>('oldest')),
   newest: optional(bigInteger<EventId>('newest')),
 });
-
-const START = toEventId(0n);
 
 export function eventTable(engine: Engine) {
   const { knex, reader } = engine;

@@ -7,6 +7,8 @@ export type Id<Kind extends string> = bigint & { readonly [kind]: Kind };
 
 export type EventId = Id<'event'>;
 export const toEventId = (id: bigint) => id as EventId;
+/** Before the first event. */
+export const START = toEventId(0n);
 
 /** Asks for a page of a list: at most `limit` rows with an id above `after`. */
 export interface PageRequest {

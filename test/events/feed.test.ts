@@ -79,16 +79,6 @@ async function addMany({ store, feed }: Context, count: number): Promise<void> {
 
 const codeOf = (error: unknown) => (error instanceof ApiError ? error.code : error);
 
-test('Page - events in ascending order of id, and where the next page begins', async (t) => {
-  const { feed } = t.context;
-  await addMany(t.context, 5);
-  const first = await feed.page(toEventId(0n), [], 2);
-  t.deepEqual([first.events.map(({ id }) => id), first.next], [[1n, 2n], 2n]);
-  const last = await feed.page(toEventId(3n), [], 2);
-  t.deepEqual([last.events.map(({ id }) => id), last.next], [[4n, 5n], undefined]);
-  t.deepEqual(await feed.page(toEventId(5n), [], 2), { events: [], next: undefined });
-});
-
 test('Page - of certain types looks through a bounded number of events, and says where to go on', async (t) => {
   const { feed, store } = t.context;
   await addMany(t.context, 600);
@@ -122,16 +112,6 @@ test('Page - an id older than what is kept is EVENTS_EXPIRED, one not reached ye
   }
 });
 
-test('Stream - says first where the feed stands, then sends each event that follows', async (t) => {
-  const { feed } = t.context;
-  await addMany(t.context, 3);
-  const stream = follow(feed);
-  t.deepEqual(await stream.next(), { events: [], upTo: toEventId(3n) });
-  await addMany(t.context, 2);
-  t.deepEqual(await stream.ids(2), [4, 5]);
-  await stream.end();
-});
-
 test('Stream - goes on after an id, from the oldest that is kept after 0, and meets the newest', async (t) => {
   const { feed } = t.context;
   await addMany(t.context, 250);
@@ -143,15 +123,6 @@ test('Stream - goes on after an id, from the oldest that is kept after 0, and me
   await addMany(t.context, 1);
   t.deepEqual([await all.ids(1), await some.ids(1)], [[254], [254]]);
   await Promise.all([all.end(), some.end()]);
-});
-
-test('Stream - of certain types has only these, in order', async (t) => {
-  const { feed, store } = t.context;
-  const stream = follow(feed, 0n, ['pet.updated', 'category.created']);
-  await newPet(store, { quantity: 3 });
-  feed.tail.noteWrite();
-  t.deepEqual(await stream.ids(2), [1, 3]);
-  await stream.end();
 });
 
 test('Streams - a thousand of them read the table no more often than one, and share the events', async (t) => {

@@ -1,5 +1,6 @@
 /** The order of events on PostgreSQL, where a transaction takes ids before it commits. */
 import { Client } from 'pg';
+import { EventFeed } from '../../src/events/feed.ts';
 import { SettledEvents } from '../../src/events/settled.ts';
 import { MIGRATIONS, type Store, TABLES } from '../../src/schema.ts';
 import { toEventId } from '../../src/storage/model.ts';
@@ -219,4 +220,29 @@ test('Order - concurrent writers on several connections: ids ascend, none is mis
     seen,
     all.map(({ id }) => id),
   );
+});
+
+test('Older copy - streams that are ahead of the database end, and new ones begin where it stands', async (t) => {
+  const { store, connect } = t.context;
+  const feed = new EventFeed(store.events, () => undefined);
+  const follow = (after?: bigint) =>
+    feed.follow({ after: after === undefined ? undefined : toEventId(after), types: [], onClose: () => undefined });
+  for (let count = 0; count < 5; count += 1) await add(t.context);
+  const [idle, behind] = [follow(), follow(0n)];
+  t.deepEqual((await idle.next()).value, { events: [], upTo: toEventId(5n) });
+  await behind.next();
+  const next = idle.next();
+  const other = await connect();
+  await other.query("DELETE FROM events WHERE id > 3; SELECT setval(pg_get_serial_sequence('events', 'id'), 3)");
+  await t.throwsAsync(next, { instanceOf: StoreUnavailable });
+  await t.throwsAsync(behind.next(), { instanceOf: StoreUnavailable });
+  await t.throwsAsync(follow(5n).next(), { message: /newest event is 3/ });
+  const late = await takeId(connect);
+  await add(t.context);
+  t.deepEqual((await feed.page(START, [], 10)).events.length, 3, 'what may still fill the gap is waited for');
+  await late.query('COMMIT');
+  const stream = follow(3n);
+  const ids: bigint[] = [];
+  for await (const { events } of stream) if (ids.push(...events.map(({ id }) => id)) === 2) break;
+  t.deepEqual(ids, [4n, 5n]);
 });

@@ -113,11 +113,9 @@ test('The network of PostgreSQL hangs - streams have their heartbeats, and miss 
   const streams = await followAll(t);
   const writing = Promise.all(Array.from({ length: 8 }, () => service.rest.post('/categories', { name: 'Cats' })));
   network.silence();
-  const beganMs = performance.now();
   streams.push(await followRest(service)); // it is behind
   await writing;
-  await delay(beganMs + 17_000 - performance.now());
-  for (const { heartbeatsMs } of streams) t.true(heartbeatsMs.length > 0, 'within 17 s');
+  await until(() => streams.every(({ heartbeatsMs }) => heartbeatsMs.length > 0), 'heartbeats');
   network.restore();
   await allGoOn(t, streams);
 });

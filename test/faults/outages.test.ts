@@ -1,7 +1,6 @@
 /** The whole service, three servers behind Envoy, while PostgreSQL, Redis or a server is killed, hangs or waits. */
 import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { Client } from 'pg';
 import { statistic } from '../support/exposition.ts';
 import { type Load, startLoad, total, untilMore } from '../support/load.ts';
 import { query } from '../support/postgres.ts';
@@ -152,21 +151,6 @@ test.serial(
     t.deepEqual(pidsOf(service), pids);
   },
 );
-
-test.serial('Slow response - a read that waits 3 s for a lock succeeds', async (t) => {
-  const { service, url } = t.context;
-  const id = await service.rest.category();
-  await service.rest.get(`/categories/${id}`);
-  const other = new Client({ connectionString: url });
-  await other.connect();
-  await other.query('BEGIN; LOCK TABLE categories IN ACCESS EXCLUSIVE MODE');
-  const startMs = performance.now();
-  const reading = service.rest.get(`/categories/${id}`);
-  await other.query('SELECT pg_sleep(3); COMMIT');
-  t.is((await reading).status, 200);
-  t.true(performance.now() - startMs > 2_900);
-  await other.end();
-});
 
 const UNAVAILABLE = 'Redis is unavailable';
 const BACK = 'Redis is back';
