@@ -1,6 +1,7 @@
 /** TLS of a client. */
 import { isIP } from 'node:net';
 import { type ChannelCredentials, type ChannelOptions, credentials } from '@grpc/grpc-js';
+import { boundHandshake } from './handshake.ts';
 
 /** Certificates and keys are PEM: the text of a file, or its bytes. */
 export interface TlsOptions {
@@ -44,7 +45,7 @@ function parse(address: string, tls: boolean | TlsOptions | undefined) {
  */
 export function security(address: string, given: boolean | TlsOptions | undefined): Security {
   const { target, tls } = parse(address, given);
-  if (tls === false) return { target, credentials: credentials.createInsecure(), options: {} };
+  if (tls === false) return { target, credentials: boundHandshake(credentials.createInsecure()), options: {} };
   const { ca, cert, key, serverName }: TlsOptions = tls === true ? {} : tls;
   // Node rejects an IP address as the name in a TLS handshake (RFC 6066, section 3), and grpc-js would use it.
   const host = target.replace(/:\d+$/, '').replace(/^\[(.*)\]$/, '$1');
@@ -53,7 +54,7 @@ export function security(address: string, given: boolean | TlsOptions | undefine
   }
   return {
     target,
-    credentials: credentials.createSsl(toBuffer(ca), toBuffer(key), toBuffer(cert)),
+    credentials: boundHandshake(credentials.createSsl(toBuffer(ca), toBuffer(key), toBuffer(cert))),
     options: serverName === undefined ? {} : { 'grpc.ssl_target_name_override': serverName },
   };
 }
