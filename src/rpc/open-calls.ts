@@ -5,8 +5,8 @@
  * - An address may have `MAX_PER_ADDRESS` calls open whose key is not known to be valid, and as many of each method
  *   that needs none.
  * - An account may have most of the slots (config/constants.ts) while it is alone, and an eighth of them while the
- *   server is crowded. Then a call of an account past its share is refused; if the new call is another's, one of those
- *   calls ends that wait for their caller. So nobody can take all slots by holding calls open.
+ *   server is crowded. Then a call of an account past its share is refused if there are others, and those of its calls
+ *   end that wait for their caller. So nobody can keep slots by holding calls open.
  *
  * A feed waits nearly all of the time, and is bounded apart from the calls: by its account over all servers.
  *
@@ -63,6 +63,9 @@ export class OpenCalls {
         const hasOwnEnd = isRaw || !isStream; // a file is sent to its end
         if (isFeed ? this.#endsFeeds : this.#isDraining && !hasOwnEnd) endAsDrained(call);
         call.checkAge(maxAges);
+        if (call.caller !== undefined && call.isStalled && this.#isPastShare(call.caller.accountId)) {
+          call.giveUp(pastShare(call.caller.accountId));
+        }
         if (call.identify !== undefined) void endUnlessValid(call, call.identify);
       }
     };
@@ -103,11 +106,9 @@ export class OpenCalls {
    */
   holdForAccount(call: Call, account: AccountId): void | Promise<void> {
     if (call.operation.isFeed) return this.#holdFeed(call, account);
-    const isCrowded = this.#byAccount.total >= CROWDED;
     const held = this.#byAccount.of(account);
-    if (isCrowded && this.#byAccount.size > 1 && held >= SHARE_OF_CROWDED) throw pastShare(account);
+    if (this.#isCrowded && this.#byAccount.size > 1 && held >= SHARE_OF_CROWDED) throw pastShare(account);
     if (held >= SHARE_OF_ALONE) throw apiError('UNAVAILABLE');
-    if (isCrowded) this.#endOneOfMany(account);
     this.#byAccount.hold(account, call);
   }
 
@@ -144,15 +145,12 @@ export class OpenCalls {
     for (const timer of this.#timers) clearInterval(timer);
   }
 
-  /** Ends one call that waits for its caller, of another account that is past the share of a crowded server. */
-  #endOneOfMany(newcomer: AccountId): void {
-    for (const call of this.#calls) {
-      const account = call.caller?.accountId;
-      if (account === undefined || account === newcomer || !call.isStalled) continue;
-      if (this.#byAccount.of(account) <= SHARE_OF_CROWDED) continue;
-      call.giveUp(pastShare(account));
-      return;
-    }
+  get #isCrowded(): boolean {
+    return this.#byAccount.total >= CROWDED;
+  }
+
+  #isPastShare(account: AccountId): boolean {
+    return this.#isCrowded && this.#byAccount.of(account) > SHARE_OF_CROWDED;
   }
 }
 
