@@ -1,6 +1,6 @@
--- Lists in JSON bodies, where the transcoder bends what it should refuse: it takes "a" and [["a"]] for ["a"], and drops
--- a null. `settings.bodies` has the requests with lists, which lists.ts makes from the proto files. What is not JSON is
--- left to the transcoder.
+-- Lists and timestamps in JSON bodies, where the transcoder bends what it should refuse: it takes "a" and [["a"]] for
+-- ["a"], drops a null, and takes {} for 1970. `settings.bodies` has the requests with lists or timestamps, which
+-- lists.ts makes from the proto files. What is not JSON is left to the transcoder.
 --
 -- A list that may be absent is a message with `values` alone. Here an array becomes such a message.
 
@@ -55,7 +55,9 @@ function check_object(json, fields, prefix, start)
     if field and json.text:sub(value, stop - 1) ~= "null" then
       if field.is_wrapped then table.insert(json.insertions, { at = value, text = '{"values":' }) end
       local wrong
-      if field.is_list then
+      if field.is_text then
+        wrong = json.plain:find("^{", value) and refusal(json, prefix .. field.name, value, "TEXT")
+      elseif field.is_list then
         wrong = check_list(json, field, prefix .. field.name, value)
       else
         wrong = check_object(json, field.fields, prefix .. field.name .. ".", value)
@@ -67,7 +69,7 @@ function check_object(json, fields, prefix, start)
   end
 end
 
--- Checks the lists of a body. Returns what is wrong, or nil; and the body for the transcoder.
+-- Checks the lists and timestamps of a body. Returns what is wrong, or nil; and the body for the transcoder.
 function M.check(method, path, text)
   if not next(settings.bodies) then return nil, text end
   local route = method .. " " .. path:match("^[^?]*")

@@ -1,7 +1,7 @@
 /** What Envoy has to know of the proto files. */
 import type { DescMessage } from '@bufbuild/protobuf';
 import { loadOperations, type Operation } from '../../src/proto/operations.ts';
-import { bodiesWithLists } from './lists.ts';
+import { bodiesToCheck } from './lists.ts';
 
 const EDGE_SERVICE = 'petstore.edge.v1.EdgeService';
 
@@ -27,7 +27,7 @@ export const READS = WITH_JSON.filter(({ isRead, isFeed }) => isRead && !isFeed)
 export const FEEDS = WITH_JSON.filter(({ isFeed }) => isFeed).map(({ path }) => path);
 
 /** The bodies of requests that have lists. */
-export const BODIES = bodiesWithLists(WITH_JSON);
+export const BODIES = bodiesToCheck(WITH_JSON);
 
 /** The REST paths that need no API key. */
 export const OPEN_PATHS = [...byPath.values()].filter(({ isRaw }) => isRaw).flatMap(pathsOf);

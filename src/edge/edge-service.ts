@@ -7,7 +7,7 @@ import { status as Status } from '@grpc/grpc-js';
 import type { EdgeServiceServer, RefuseRequest } from '../../gen/petstore/edge/v1/edge.ts';
 import { MAX_WAITING_BODIES } from '../config/constants.ts';
 import { type ApiError, AT_A_TIME, apiError, errorSaying, invalidArgument, short, tooMany } from '../errors.ts';
-import { fieldAt, wrappedList } from '../proto/fields.ts';
+import { fieldAt, TIMESTAMP, wrappedList } from '../proto/fields.ts';
 import type { Operation } from '../proto/operations.ts';
 import type { Call } from '../rpc/chain.ts';
 import type { Service } from '../rpc/service.ts';
@@ -15,6 +15,12 @@ import { checkContentType, checkQuery } from './rest.ts';
 
 /** The method of a route that takes all methods: google.api.CustomHttpPattern's `kind`. */
 const ANY_METHOD = '*';
+
+/** How the transcoder's message begins when a field has a list or an object, and what we say. It names no field. */
+const MISPLACED = [
+  ['Proto field is not repeating', 'a field that is not a list has one'],
+  ['invalid value Starting an object on a scalar field', 'a field that is not an object has one'],
+] as const;
 
 /** How much of a wrong value an error quotes. */
 const MAX_VALUE = 60;
@@ -96,7 +102,8 @@ function transcoderError(text: string, operation: Operation): ApiError {
   const isBody = path === '' || path === operation.bodyField;
   const isInQuery = operation.queryParameters.has(name);
   const said = field === undefined ? description : describeValue(description, field, isInQuery);
-  return invalidArgument([{ path, name: isBody ? 'body' : name, description: said }]);
+  const misplaced = MISPLACED.find(([start]) => description.startsWith(start))?.[1];
+  return invalidArgument([{ path, name: isBody ? 'body' : name, description: misplaced ?? said }]);
 }
 
 /** Says what a wrong value should be. The end of a long one, and with it the type, may be missing. */
@@ -114,7 +121,7 @@ function problemOf(value: string, field: DescField): string {
   if (field.enum) {
     return `is none of ${field.enum.values.flatMap(({ name, number }) => (number === 0 ? [] : [name])).join(', ')}`;
   }
-  if (field.message) return 'is not an object';
+  if (field.message) return field.message.typeName === TIMESTAMP ? 'is not a timestamp' : 'is not an object';
   if (field.scalar === ScalarType.STRING) return 'is not a string';
   if (field.scalar === ScalarType.BOOL) return 'is neither true nor false';
   return /^"?-?\d+"?$/.test(value) ? 'is out of range' : 'is not a whole number';

@@ -7,12 +7,10 @@
  */
 import { type DescField, type DescMessage, ScalarType } from '@bufbuild/protobuf';
 import type { Timestamp } from '../../gen/google/protobuf/timestamp.ts';
-import { wrappedList } from '../proto/fields.ts';
+import { TIMESTAMP, wrappedList } from '../proto/fields.ts';
 import type { ListField } from '../proto/operations.ts';
 
 type Write<T = unknown> = (value: T) => string;
-
-const TIMESTAMP = 'google.protobuf.Timestamp';
 
 /** Compiles a writer for messages of this type, as ts-proto represents them. */
 export function jsonWriter({ typeName, fields }: DescMessage): Write {

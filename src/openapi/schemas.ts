@@ -1,15 +1,13 @@
 /** The schemas of the document: proto messages and enums as JSON Schema 2020-12, the dialect of OpenAPI 3.1. */
 import { type DescEnum, type DescField, type DescMessage, type Registry, ScalarType } from '@bufbuild/protobuf';
 import { FeatureSet_FieldPresence } from '@bufbuild/protobuf/wkt';
-import { wrappedList } from '../proto/fields.ts';
+import { TIMESTAMP, wrappedList } from '../proto/fields.ts';
 import { fieldOptions } from '../proto/options.ts';
 import { commentOf } from './comments.ts';
 import { rulesOf, toKeywords } from './constraints.ts';
 import { exampleOf } from './examples.ts';
 import type { JsonObject } from './json.ts';
 import { BASE } from './parts.ts';
-
-const TIMESTAMP = 'google.protobuf.Timestamp';
 
 /** Collects the named schemas that the document refers to. */
 export class Schemas {

@@ -2,6 +2,9 @@
 import type { DescField } from '@bufbuild/protobuf';
 import type { ListField, Operation } from './operations.ts';
 
+/** Its JSON is a text (RFC 3339), not an object. */
+export const TIMESTAMP = 'google.protobuf.Timestamp';
+
 /**
  * The list in a message that has nothing else: `message Tags { repeated string values = 1; }`. As a field it is a list
  * that may be absent, which a repeated field can't be. REST has it as an array, like any list.

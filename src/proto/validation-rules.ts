@@ -1,5 +1,9 @@
-/** Evaluates the `buf.validate` rules of the proto files. No text may have U+0000, which PostgreSQL can't store. */
-import { create, type DescMessage, type FileRegistry, isFieldSet, type Message } from '@bufbuild/protobuf';
+/**
+ * Evaluates the `buf.validate` rules of the proto files, and what they can't say: no text has U+0000, which PostgreSQL
+ * can't store, and the nanoseconds of a Timestamp, to which rules have no access, are those that RFC 3339 can express.
+ */
+import { create, type DescMessage, type FileRegistry, isFieldSet, isMessage, type Message } from '@bufbuild/protobuf';
+import { TimestampSchema } from '@bufbuild/protobuf/wkt';
 import { createValidator, type Violation as RuleViolation } from '@bufbuild/protovalidate';
 import type { Violation } from '../errors.ts';
 import { fieldAt } from './fields.ts';
@@ -30,8 +34,8 @@ export function createValidation(registry: FileRegistry): FindViolations {
             return { path: toPath(field), description: message || ruleId };
           })
         : [];
-    const nul = textsWithNul(message).filter((path) => found.every((other) => other.path !== path));
-    const violations = [...found, ...nul.map((path) => ({ path, description: 'must not contain U+0000' }))];
+    const further = unstorable(message).filter(({ path }) => found.every((other) => other.path !== path));
+    const violations = [...found, ...further];
     return violations.map((violation) => ({ ...violation, name: fieldAt(operation, violation.path).name }));
   };
 }
@@ -67,12 +71,16 @@ function withBody({ input, bodyField }: Operation, message: Message): Message {
   return Object.assign(message, { [body.localName]: create(body.message) });
 }
 
-/** The paths of texts, in lists too. */
-function textsWithNul(value: unknown, path = ''): string[] {
-  if (typeof value === 'string') return value.includes('\0') ? [path] : [];
-  if (Array.isArray(value)) return value.flatMap((item, index) => textsWithNul(item, `${path}[${index}]`));
+/** The texts and Timestamps that no rule refuses and that can't be stored or shown, in lists too. */
+function unstorable(value: unknown, path = ''): Omit<Violation, 'name'>[] {
+  if (typeof value === 'string') return value.includes('\0') ? [{ path, description: 'must not contain U+0000' }] : [];
+  if (Array.isArray(value)) return value.flatMap((item, index) => unstorable(item, `${path}[${index}]`));
   if (typeof value !== 'object' || value === null || !('$typeName' in value)) return [];
-  return Object.entries(value).flatMap(([name, member]) => textsWithNul(member, join(path, name)));
+  if (isMessage(value, TimestampSchema)) {
+    const isNormal = value.nanos >= 0 && value.nanos <= 999_999_999;
+    return isNormal ? [] : [{ path, description: 'must have 0 to 999,999,999 nanoseconds' }];
+  }
+  return Object.entries(value).flatMap(([name, member]) => unstorable(member, join(path, name)));
 }
 
 /** An item of a list has its index: `pet.tags[2]`. */

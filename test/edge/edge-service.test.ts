@@ -24,7 +24,12 @@ const WRONG_VALUES = [
     'pet.status: invalid value "gone" for type type.googleapis.com/petstore.v1.PetStatus',
     'status: "gone" is none of available, pending, sold',
   ],
-  ['/pets', ': Proto field is not repeating, cannot start list.', /^body: /],
+  ['/pets', ': Proto field is not repeating, cannot start list.', 'body: a field that is not a list has one'],
+  [
+    '/pets',
+    ': invalid value Starting an object on a scalar field for type Field',
+    'body: a field that is not an object has one',
+  ],
   ['/pets', 'pet: invalid value "a" for type type.googleapis.com/petstore.v1.NewPet', 'body: "a" is not an object'],
   ['/store/orders', 'order.complete: invalid value 1 for type TYPE_BOOL', 'complete: 1 is neither true nor false'],
   [

@@ -3,7 +3,7 @@
  * Envoy: the breeds of test/walk-through.
  */
 import { fromJson, type JsonObject, type Message, toJson } from '@bufbuild/protobuf';
-import { bodiesWithLists } from '../../envoy/config/lists.ts';
+import { bodiesToCheck } from '../../envoy/config/lists.ts';
 import { toLua } from '../../envoy/config/lua.ts';
 import { edgeService } from '../../src/edge/edge-service.ts';
 import { ApiError } from '../../src/errors.ts';
@@ -15,7 +15,7 @@ const edge = edgeService(parcelOperations);
 
 const SCRIPT = `
 package.path = "envoy/?.lua"
-package.loaded.settings = { bodies = ${toLua(bodiesWithLists(parcelOperations))} }
+package.loaded.settings = { bodies = ${toLua(bodiesToCheck(parcelOperations))} }
 for method, path, body in io.read("*a"):gmatch("(%S+) (%S+) ([^%z]*)%z") do
   local wrong, text = require("lists").check(method, path, body)
   io.write(wrong and "!" .. wrong or text, "\\0")

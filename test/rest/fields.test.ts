@@ -45,6 +45,10 @@ const INVALID_NAMES = ['', '\u00a0', CAT.repeat(201), 'a\tb', '\0', 5, true];
 const STATUSES = ['available', 'pending', 'sold'];
 const INVALID_STATUSES = ['PET_STATUS_UNSPECIFIED', 0, 4, 'SOLD', '', true, 1.5];
 const TEXTS = ['', ' ', CAT.repeat(2_000), 'line\nline\t\u0001'];
+const NO_TIMES = [
+  ...['', 'tomorrow', '2027-02-29T00:00:00Z', '10000-01-01T00:00:00Z'],
+  ...[1_798_858_800, true, {}, { seconds: 5 }],
+];
 const NO_NUMBERS = [2_147_483_648, 1e30, 1.5, 'many', '', true];
 
 /** Accepted values, with what is returned if that differs, and refused ones. */
@@ -57,7 +61,7 @@ const BOUNDS: readonly (readonly [Shapes, field: string, accepted: readonly unkn
     ['categories', 'description', TEXTS, [CAT.repeat(2_001), 'a\0b', 5, false]],
     ['orders', 'quantity', [1, 1_000_000], [0, -1, 1_000_001, ...NO_NUMBERS]],
     ['orders', 'complete', [], [0, 1, 'maybe', '']],
-    ['orders', 'shipDate', [], ['', 'tomorrow', '2027-02-29T00:00:00Z', '10000-01-01T00:00:00Z', 1_798_858_800, true]],
+    ['orders', 'shipDate', [], NO_TIMES],
     ['inventory', 'quantity', [0, 1_000_000_000], [-1, 1_000_000_001, ...NO_NUMBERS]],
   ];
 

@@ -104,9 +104,20 @@ rule('Validation - an order has 1 to 1,000,000 units', 'quantity', {
 });
 const [YEAR_1, YEAR_9999] = [-62_135_596_800n, 253_402_300_799n];
 rule('Validation - a ship date is any instant that RFC 3339 can write', 'shipDate', {
-  places: [order],
+  places: [order, orderPatch],
   good: [{ seconds: YEAR_1 }, { seconds: 0n }, { seconds: YEAR_9999, nanos: 999_999_999 }],
-  bad: [{ seconds: YEAR_1 - 1n }, { seconds: YEAR_9999 + 1n }, { seconds: 2n ** 63n - 1n }],
+  bad: [
+    { seconds: YEAR_1 - 1n },
+    { seconds: YEAR_9999 + 1n },
+    { seconds: 2n ** 63n - 1n },
+    { nanos: -1 },
+    { nanos: 1e9 },
+  ],
+});
+rule('Validation - a key expires at an instant of the future that RFC 3339 can write', 'expireTime', {
+  places: [query('/petstore.admin.v1.AdminService/CreateKey')],
+  good: [undefined, { seconds: YEAR_9999, nanos: 999_999_999 }],
+  bad: [{ seconds: 1n }, { seconds: YEAR_9999 + 1n }, { seconds: 2n ** 63n - 1n }, { seconds: YEAR_9999, nanos: -1 }],
 });
 rule('Validation - a stock count is required, 0 to 1,000,000,000', 'quantity', {
   places: [stock],

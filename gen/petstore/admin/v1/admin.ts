@@ -208,7 +208,7 @@ export interface CreateKeyRequest {
   label?:
     | string
     | undefined;
-  /** The time of its expiry, in the future. */
+  /** The time of its expiry, in the future, until the year 9999. */
   expireTime: Timestamp | undefined;
 }
 
