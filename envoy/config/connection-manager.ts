@@ -8,7 +8,7 @@ import type { Files } from './bootstrap.ts';
 import { httpFilters } from './filters.ts';
 import { localReplies } from './local-replies.ts';
 import { EDGE_BODY_TIMEOUT_MS } from './lua.ts';
-import { extension, type Message, seconds, when } from './message.ts';
+import { extension, header, type Message, seconds, when } from './message.ts';
 import { routes } from './routes.ts';
 import { tracing } from './tracing.ts';
 
@@ -23,11 +23,17 @@ const IDLE_TIMEOUT = '10s';
  */
 const PROXY_IDLE_TIMEOUT = '620s';
 
+/**
+ * How long a connection stays open after a response to an unfinished request, so that its caller can read it. Until
+ * then it holds what was read of the body: up to 80 KB, for as many refusals as one host can provoke in this time.
+ */
+const DELAYED_CLOSE = '0.25s';
+
 export function connectionManager(stat_prefix: string, fields: Message): Message {
   return extension(
     'envoy.filters.network.http_connection_manager',
     'envoy.extensions.filters.network.http_connection_manager.v3.HttpConnectionManager',
-    { stat_prefix, ...fields },
+    { stat_prefix, delayed_close_timeout: DELAYED_CLOSE, ...fields },
   );
 }
 
@@ -76,7 +82,7 @@ export function publicConnectionManager(config: Config, files: Files): Message {
     server_name: 'petstore',
     early_header_mutation_extensions: [
       extension('envoy.http.early_header_mutation.header_mutation', EARLY_MUTATION, {
-        mutations: removedHeaders(hasProxies, traces !== undefined),
+        mutations: earlyMutations(hasProxies, traces !== undefined),
       }),
     ],
     access_log: [accessLog(files.accessLog, traces !== undefined)],
@@ -99,13 +105,21 @@ function callerAddress(proxies: readonly Network[]): Message {
   };
 }
 
+/**
+ * Envoy reads at most 20 addresses in X-Forwarded-For: with more, the caller would count as the proxy, and use up the
+ * allowance of its health checks. Such callers share an address that nobody has (RFC 5737).
+ */
+const TOO_MANY_ADDRESSES =
+  "%CEL('x-forwarded-for' in request.headers && " +
+  "request.headers['x-forwarded-for'].matches('(,\\\\C*){20}') ? '192.0.2.0' : '')%";
+
 /** An IPv4 network, as IPv6 too: a proxy that listens on both may write ::ffff:192.0.2.1. */
 export function toRanges({ address, bits }: Network): Message[] {
   const range = { address_prefix: address, prefix_len: bits };
   return isIPv4(address) ? [range, { address_prefix: `::ffff:${address}`, prefix_len: 96 + bits }] : [range];
 }
 
-function removedHeaders(hasProxies: boolean, isTraced: boolean): readonly Message[] {
+function earlyMutations(hasProxies: boolean, isTraced: boolean): readonly Message[] {
   return [
     // Only Envoy and its filters may set these.
     { remove: EDGE_HEADERS.bodyType },
@@ -118,5 +132,7 @@ function removedHeaders(hasProxies: boolean, isTraced: boolean): readonly Messag
     ...when(isTraced, { remove: 'tracestate' }),
     // Envoy removes these itself when it uses the connection's address.
     ...when(hasProxies, { remove: 'x-request-id' }, { remove: 'x-forwarded-proto' }),
+    // Nothing if it is empty.
+    ...when(hasProxies, { append: header('x-forwarded-for', TOO_MANY_ADDRESSES, 'OVERWRITE_IF_EXISTS_OR_ADD') }),
   ];
 }

@@ -68,6 +68,18 @@ test('Trusted proxies - without a valid address the caller is the proxy', async 
   }
 });
 
+test('Trusted proxies - a caller with more addresses than Envoy reads does not count as the proxy', async (t) => {
+  const door = doorOf(t.context);
+  const proxy = '127.0.1.20';
+  const caller = newAddress();
+  const chain = (length: number) => [...Array(length - 1).fill(newAddress()), caller].join(', ');
+  t.true(isFirst(await callFrom(proxy, door, 'HTTP/1.1', forwardedFor(chain(20)))));
+  for (const length of [21, 500]) {
+    t.true(await exceedsLimit(() => callFrom(proxy, door, 'HTTP/1.1', forwardedFor(chain(length)))));
+  }
+  t.true(isFirst(await callFrom(proxy, door, 'HTTP/1.1')));
+});
+
 test('Trusted proxies - a malformed request does not affect others on its connection', async (t) => {
   const session = await openSession(targetOf(t.context.publicAddress, PROXY));
   const headers = { ...forwardedFor(newAddress()).headers, authorization: `Bearer ${t.context.key}` };

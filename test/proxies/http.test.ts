@@ -4,7 +4,6 @@ import { type IncomingMessage, request as requestHttp } from 'node:http';
 import { Client, credentials } from '@grpc/grpc-js';
 import anyTest, { type TestFn } from 'ava';
 import { EventServiceService as Events } from '../../gen/petstore/v1/events.ts';
-import { PetServiceService as Pets } from '../../gen/petstore/v1/pets.ts';
 import { restBody } from '../../src/edge/rest-protocol.ts';
 import { apiError } from '../../src/errors.ts';
 import { FEW_REQUESTS, hasOwnAllowance } from '../support/allowances.ts';
@@ -136,18 +135,6 @@ for (const [number, kind] of KINDS.entries()) {
       (await until(() => begin().catch(() => undefined), 'room for another stream', LEAVE_MS)).close();
     });
   }
-
-  test(`${name} - gRPC-Web works over HTTP/1.1`, async (t) => {
-    const type = 'application/grpc-web+proto';
-    const received = await callFrom('127.0.9.1', doorOf(t.context), 'HTTP/1.1', {
-      method: 'POST',
-      path: Pets.listPets.path,
-      headers: { 'content-type': type, 'x-grpc-web': '1', authorization: `Bearer ${t.context.key}` },
-      body: new Uint8Array(5),
-    });
-    t.deepEqual([received.status, received.headers.get('content-type')], [200, type]);
-    t.regex(received.text, /grpc-status:0/);
-  });
 
   test(`${name} - errors of the service pass unchanged, with their headers, and links lead back`, async (t) => {
     const { key, rest } = t.context;

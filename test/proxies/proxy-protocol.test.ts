@@ -24,17 +24,6 @@ function V2(address: string): Buffer {
   return Buffer.concat([SIGNATURE, Buffer.of(0x21, 0x11, 0, addresses.length, ...addresses)]);
 }
 
-for (const [version, header] of Object.entries({ 1: V1, 2: V2 })) {
-  test(`PROXY protocol - each caller has its own allowance, with version ${version}`, async (t) => {
-    const { port } = t.context.config;
-    const [one, another] = [newAddress(), newAddress()];
-    const send = (address: string) => callFrom(PROXY, { port, preface: header(address) }, 'HTTP/1.1');
-    t.true(isFirst(await send(one)));
-    t.true(await exceedsLimit(() => send(one)));
-    t.true(isFirst(await send(another)));
-  });
-}
-
 test('PROXY protocol - without an address in the header, as in health checks, the caller is the proxy', async (t) => {
   const { port } = t.context.config;
   t.true(await exceedsLimit(() => callFrom('127.0.0.3', { port, preface: V1_WITHOUT_ADDRESS }, 'HTTP/1.1')));
