@@ -3,6 +3,7 @@ import { once } from 'node:events';
 import { readFile } from 'node:fs/promises';
 import type { Command } from 'commander';
 import { EventServiceService as Events } from '../../gen/petstore/v1/events.ts';
+import { isWellFormed } from '../access/keys/format.ts';
 import { connect } from '../client/connection.ts';
 import { follow } from '../client/events.ts';
 import { PetstoreError } from '../client/petstore-error.ts';
@@ -59,10 +60,12 @@ async function findApiKey(file: string | undefined): Promise<string> {
   const unreadable = ({ message }: Error) => {
     throw failure('API_KEY_MISSING', `the API key can't be read: ${message}`);
   };
-  const key = file === undefined ? process.env.API_KEY : await readFile(file, 'utf8').catch(unreadable);
-  if (key?.trim()) return key.trim();
+  const found = file === undefined ? process.env.API_KEY : await readFile(file, 'utf8').catch(unreadable);
+  const key = found?.trim() ?? '';
   const advice = 'set API_KEY, or name a file that has one with --key-file';
-  throw failure('API_KEY_MISSING', `an API key is needed: ${advice}`);
+  if (key === '') throw failure('API_KEY_MISSING', `an API key is needed: ${advice}`);
+  if (!isWellFormed(key)) throw failure('API_KEY_INVALID', `${file ?? 'API_KEY'} has no API key, or it is damaged`);
+  return key;
 }
 
 /** The same JSON as over REST. */

@@ -30,9 +30,12 @@ function format(value: Fields[string]): string {
   return typeof value === 'number' ? count(value) : printable(String(value ?? ''));
 }
 
-/** Without control characters, which could move the cursor: a label may contain them. */
+/**
+ * Without characters that could move the cursor or begin a line, and without those that change the direction of what
+ * follows them: a label may contain them, and the name of a pet, which any caller sets, the latter.
+ */
 export function printable(text: string): string {
-  return text.replaceAll(/\p{Cc}/gu, '\u{fffd}');
+  return text.replaceAll(/[\p{Cc}\p{Bidi_Control}\u2028\u2029]/gu, '\u{fffd}');
 }
 
 /** `12,345`. */

@@ -30,19 +30,27 @@ interface Writer {
 
 /** Runs a command line to its end, and returns the exit code. */
 export async function run(args: readonly string[], out: Writer, err: Writer): Promise<number> {
-  const end = args.indexOf('--');
-  // Determined here, as parsing may fail before it reads the option.
-  const isJson = args.slice(0, end < 0 ? args.length : end).includes('--json');
   try {
-    await program(isJson, out, err).parseAsync(args, { from: 'user' });
+    await program(wantsJson(args), out, err).parseAsync(args, { from: 'user' });
     return 0;
   } catch (error) {
-    const failure = toFailure(error);
-    if (failure === undefined) return 0;
-    const { code, message, exitCode } = failure;
-    err.write(isJson ? `${JSON.stringify({ code, message })}\n` : `petstore: ${message}\n`);
-    return exitCode;
+    return report(error, args, err);
   }
+}
+
+/** Writes why the command line failed, and returns the exit code. */
+export function report(error: unknown, args: readonly string[], err: Writer): number {
+  const failure = toFailure(error);
+  if (failure === undefined) return 0;
+  const { code, message, exitCode } = failure;
+  err.write(wantsJson(args) ? `${JSON.stringify({ code, message })}\n` : `petstore: ${message}\n`);
+  return exitCode;
+}
+
+/** Determined here, as parsing may fail before it reads the option. */
+function wantsJson(args: readonly string[]): boolean {
+  const end = args.indexOf('--');
+  return args.slice(0, end < 0 ? args.length : end).includes('--json');
 }
 
 /** Builds the `petstore` command. `isJson`: write nothing but JSON. */

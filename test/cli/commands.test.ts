@@ -82,11 +82,11 @@ test('key - create prints it once, list never, and a revoked one is refused', as
   t.regex(await text(command, `key list --account ${accountId}`), /\n *\d+ {2}pst_\w{8} {2}laptop +revoked /);
 });
 
-test('key list - control characters in a label are replaced', async (t) => {
+test('key list - control characters in a label are replaced, those of direction too', async (t) => {
   const { command } = t.context;
   const id = await newAccount(command);
-  await json(command, `key create --account ${id} --label a\nb\u001b[2Jc`);
-  t.regex(await text(command, `key list --account ${id}`), / a\ufffdb\ufffd\[2Jc /);
+  await json(command, `key create --account ${id} --label a\nb\u001b[2Jc\u202ed\u2066e\u2028f👩‍🚀`);
+  t.regex(await text(command, `key list --account ${id}`), / a\ufffdb\ufffd\[2Jc\ufffdd\ufffde\ufffdf👩‍🚀 /);
 });
 
 test('usage, bans - a key beyond its limit is shown everywhere, until its ban is ended', async (t) => {
