@@ -66,7 +66,11 @@ async function main(): Promise<void> {
     backUp(config, folder, Number(values.keep));
     writeMetrics(config, true);
   } catch (error) {
-    writeMetrics(config, false);
+    try {
+      writeMetrics(config, false);
+    } catch {
+      // A full disk may be the reason for both. The first error says what is missing.
+    }
     throw error;
   }
 }

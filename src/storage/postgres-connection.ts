@@ -64,8 +64,9 @@ export class Connection {
     try {
       result = await work({ all: (statement, params) => this.#run(statement, params) });
     } catch (error) {
-      await beginning;
+      // Also when the beginning failed: it sets timeouts, maybe in a transaction that has begun by then.
       if (this.failure === undefined) await this.query('ROLLBACK');
+      await beginning;
       throw error;
     }
     checkCommit(await this.query('COMMIT'));

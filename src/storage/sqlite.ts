@@ -19,10 +19,16 @@ import { StoreUnavailable } from './store-errors.ts';
 
 /** How long a statement waits for another process's lock on the file. */
 const BUSY_TIMEOUT_MS = 5_000;
+/**
+ * The size to which the WAL shrinks again after a long reader, such as a backup, during which it grows with each write.
+ * By itself it has about 4 MiB.
+ */
+const WAL_BYTES = 16_777_216;
 
 const PRAGMAS = [
   `PRAGMA busy_timeout = ${BUSY_TIMEOUT_MS}`,
   'PRAGMA journal_mode = WAL',
+  `PRAGMA journal_size_limit = ${WAL_BYTES}`,
   'PRAGMA synchronous = FULL',
   'PRAGMA foreign_keys = ON',
 ];

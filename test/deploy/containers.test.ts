@@ -107,14 +107,6 @@ composeTest('Compose - docker-compose accepts the file without a warning', async
   t.is(stderr, '');
 });
 
-for (const [name, service] of Object.entries<{ readonly ports?: readonly string[] }>(compose.services)) {
-  test(`Compose: ${name} - has a read-only file system, no capabilities, and no port for other machines`, (t) => {
-    t.like(service, { read_only: true, cap_drop: ['ALL'], security_opt: ['no-new-privileges:true'] });
-    t.is(service.ports !== undefined, name === 'edge' || name === 'prometheus');
-    for (const port of service.ports ?? []) t.regex(port, /^127[.]0[.]0[.]1:/);
-  });
-}
-
 for (const name of ownServices) {
   const { environment, secrets, stop_grace_period } = compose.services[name];
 

@@ -53,16 +53,6 @@ for (const { metadata, spec } of workloads) {
     t.deepEqual(pod.volumes.map(({ name }: { name: string }) => name).sort(), mounted);
   });
 
-  test(`${metadata.name} - is restricted: not root, no capability, nothing writable but its data`, (t) => {
-    t.like(pod.securityContext, { runAsNonRoot: true, seccompProfile: { type: 'RuntimeDefault' } });
-    const context = { allowPrivilegeEscalation: false, readOnlyRootFilesystem: true, capabilities: { drop: ['ALL'] } };
-    t.like(container.securityContext, context);
-    t.false(pod.automountServiceAccountToken);
-    const writable = container.volumeMounts.filter(({ readOnly }: { readOnly?: boolean }) => readOnly !== true);
-    t.deepEqual(writable, [{ name: 'data', mountPath: '/data' }]);
-    t.true(env.get('DATA_DIR')?.startsWith('/data/'));
-  });
-
   test(`${metadata.name} - starts an existing file of an existing image`, (t) => {
     const containerfile = readFileSync(join(ROOT, 'deploy/container/Containerfile'), 'utf8');
     const [, target] = /petstore-(server|edge)(:|$)/.exec(container.image) ?? [];

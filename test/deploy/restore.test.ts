@@ -144,18 +144,6 @@ test('Restore - lists what was revoked or suspended since the backup, and leaves
   t.is(readFileSync(join(dataDir, 'operator.key'), 'utf8'), 'a new key\n');
 });
 
-test('Start - on a damaged database ends with one line that names it and says what to do', async (t) => {
-  const { dataDir } = places(t);
-  await makeStore(dataDir, 'mine');
-  const file = join(dataDir, 'petstore.sqlite');
-  const bytes = readFileSync(file);
-  for (const damaged of [Buffer.alloc(8_192, 'no database '), bytes.fill(0x55, 4_096)]) {
-    writeFileSync(file, damaged);
-    const message = new RegExp(`^${file} can't be used \\(.*SQLITE_(NOTADB|CORRUPT): .+\\): .*restore a backup$`);
-    await t.throwsAsync(startOn(dataDir), { instanceOf: ConfigError, message });
-  }
-});
-
 test('Restore - a refused one leaves the file of a killed one, which prevents an empty store', async (t) => {
   const { folder, dataDir, settings } = places(t);
   const [bad, good] = [join(folder, 'bad.sqlite'), await backupOf(folder, 'good')];

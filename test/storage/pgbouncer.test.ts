@@ -1,6 +1,8 @@
 /** Storage through PgBouncer in transaction mode, whose server sessions must keep no state of a client. */
+import pg from 'pg';
 import { MIGRATIONS, TABLES } from '../../src/schema.ts';
 import { openPostgres } from '../../src/storage/postgres.ts';
+import { Connection } from '../../src/storage/postgres-connection.ts';
 import { compile } from '../../src/storage/statement.ts';
 import { createStore } from '../../src/storage/store.ts';
 import { type PgBouncer, pgbouncerMissing, startPgBouncer } from '../support/pgbouncer.ts';
@@ -49,6 +51,29 @@ test('PgBouncer - each transaction has its timeouts, and no session keeps a time
   }
   t.deepEqual(await query(url, ADVISORY), []);
   for (const engine of engines) await engine.close();
+});
+
+test('PgBouncer - after a transaction that failed before its first statement the connection can be used', async (t) => {
+  const pool = new pg.Pool({ connectionString: bouncer.through(await server.createDatabase()) });
+  const client = await pool.connect();
+  t.teardown(() => {
+    client.release();
+    return pool.end();
+  });
+  const one = { name: 'one', sql: 'SELECT 1 AS one', bind: () => [] };
+  /** `begin` instead of the first command. */
+  const transact = (begin?: string) => {
+    let first = begin;
+    const query = (command: string | pg.QueryConfig) => {
+      const sent = first ?? command;
+      first = undefined;
+      return client.query(sent as string);
+    };
+    const spied: pg.PoolClient = Object.assign(Object.create(client), { query });
+    return new Connection(spied, true).transact((tx) => tx.all(one, {}));
+  };
+  await t.throwsAsync(transact('BEGIN; SELECT 1 / 0'), { message: 'division by zero' });
+  t.deepEqual(await transact(), [{ one: 1 }]);
 });
 
 test('PgBouncer - in session mode a server works too, and leaves nothing in a session', async (t) => {

@@ -1,9 +1,10 @@
 /** What SQLite's own settings and files guarantee, and how writes share its commits. */
-import { existsSync } from 'node:fs';
+import { existsSync, statSync } from 'node:fs';
 import anyTest, { type TestFn } from 'ava';
 import { TABLES } from '../../src/schema.ts';
 import { categoryTable } from '../../src/shop/category-table.ts';
 import type { Engine, Runner } from '../../src/storage/engine.ts';
+import { SqliteConnection } from '../../src/storage/sqlite-connection.ts';
 import { compile, param } from '../../src/storage/statement.ts';
 import { createStore } from '../../src/storage/store.ts';
 import { createTestDatabase, type TestDatabase } from '../support/database.ts';
@@ -55,6 +56,18 @@ test('SQLite - temporary data stays in memory: the disk of temporary files may b
 
 test('SQLite - the read connection can not write', async (t) => {
   await t.throwsAsync(read(t.context, "INSERT INTO categories (name) VALUES ('Cats')"), { message: /readonly/ });
+});
+
+test('SQLite - the WAL, which grows while a backup reads, shrinks after it', async (t) => {
+  const wal = () => statSync(`${t.context.database.file}-wal`).size;
+  const add = () => write(t.context, (run) => run('INSERT INTO categories (name) VALUES (hex(zeroblob(4000000)))'));
+  const backup = await SqliteConnection.open(t.context.database.file, ['BEGIN', 'SELECT count(*) FROM categories']);
+  for (let count = 0; count < 3; count += 1) await add();
+  t.true(wal() > 24_000_000, `${wal()} bytes`);
+  await backup.close();
+  await add(); // moves what is there into the file
+  await write(t.context, (run) => run("INSERT INTO categories (name) VALUES ('Cats')")); // begins the WAL anew
+  t.true(wal() <= 16_777_216, `${wal()} bytes`);
 });
 
 test('Commit - writes run in the order of arrival, at most 256 share one', async (t) => {
