@@ -85,8 +85,9 @@ export async function readInternalTls(files: InternalTls): Promise<InternalPem> 
 }
 
 function firstEnd(file: PemFile, pem: Buffer): Reading['ends'] {
-  const certificates = pem.toString().match(/-----BEGIN CERTIFICATE-----[^-]+-----END CERTIFICATE-----/g) ?? [pem];
-  const endsMs = parse(file, 'certificate', () =>
+  // Each from its beginning to its end, or to that of the file: Envoy refuses all of a file that ends amid one.
+  const certificates = pem.toString().match(/-----BEGIN CERTIFICATE-----[^-]*(-----END CERTIFICATE-----)?/g) ?? [pem];
+  const endsMs = parse(file, 'certificate and no part of one', () =>
     certificates.map((one) => new X509Certificate(one).validToDate.getTime()),
   );
   return { [file.setting]: new Date(Math.min(...endsMs)) };

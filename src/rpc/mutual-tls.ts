@@ -30,7 +30,7 @@ export class MutualTls extends ServerCredentials {
   #pem: InternalPem;
 
   constructor(pem: InternalPem) {
-    super({ requestCert: true, rejectUnauthorized: true }, toContext(pem));
+    super({ requestCert: true, rejectUnauthorized: true, handshakeTimeout: 10_000 }, toContext(pem)); // as Envoy's
     this.#pem = pem;
   }
 

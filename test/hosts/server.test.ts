@@ -1,4 +1,5 @@
 /** `npm run server`: a standalone server, which serves clients with a certificate of its authority. */
+import { createConnection } from 'node:net';
 import { connect } from 'node:tls';
 import { Client, credentials, Metadata, type ServiceError } from '@grpc/grpc-js';
 import { HealthCheckResponse_ServingStatus as Health, HealthService } from '../../gen/grpc/health/v1/health.ts';
@@ -81,6 +82,14 @@ test('Mutual TLS - only a client with a certificate of the authority is served',
   t.is(await received(t.context, {}), '', 'no byte of HTTP/2 without a certificate');
   const [cert, key] = await Promise.all(['client.pem', 'client-key.pem'].map(certificates.read));
   t.regex(await received(t.context, { cert, key, maxVersion: 'TLSv1.2' }), /alert protocol version/);
+});
+
+test('Mutual TLS - a handshake that is not finished ends after 10 seconds', async (t) => {
+  await run(t, 'server', tlsAs(t, 'server')).says(/"serving"/);
+  const socket = createConnection(t.context.ports.server, '127.0.0.1')
+    .on('error', () => undefined)
+    .resume();
+  t.true(await until(() => socket.closed, 'the end of the connection'));
 });
 
 /** What the server sends after a handshake, or the message of the error. */

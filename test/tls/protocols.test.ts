@@ -1,6 +1,5 @@
 /** The protocols of the public port with a certificate. */
 import { connect as connectTcp } from 'node:net';
-import { text } from 'node:stream/consumers';
 import { type ConnectionOptions, connect as connectTls, type SecureVersion, type TLSSocket } from 'node:tls';
 import type { ExecutionContext } from 'ava';
 import { callFrom, type Door, PROTOCOLS, type Sent } from '../support/callers.ts';
@@ -44,13 +43,6 @@ for (const protocol of PROTOCOLS) {
   });
 }
 
-test('TLS - HTTP/2 is preferred over HTTP/1.1', async (t) => {
-  const { config, door } = t.context;
-  const socket = await handshake(config.port, { ALPNProtocols: ['http/1.1', 'h2'], ca: door.ca });
-  t.is(socket.alpnProtocol, 'h2');
-  socket.destroy();
-});
-
 test('TLS - versions 1.2 and 1.3 are accepted, and nothing older', async (t) => {
   const { port } = t.context.config;
   for (const version of ['TLSv1.2', 'TLSv1.3'] as const) {
@@ -84,13 +76,6 @@ function handshake(port: number, options: ConnectionOptions): Promise<TLSSocket>
     socket.on('error', reject);
   });
 }
-
-test('TLS - a plain-text connection is closed without a response', async (t) => {
-  const socket = connectTcp(t.context.config.port, '127.0.0.1');
-  socket.end('GET /healthz HTTP/1.1\r\nHost: localhost\r\n\r\n');
-  const received = await text(socket).catch(({ code }) => code);
-  t.true(received === '' || received === 'ECONNRESET', received);
-});
 
 test('TLS - idle connections are closed before, during and after the handshake', async (t) => {
   const { port } = t.context.config;
@@ -126,12 +111,4 @@ test('HTTP_PORT - HTTPS responses have Strict-Transport-Security', async (t) => 
     const { headers } = await https(t, { path });
     t.is(headers.get('strict-transport-security'), 'max-age=31536000', path);
   }
-});
-
-test('HTTP_PORT - malformed HTTP is a 400 in the error format', async (t) => {
-  const socket = connectTcp(t.context.httpPort, '127.0.0.1');
-  socket.write('GET / HTTP/1.1\r\nHost: localhost\r\nbad header\r\n\r\n');
-  const response = await text(socket);
-  t.regex(response, /^HTTP\/1.1 400 Bad Request\r\n/);
-  t.deepEqual(Object.keys(JSON.parse(response.split('\r\n\r\n')[1] ?? '')), ['code', 'message', 'status']);
 });

@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import { promisify } from 'node:util';
 import type { TestFn } from 'ava';
 import { ConfigError } from '../../src/config/config.ts';
-import { readIdentity } from '../../src/files/tls-files.ts';
+import { readAuthorities, readIdentity } from '../../src/files/tls-files.ts';
 import { type Context as LaunchContext, launch, test as launcherTest } from '../launcher/launch.ts';
 import { testUnless } from '../support/programs.ts';
 import { type Certificates, makeCertificates, noOpenssl } from '../support/tls.ts';
@@ -65,6 +65,17 @@ test('Files - that are missing, no PEM, damaged, no pair or of an unsupported ki
     const message = await refusalOf({ ...tls('server'), ...files });
     t.is(message.slice(0, line.length), line);
   }
+});
+
+test('Files - authorities whose last one is cut off are refused, as Envoy would refuse them', async (t) => {
+  const [one, other] = await Promise.all(['ca.pem', 'stranger.pem'].map((file) => certificates.read(file)));
+  const ca = certificates.path('half-written-ca.pem');
+  for (const bytes of [60, 300, (other?.length ?? 0) - 10]) {
+    await writeFile(ca, `${one}${other?.subarray(0, bytes)}`);
+    await t.throwsAsync(readAuthorities({ ca }), { instanceOf: ConfigError, message: /no part of one/ }, `${bytes}`);
+  }
+  await writeFile(ca, `${one}${other}`);
+  await t.notThrowsAsync(readAuthorities({ ca }));
 });
 
 test('Start - uses an expired certificate and reports it, then half of a renewal, and its completion', async (t) => {
