@@ -1,11 +1,9 @@
 /** What the docs page shows, on two pages that all tests look at: one as it opens, one with every operation open. */
 import axe, { type AxeResults, type RunOptions } from 'axe-core';
-import type { Locator, Page } from 'playwright-core';
+import type { Page } from 'playwright-core';
 import {
   DESKTOP,
-  description,
   docsPageTest,
-  isInView,
   openDocs,
   openFolds,
   openOperations,
@@ -34,22 +32,6 @@ test.serial('The page - loads its own files and the description, and nothing els
   t.deepEqual(others.toSorted(), ['/docs', ...files, '/openapi.json']);
   t.is(await page.title(), 'Pet Store API');
   t.is(await page.locator('html').getAttribute('lang'), 'en');
-});
-
-test.serial('Contents - link to every tag, and to Categories, Orders, Inventory and Events in theirs', async (t) => {
-  const { page } = t.context;
-  const links = page.getByRole('navigation', { name: 'Contents' }).getByRole('link');
-  const names = await links.allInnerTexts();
-  const tags = description.tags.map(({ name }) => name);
-  t.deepEqual(
-    names.filter((name) => tags.includes(name)),
-    tags,
-  );
-  for (const group of ['Categories', 'Orders', 'Inventory', 'Events']) t.true(names.includes(group), group);
-  for (const name of names) {
-    await links.getByText(name, { exact: true }).click();
-    t.true(await isInView(tags.includes(name) ? heading(page, name) : page.locator(`#group-${name}`)), name);
-  }
 });
 
 test.serial('Operations - the page shows every operation of the description', async (t) => {
@@ -120,10 +102,6 @@ test.serial(
     t.deepEqual(await violationsOf(page, { rules: { 'color-contrast': { enabled: false } } }), []);
   },
 );
-
-function heading(page: Page, tag: string): Locator {
-  return page.locator(`#operations-tag-${tag.replaceAll(' ', '_')}`);
-}
 
 /** Returns a line for each violation that axe-core finds. Evaluated, because the page's policy forbids a script tag. */
 async function violationsOf(page: Page, options: RunOptions = {}): Promise<string[]> {

@@ -1,21 +1,23 @@
 /** Each attack, with callers beside it who must be served. `npm run test:hostile` runs them at full size. */
+import type { TestFn } from 'ava';
 import { ATTACKS } from '../support/hostile/attacks.ts';
 import { breaches, figuresOf } from '../support/hostile/bounds.ts';
 import { measureAttack } from '../support/hostile/experiment.ts';
 import { rawGrpc } from '../support/hostile/http2.ts';
-import { AS_DEPLOYED, hostileTest } from '../support/hostile/service.ts';
+import { AS_DEPLOYED, hostileMissing } from '../support/hostile/service.ts';
 import { isFull } from '../support/hostile/size.ts';
 import { grpcFrame, targetOf } from '../support/hostile/sockets.ts';
+import { testUnless } from '../support/programs.ts';
 import { startTestStack } from '../support/stack.ts';
 
-const test = hostileTest(AS_DEPLOYED);
+const test: TestFn = testUnless(hostileMissing);
 
 for (const [index, attack] of ATTACKS.entries()) {
   test.serial(attack.promise, async (t) => {
     t.timeout(300_000);
-    // At full size each has a service of its own: what one leaves behind is not counted against the next.
-    const stack = isFull ? await startTestStack(AS_DEPLOYED) : t.context;
-    if (isFull) t.teardown(() => stack.close());
+    // A service of its own: Envoy's allocator keeps the memory that an attack has taken.
+    const stack = await startTestStack(AS_DEPLOYED);
+    t.teardown(() => stack.close());
     const from = `127.0.2.${index + 1}`;
     const report = await measureAttack(stack, attack, { isFull, from, key: stack.key });
     t.log(figuresOf(report));

@@ -20,7 +20,8 @@ function ofLength(bytes: number): Buffer {
   return Buffer.concat([message, Buffer.from([0xfa, 0x7f, ...length]), Buffer.alloc(rest, 'x')]);
 }
 
-const timeouts = ['soon', '', '1', 'S', '1x', '-1S', '1.5S', '999999999S', '1S1S', ' 1S'];
+/** The server reads some of these as a minute. */
+const timeouts = ['soon', '', '60', 'S', '60x', '-60S', '1.60S', '999999999S', '60S60S', ' 60S'];
 const gzip = { 'grpc-encoding': 'gzip' };
 
 const { OK, INVALID_ARGUMENT, UNIMPLEMENTED } = Code;

@@ -127,10 +127,14 @@ const FRAMES: Readonly<Record<string, (authorization: string) => readonly Buffer
     ]),
 };
 
+/** Not all closed ones: Envoy also closes idle connections to a server that a busy machine makes slow. */
+const CLOSED = ['upstream_cx_destroy_with_active_rq', 'http2.outbound_flood', 'http2.outbound_control_flood'];
+
 for (const [title, frames] of Object.entries(FRAMES)) {
   test.serial(`Frames - ${title} close no connection to a server`, async (t) => {
     const { rest, key, publicAddress, config } = t.context;
-    const closed = () => statistic(config.envoyAdminPort, 'cluster.petstore.upstream_cx_destroy');
+    const closed = () =>
+      Promise.all(CLOSED.map((name) => statistic(config.envoyAdminPort, `cluster.petstore.${name}`)));
     const before = await closed();
     // Envoy closes the connection at the last frame, which is invalid, when it has read the others.
     const bytes = Buffer.concat([PREFACE, ...frames(`Bearer ${key}`), frame('data', 0)]);
@@ -139,7 +143,7 @@ for (const [title, frames] of Object.entries(FRAMES)) {
     for (const socket of sockets) socket.resume().write(bytes);
     await until(() => sockets.every((socket) => socket.closed), 'the end of all connections');
     t.is((await rest.get('/pets')).status, 200);
-    t.is(await closed(), before);
+    t.deepEqual(await closed(), before);
   });
 }
 

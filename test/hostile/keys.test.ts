@@ -8,37 +8,31 @@ import { startTestServer } from '../support/server.ts';
 const GUESSES = 1_000;
 const PER_MINUTE = 60;
 
-for (const [title, isAtOnce] of [
-  ['one after another', false],
-  ['at once', true],
-] as const) {
-  test(`Keys - of ${GUESSES} guesses from one address, ${title}, at most a minute’s limit is looked up`, async (t) => {
-    const server = await startTestServer({ ADDRESS_PER_MINUTE: String(PER_MINUTE) });
-    t.teardown(() => server.close());
-    let lookUps = 0;
-    const { accounts } = server.store;
-    const findKey = accounts.findKey.bind(accounts);
-    Object.assign(accounts, {
-      findKey: (hash: Buffer) => {
-        lookUps += 1;
-        return findKey(hash);
-      },
-    });
-    const guess = async () => {
-      const caller = server.grpc.withKey(generateKey());
-      const { code } = await caller.failure(Pets.listPets, { ids: [], pageToken: '' });
-      caller.close();
-      return code;
-    };
-    const minute = () => Math.floor(Date.now() / 60_000);
-    const first = minute();
-    const codes: Code[] = [];
-    if (isAtOnce) codes.push(...(await Promise.all(Array.from({ length: GUESSES }, guess))));
-    else for (let i = 0; i < GUESSES; i += 1) codes.push(await guess());
-    const allowed = PER_MINUTE * (minute() - first + 1);
-    const refused = codes.filter((code) => code === Code.UNAUTHENTICATED).length;
-    t.is(codes.filter((code) => code === Code.RESOURCE_EXHAUSTED).length, GUESSES - refused);
-    t.true(refused > 0 && refused <= allowed, `${refused} were answered as guesses`);
-    t.true(lookUps > 0 && lookUps <= allowed, `${lookUps} look-ups`);
+test('Keys - of 1000 guesses from one address, one after another, at most a minute’s limit is looked up', async (t) => {
+  const server = await startTestServer({ ADDRESS_PER_MINUTE: String(PER_MINUTE) });
+  t.teardown(() => server.close());
+  let lookUps = 0;
+  const { accounts } = server.store;
+  const findKey = accounts.findKey.bind(accounts);
+  Object.assign(accounts, {
+    findKey: (hash: Buffer) => {
+      lookUps += 1;
+      return findKey(hash);
+    },
   });
-}
+  const guess = async () => {
+    const caller = server.grpc.withKey(generateKey());
+    const { code } = await caller.failure(Pets.listPets, { ids: [], pageToken: '' });
+    caller.close();
+    return code;
+  };
+  const minute = () => Math.floor(Date.now() / 60_000);
+  const first = minute();
+  const codes: Code[] = [];
+  for (let i = 0; i < GUESSES; i += 1) codes.push(await guess());
+  const allowed = PER_MINUTE * (minute() - first + 1);
+  const refused = codes.filter((code) => code === Code.UNAUTHENTICATED).length;
+  t.is(codes.filter((code) => code === Code.RESOURCE_EXHAUSTED).length, GUESSES - refused);
+  t.true(refused > 0 && refused <= allowed, `${refused} were answered as guesses`);
+  t.true(lookUps > 0 && lookUps <= allowed, `${lookUps} look-ups`);
+});

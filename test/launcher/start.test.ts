@@ -37,7 +37,7 @@ test('kill -9 of the launcher - ends server and Envoy, and the next start succee
 
   writeFileSync(pidFile, `${process.pid}\n`); // of an unrelated process
   writeFileSync(join(dataDir(t), 'petstore.sqlite'), 'this is no database, and never was one');
-  await refusedWith(t, launch(t), /file is not a database/);
+  await refusedWith(t, launch(t), /file is not a database\): .*restore a backup$/);
 });
 
 function canConnect(host: string, port: string | undefined): Promise<boolean> {
@@ -48,11 +48,14 @@ function canConnect(host: string, port: string | undefined): Promise<boolean> {
   });
 }
 
-/** On Linux a listener on 127.0.0.1 does not have 127.0.0.2. */
-const outside = addresses
-  .filter(({ internal, family }) => !internal && family === 'IPv4')
-  .map(({ address }) => address)
-  .concat(process.platform === 'linux' ? ['127.0.0.2'] : []);
+/**
+ * Addresses that a listener on 127.0.0.1 does not have. On Linux one is enough: others may be those of other tests'
+ * networks, which come and go.
+ */
+const outside =
+  process.platform === 'linux'
+    ? ['127.0.0.2']
+    : addresses.filter(({ internal, family }) => !internal && family === 'IPv4').map(({ address }) => address);
 
 test('Network - HOST and ENVOY_ADMIN_HOST open their ports to other machines, and no other port', async (t) => {
   const all = '0.0.0.0';
@@ -68,11 +71,6 @@ test('Network - HOST and ENVOY_ADMIN_HOST open their ports to other machines, an
   t.is(curl, `curl -H "Authorization: Bearer <API_KEY>" ${url}/pets`, 'without a demo account');
   t.is(key, '');
   t.regex(launcher.output, /\nAccounts and keys are made with the petstore command: .*\n/);
-});
-
-test('Start - the curl command sends a PROXY protocol header where PROXY_PROTOCOL asks for it', async (t) => {
-  const { curl } = await launch(t, { PROXY_PROTOCOL: 'yes', TRUSTED_PROXIES: '127.0.0.1' }).opened();
-  t.is((await sh('sh', ['-c', `${curl} --silent --fail`])).stdout, '[]');
 });
 
 testIPv6('Start - works on IPv6', async (t) => {

@@ -30,13 +30,12 @@ interface Operation {
 
 interface Description {
   readonly paths: Readonly<Record<string, Readonly<Record<string, Operation>>>>;
-  readonly tags: readonly { readonly name: string; readonly description: string }[];
 }
 
 export const PHONE = { viewport: { width: 360, height: 740 }, isMobile: true, hasTouch: true };
 export const DESKTOP = { width: 1280, height: 800 };
 
-export const description: Description = JSON.parse(readFileSync('gen/openapi/openapi.json', 'utf8'));
+const description: Description = JSON.parse(readFileSync('gen/openapi/openapi.json', 'utf8'));
 export const operations = Object.entries(description.paths).flatMap(([path, methods]) =>
   Object.entries(methods).map(([method, operation]) => ({ path, method, operation })),
 );
@@ -108,11 +107,6 @@ export async function openFolds(page: Page): Promise<void> {
 
 export function operationBlock(page: Page, { operationId, tags: [tag] }: Operation): Locator {
   return page.locator(`#operations-${tag}-${operationId}`);
-}
-
-export async function isInView(element: Locator): Promise<boolean> {
-  const box = await element.boundingBox();
-  return box !== null && box.y >= 0 && box.y < DESKTOP.height;
 }
 
 /** Pastes a key into the Authorize dialog, and closes it. */

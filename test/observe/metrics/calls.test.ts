@@ -3,7 +3,6 @@ import test from 'ava';
 import { Registry } from 'prom-client';
 import { anyError, type ErrorCode } from '../../../src/error-table.ts';
 import { callMetrics } from '../../../src/observe/metrics/calls.ts';
-import { commitMetrics } from '../../../src/observe/metrics/dependencies.ts';
 import { type Caller, toAccountId, toKeyId } from '../../../src/rpc/caller.ts';
 import type { End } from '../../../src/rpc/chain.ts';
 import { newCall } from '../../support/call.ts';
@@ -86,16 +85,3 @@ const CASES: readonly (readonly [title: string, how: HowItEnded, expected: reado
 for (const [title, how, expected] of CASES) {
   test(`Metrics - count ${title}`, async (t) => t.deepEqual(await counted(how), expected));
 }
-
-test('Metrics - a commit on SQLite counts its writes, and its times in seconds', async (t) => {
-  const registry = new Registry();
-  const { onTurn, onCommitted } = commitMetrics(registry);
-  onTurn(1_500);
-  onCommitted(3, 20);
-  const sums = samplesOf(await registry.metrics()).filter(({ name }) => name.endsWith('_sum'));
-  t.deepEqual(Object.fromEntries(sums.map(({ name, value }) => [name, value])), {
-    petstore_group_commit_writes_sum: 3,
-    petstore_group_commit_duration_seconds_sum: 0.02,
-    petstore_group_commit_wait_seconds_sum: 1.5,
-  });
-});

@@ -3,7 +3,6 @@ import { dirname } from 'node:path';
 import anyTest, { type TestFn } from 'ava';
 import { HealthService } from '../../../gen/grpc/health/v1/health.ts';
 import { AdminServiceService as Admin, Plan } from '../../../gen/petstore/admin/v1/admin.ts';
-import { CategoryServiceService as Categories } from '../../../gen/petstore/v1/categories.ts';
 import { EventServiceService as Events } from '../../../gen/petstore/v1/events.ts';
 import { PetServiceService as Pets } from '../../../gen/petstore/v1/pets.ts';
 import { scrape, sumOf, untilSum } from '../../support/exposition.ts';
@@ -12,7 +11,6 @@ import { withinOneMinute } from '../../support/limit-windows.ts';
 import { connectOperator, type Operator } from '../../support/operator.ts';
 import { freePorts } from '../../support/ports.ts';
 import { startTestServer, type TestServer } from '../../support/server.ts';
-import { beginCall } from '../../support/unfinished-call.ts';
 
 interface Context {
   readonly server: TestServer;
@@ -42,20 +40,6 @@ test.serial('Calls - of methods that do not exist are counted as "unknown"', asy
   for (const path of ['/a.b.C/D', '/petstore.v1.PetService/Nothing'])
     await server.grpc.failure({ ...HealthService.check, path }, { service: '' });
   await t.notThrowsAsync(untilSum(port, CALLS, { method: 'unknown', code: 'UNIMPLEMENTED' }, (sum) => sum === 2));
-});
-
-test.serial('Calls - open ones are shown, and one whose caller leaves is CANCELLED, not an error', async (t) => {
-  const { server, port } = t.context;
-  const errors = sumOf(await scrape(port), ERRORS);
-  const call = await beginCall(server.address, server.key, Categories.createCategory, { category: { name: 'Cats' } });
-  const watch = stream(server.grpc.client, HealthService.watch, { service: '' });
-  watch.on('error', () => undefined).resume();
-  for (const kind of ['unary', 'stream']) await untilSum(port, OPEN, { kind }, (sum) => sum === 1);
-  call.close();
-  watch.cancel();
-  await untilSum(port, CALLS, { code: 'CANCELLED' }, (sum) => sum === 2);
-  await untilSum(port, OPEN, {}, (sum) => sum === 0);
-  t.is(sumOf(await scrape(port), ERRORS), errors);
 });
 
 test.serial('Bans - are counted by plan, as what was refused is by code', async (t) => {

@@ -2,7 +2,7 @@
 import test, { type ExecutionContext } from 'ava';
 import { OrderServiceService as Orders } from '../../../gen/petstore/v1/orders.ts';
 import type { GrpcCaller } from '../../support/grpc-caller.ts';
-import { freePorts } from '../../support/ports.ts';
+import { median } from '../../support/numbers.ts';
 import { createDataDir, startServerProcess } from '../../support/process.ts';
 import { startTestServer, type TestServer } from '../../support/server.ts';
 import { until } from '../../support/until.ts';
@@ -17,8 +17,6 @@ const [MAX_SPANS, BATCH, EXPORT_MS] = [4_096, 512, 3_000];
 /** The call, its transaction and three statements. */
 const SPANS_PER_CALL = 5;
 const STOP_MS = 8_000;
-/** Spans are sent once a second. */
-const TWO_BATCHES_MS = 2_500;
 
 /**
  * Places orders. Each has many spans: a busy machine too makes them faster than they are sent to a frozen collector,
@@ -72,38 +70,19 @@ test.serial('Collector - without one no module of OpenTelemetry is loaded', asyn
   await remove();
 });
 
-test.serial('Collector - an outage is one line in the log, and its end another', async (t) => {
-  const [port] = await freePorts(1);
-  const server = await start(t, { url: `http://127.0.0.1:${port}` });
-  const count = (text: string) => server.logs.filter(({ msg }) => msg.startsWith(text)).length;
-  const untilLine = (text: string) =>
-    until(async () => {
-      await call(server);
-      return count(text) > 0;
-    }, text);
-  await untilLine('traces can not be sent');
-  const beganMs = performance.now();
-  while (performance.now() < beganMs + TWO_BATCHES_MS) await call(server);
-  const collector = await startCollector(port);
-  t.teardown(collector.close);
-  await untilLine('traces are sent again');
-  t.is(count('traces can not be sent'), 1);
-  t.true(collector.spans.length > 0);
-  await stop(t, server);
-});
-
 test.serial('Collector - with a frozen one no call waits, and a bounded number of spans is kept', async (t) => {
   const collector = await frozenCollector(t);
   const server = await start(t, collector);
   const tookMs = await call(server, (MAX_SPANS + 4 * BATCH) / SPANS_PER_CALL);
-  const slow = tookMs.filter((ms) => ms >= EXPORT_MS); // some calls take as long on a busy machine
-  t.true(slow.length < tookMs.length / 10, `of ${tookMs.length} calls ${slow.length} took ${EXPORT_MS} ms`);
+  t.true(median(tookMs) < EXPORT_MS); // on a slow machine some calls take as long
   const isLogged = (text: string) => server.logs.some(({ msg }) => msg.startsWith(text));
   await until(() => isLogged('traces can not be sent'), 'the end of the first export');
   collector.thaw();
-  await until(() => collector.spans.length > BATCH && isLogged('traces are sent again'), 'kept spans');
+  const newSpans = (await call(server)).length * SPANS_PER_CALL; // on a slow machine all others may be lost by now
+  await until(() => isLogged('traces are sent again'), 'the end of the outage');
   await stop(t, server); // sends the rest
-  t.true(collector.spans.length <= MAX_SPANS + BATCH, `${collector.spans.length} spans were kept`);
+  const kept = collector.spans.length - newSpans;
+  t.true(kept <= MAX_SPANS + BATCH, `${kept} spans were kept`);
 });
 
 test.serial('Collector - with a frozen one a stop takes seconds', async (t) => {

@@ -34,8 +34,7 @@ export interface Collector {
 
 export const [SERVER, CLIENT] = [2, 3];
 
-/** Listens on `port`, or on a free one. */
-export async function startCollector(port = 0): Promise<Collector> {
+export async function startCollector(): Promise<Collector> {
   const spans: Span[] = [];
   const sockets = new Set<Socket>();
   let [received, isFrozen] = ['', false];
@@ -48,7 +47,7 @@ export async function startCollector(port = 0): Promise<Collector> {
     response.writeHead(isTraces ? 200 : 404, { 'content-type': 'application/x-protobuf' }).end();
   });
   server.on('connection', (socket) => sockets.add(socket.on('close', () => sockets.delete(socket))));
-  await once(server.listen(port, '127.0.0.1'), 'listening');
+  await once(server.listen(0, '127.0.0.1'), 'listening');
   return {
     url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`,
     spans,

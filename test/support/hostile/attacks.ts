@@ -94,7 +94,6 @@ export const ATTACKS: readonly Attack[] = [
     ],
     run: comeInCrowds,
   }),
-  // The last one: Envoy's allocator keeps the memory for later.
   attack('Memory - a flood of unread refusals takes no more than its bound, and all are served after it', {
     full: { connections: 400, perConnection: 100 },
     short: { connections: 200, perConnection: 100 },

@@ -89,6 +89,8 @@ async function stateOf(stack: TestStack) {
 /** A response, why there rightly is none, or what is wrong. */
 type Result = Answer | string | Error;
 
+class Unread extends Error {}
+
 class Sender {
   readonly #target: Target;
   readonly #key: string;
@@ -106,8 +108,11 @@ class Sender {
     this.#session?.destroy();
   }
 
+  /** Envoy closes idle connections. A request that it does not read for that reason is sent again. */
   async send(input: FuzzInput): Promise<Result> {
-    return input.protocol === 'HTTP/1.1' ? this.#overHttp1(input) : this.#overHttp2(input);
+    const sendOnce = () => (input.protocol === 'HTTP/1.1' ? this.#overHttp1(input) : this.#overHttp2(input));
+    const result = await sendOnce();
+    return result instanceof Unread ? sendOnce() : result;
   }
 
   async #overHttp1({ method, bytes, isWhole }: OverHttp1): Promise<Result> {
@@ -116,7 +121,8 @@ class Sender {
     const request = Buffer.from(this.#withKey(bytes), 'latin1');
     const answer = await this.#http1.exchange(request, { isHead: method === 'HEAD', giveUpMs });
     if (!isWhole) this.#http1.close();
-    return isWhole && typeof answer === 'string' ? new Error(`no answer: ${answer}`) : answer;
+    if (!isWhole || typeof answer !== 'string') return answer;
+    return answer === 'closed' ? new Unread('the connection was closed') : new Error(`no answer: ${answer}`);
   }
 
   /** A malformed request (RFC 9113, section 8.1.1) may be reset without a response. */
@@ -134,6 +140,7 @@ class Sender {
         giveUpMs: GIVE_UP_MS,
       });
       if (status !== undefined) return { status, ...answer };
+      if (resetCode === constants.NGHTTP2_REFUSED_STREAM) return new Unread('the stream was refused');
       const isMalformed = !path.startsWith('/') || resetCode === constants.NGHTTP2_PROTOCOL_ERROR;
       return isMalformed ? 'malformed' : new Error(`the stream ended without an answer, with code ${resetCode}`);
     } catch (error) {
