@@ -64,11 +64,11 @@ async function keyOf({ context: { folder } }: Test): Promise<string> {
   return (await readFile(demoKeyFile(join(folder, 'server')), 'utf8').catch(() => '')).trim();
 }
 
-/** The status of a GET through the edge; 0 without a response. */
-export async function get(t: Test, path: string, port = t.context.ports.edge): Promise<number> {
+/** The status of a GET through the edge; why there is none without a response. */
+export async function get(t: Test, path: string, port = t.context.ports.edge): Promise<unknown> {
   const headers = { authorization: `Bearer ${await keyOf(t)}`, connection: 'close' };
   return fetch(`http://127.0.0.1:${port}${path}`, { headers }).then(
     ({ status }) => status,
-    () => 0,
+    ({ cause }) => String(cause),
   );
 }

@@ -3,8 +3,8 @@ import { randomInt } from 'node:crypto';
 import { createSocket } from 'node:dgram';
 import { createServer } from 'node:net';
 
-/** Below Linux's range for outgoing connections, which can't take a port before it is used. */
-const [LOWEST, HIGHEST] = [10_000, 32_000];
+/** Above 10080, which `fetch` refuses, and below the range of outgoing connections, which could take a port first. */
+const [LOWEST, HIGHEST] = [10_081, 32_000];
 
 /** Returns free TCP ports, reserved until this worker ends. */
 export async function freePorts(count: number): Promise<number[]> {
