@@ -1,7 +1,7 @@
 /** Free ports that no other test uses. */
 import { randomInt } from 'node:crypto';
 import { createSocket } from 'node:dgram';
-import { createServer } from 'node:net';
+import { connect } from 'node:net';
 
 /** Above 10080, which `fetch` refuses, and below the range of outgoing connections, which could take a port first. */
 const [LOWEST, HIGHEST] = [10_081, 32_000];
@@ -39,10 +39,14 @@ function claim(port: number): Promise<boolean> {
   });
 }
 
+/** Whether nobody listens. To listen here would occupy the port in each child that is being forked meanwhile. */
 function isFree(port: number): Promise<boolean> {
   return new Promise((resolve) => {
-    const server = createServer();
-    server.once('error', () => resolve(false));
-    server.listen({ port, host: '127.0.0.1', exclusive: true }, () => server.close(() => resolve(true)));
+    const socket = connect(port, '127.0.0.1');
+    socket.once('error', () => resolve(true));
+    socket.once('connect', () => {
+      socket.destroy();
+      resolve(false);
+    });
   });
 }
