@@ -46,7 +46,7 @@ for (const [signal, why] of [
     const stream = await openEvents(`${url}/events/stream`, key);
     t.is((await stream.next())?.event, 'ready');
     process.kill(-launcher.pid, signal); // to the whole group, as a terminal does for Ctrl-C
-    // Not SIGINT: two of one kind become one. Not later: half a second apart they would be two key presses.
+    // Another signal, as two of one kind may become one; and at once, as later it would be another key press.
     if (signal === 'SIGINT') launcher.process.kill('SIGTERM');
     await launcher.says(/Stopping/);
     if (signal === 'SIGHUP') {
