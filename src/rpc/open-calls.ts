@@ -63,9 +63,8 @@ export class OpenCalls {
         const hasOwnEnd = isRaw || !isStream; // a file is sent to its end
         if (isFeed ? this.#endsFeeds : this.#isDraining && !hasOwnEnd) endAsDrained(call);
         call.checkAge(maxAges);
-        if (call.caller !== undefined && call.isStalled && this.#isPastShare(call.caller.accountId)) {
-          call.giveUp(pastShare(call.caller.accountId));
-        }
+        const account = isFeed ? undefined : call.caller?.accountId; // a feed holds no slot
+        if (account !== undefined && call.isStalled && this.#isPastShare(account)) call.giveUp(pastShare(account));
         if (call.identify !== undefined) void endUnlessValid(call, call.identify);
       }
     };

@@ -137,6 +137,17 @@ for (const [what, waiting] of Object.entries({
   });
 }
 
+test('Account - on a crowded server its feeds do not end, which hold no slots', async (t) => {
+  const headers = { 'x-account': '1' };
+  await openMany(t, SHARE * 6, { headers });
+  const stream = { isStream: true, window: 0, headers };
+  const [feed, other] = [await open(t, stream), await open(t, stream)];
+  Object.assign(feed.scripted.call, { operation: { ...feed.scripted.call.operation, isFeed: true } });
+  for (const { scripted } of [feed, other]) scripted.step(piece('unread'));
+  await until(() => other.scripted.call.isCancelled(), 'the end of the other one');
+  t.false(feed.scripted.call.isCancelled());
+});
+
 test('Account - on a crowded server its calls past an eighth are refused if there are others', async (t) => {
   const greedy = { 'x-account': '1' };
   const calls = await openMany(t, SHARE * 6, { headers: greedy });
