@@ -92,7 +92,7 @@ for (const port of ['publicAddress', 'grpcAddress'] as const) {
       const refused = await rawGrpc(target, { ...call, key });
       t.is(refused.status, Code.RESOURCE_EXHAUSTED);
       t.is(refused.reason, 'BODY_TOO_LARGE');
-      t.true(refused.tookMs < 5_000);
+      t.true(refused.tookMs < 15_000); // not the 30 s that a message may take
       const anonymous = await rawGrpc(target, call);
       t.is(anonymous.status, Code.UNAUTHENTICATED);
       t.is(anonymous.reason, 'API_KEY_MISSING');

@@ -7,8 +7,8 @@ import { freePorts } from '../support/ports.ts';
 import { until } from '../support/until.ts';
 
 test('Ports - a client who connects during the check does not hold up the start', async (t) => {
-  const [port = 0, other = 0] = await freePorts(2);
   const meetsCheck = async () => {
+    const [port = 0, other = 0] = await freePorts(2);
     let isChecking = true;
     // The look-up of the name leaves time to connect.
     const checked = checkFree([

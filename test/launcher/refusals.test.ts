@@ -47,18 +47,20 @@ test('Start - with one port for two settings says that it is busy', async (t) =>
   );
 });
 
-test('Start - without a usable address, Envoy or data folder says what is wrong', async (t) => {
-  const folder = t.context.settings.DATA_DIR ?? '';
-  const log = `${folder}/logs/envoy.log`;
-  for (const [settings, line] of [
-    [{ HOST: '203.0.113.1' }, 'HOST 203.0.113.1 is no address of this machine'],
-    [{ ENVOY: '/nonexistent' }, 'there is no Envoy at /nonexistent: run "npm start", or set ENVOY'],
-    [{ ENVOY: '/tmp' }, `Envoy ended unexpectedly (exit code 126): see ${log}`],
-    [{ ENVOY: '/bin/false' }, `Envoy ended unexpectedly (exit code 1): see ${log}`],
-  ] as const) {
-    t.is(await refusal(t, settings), line);
-  }
-  const file = `${folder}.txt`;
+for (const [setting, value, line] of [
+  ['HOST', '203.0.113.1', 'HOST 203.0.113.1 is no address of this machine'],
+  ['ENVOY', '/nonexistent', 'there is no Envoy at /nonexistent: run "npm start", or set ENVOY'],
+  ['ENVOY', '/tmp', 'Envoy ended unexpectedly (exit code 126): see LOG'],
+  ['ENVOY', '/bin/false', 'Envoy ended unexpectedly (exit code 1): see LOG'],
+] as const) {
+  test(`Start - with ${setting}=${value}, which can not be used, says what is wrong`, async (t) => {
+    const log = `${t.context.settings.DATA_DIR}/logs/envoy.log`;
+    t.is(await refusal(t, { [setting]: value }), line.replace('LOG', log));
+  });
+}
+
+test('Start - without a usable data folder says what is wrong', async (t) => {
+  const file = `${t.context.settings.DATA_DIR}.txt`;
   writeFileSync(file, '');
   t.regex(await refusal(t, { DATA_DIR: file }), /(?:EEXIST|ENOTDIR).*the data/);
 });

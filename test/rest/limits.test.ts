@@ -38,7 +38,7 @@ function numbers({ headers }: RestResponse): number[] {
 
 /** First: another test uses up what the address has. */
 test.serial('limits - health checks, reflection and /healthz need no key and count nothing', async (t) => {
-  await withinOneMinute(5_000);
+  await withinOneMinute(20_000);
   const { rest, grpc, publicAddress } = t.context;
   const anonymous = rest.withKey(undefined);
   const leftOfAddress = async () => numbers(await anonymous.get('/pets'))[1];
@@ -238,7 +238,7 @@ test('Streams - an account has at most 10: the 11th is 429 TOO_MANY_STREAMS, ove
 
 test('Streams - events count nothing', async (t) => {
   const { rest, operator } = t.context;
-  await withinOneMinute(10_000);
+  await withinOneMinute(20_000);
   const key = await operator.keyOf({ perMinute: LIMIT, perDay: LIMIT });
   const stream = await openEvents(`${rest.url}/events/stream`, key);
   await stream.next();

@@ -106,7 +106,7 @@ test('Hanging - requests wait once, and count once though Redis may have counted
   t.true(limiter.isDegraded);
   const startMs = performance.now();
   await repeat(limiter, 500, LARGE);
-  t.true(performance.now() - startMs < 2_000, 'later requests do not wait');
+  t.true(performance.now() - startMs < 20_000, 'later requests do not wait: they would take 100 s');
   redis.resume();
   await untilBack(limiter);
   t.is(await remaining(limiter), 300);

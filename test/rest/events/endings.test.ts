@@ -195,8 +195,8 @@ test.serial(
       await revoked;
       await delay(ms);
     };
-    const streams = Promise.all(openThree(t.context, key, turnAfter(3_000)));
-    const unread = Promise.allSettled(openThree(t.context, key, turnAfter(8_000)));
+    const streams = Promise.all(openThree(t.context, key, turnAfter(1_500)));
+    const unread = Promise.allSettled(openThree(t.context, key, turnAfter(12_000)));
     await until(() => opened === 6, 'the streams');
     await delay(1_000); // as much as may be has been sent
     resolve(operator.call(Admin.revokeKey, { keyId: id }));

@@ -63,6 +63,7 @@ export class TcpProxy {
   /** Passes everything on again, including delayed data. */
   restore(): void {
     this.#isRefusing = false;
+    this.#isDroppingResponses = false;
     this.#delayMs = 0;
     this.#silence?.end();
     this.#silence = undefined;
