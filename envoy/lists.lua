@@ -26,6 +26,13 @@ local function refusal(json, path, at, type)
   return ("%s: invalid value %s for type %s"):format(path, value, type)
 end
 
+-- A key without its escapes: "t\u0061gs" is "tags" too.
+local function unescaped(key)
+  return (key:gsub("\\u00(%x%x)", function(code)
+    return string.char(tonumber(code, 16))
+  end))
+end
+
 local check_object
 
 local function check_list(json, field, path, start)
@@ -51,7 +58,7 @@ function check_object(json, fields, prefix, start)
     local key_stop, value = json.plain:match('^"_*"()%s*:%s*()', at)
     local stop = value and after(json, value)
     if not stop then return nil end
-    local field = fields[json.text:sub(at, key_stop - 1)]
+    local field = fields[unescaped(json.text:sub(at, key_stop - 1))]
     if field and json.text:sub(value, stop - 1) ~= "null" then
       if field.is_wrapped then table.insert(json.insertions, { at = value, text = '{"values":' }) end
       local wrong

@@ -58,6 +58,7 @@ const NO_LISTS = [
   ['{"name":"x","labels" : true , "y":1}', 'labels: true is not a list'],
   ['{"itemSizes":7}', 'itemSizes: 7 is not a list'],
   ['{"item_sizes":"7"}', 'itemSizes: "7" is not a list'],
+  ['{"\\u006c\\u0061bels":"a"}', 'labels: "a" is not a list'],
   ['{"lines":{"name":"a"}}', 'lines: {"name":"a"} is not a list'],
   ['{"best":{"notes":"a"}}', 'best.notes: "a" is not a list'],
   ['{"lines":[{"notes":[]},{"notes":"]"}]}', 'lines[1].notes: "]" is not a list'],
