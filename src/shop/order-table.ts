@@ -4,7 +4,7 @@ import { bigInteger, boolean, integer, optional, record } from '../storage/field
 import type { Instant } from '../storage/model.ts';
 import { compile, param } from '../storage/statement.ts';
 import { onlyRow, resource, table } from '../storage/table.ts';
-import { type Order, type OrderId, type PetId, toOrderId } from './model.ts';
+import type { Order, OrderId, PetId } from './model.ts';
 
 export const ORDERS = table<Order>('orders', {
   id: bigInteger<OrderId>('id'),
@@ -18,16 +18,16 @@ export function orderTable(engine: Engine) {
   const orders = resource(engine, ORDERS, ['pet_id']);
   const ofPet = () => engine.knex('orders').where({ pet_id: param('petId'), complete: param('complete') });
   const statements = {
-    open: compile('orders.open', ofPet().select('id').whereNot('id', param('except')).limit(1)),
+    open: compile('orders.open', ofPet().select('id').limit(1)),
     openUnits: compile('orders.open_units', ofPet().select(engine.knex.raw('coalesce(sum(quantity), 0) as quantity'))),
   };
   return {
     reads: orders.reads,
     writes: (tx: Runner) => ({
       ...orders.writes(tx),
-      /** Whether the pet has an open order other than `except`. */
-      async hasOpen(petId: PetId, except: OrderId = toOrderId(0n)): Promise<boolean> {
-        return (await tx.all(statements.open, { petId, complete: false, except })).length > 0;
+      /** Whether the pet has an open order. */
+      async hasOpen(petId: PetId): Promise<boolean> {
+        return (await tx.all(statements.open, { petId, complete: false })).length > 0;
       },
       /** The units in the pet's open orders, which return to stock when all of them are cancelled. */
       async openUnits(petId: PetId): Promise<number> {

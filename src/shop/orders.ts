@@ -78,14 +78,15 @@ async function lockOpen(tx: ShopTransaction, orderId: OrderId, call: Context): P
 }
 
 /**
- * Moves `units` from the pet's stock to the order, or back when negative, and applies `close` if the order is complete.
- * An order without a pet changes no stock. Only the pet of a new order may be unknown: none with an open order goes.
+ * Moves `units` from the pet's stock to the order, which is stored, or back when negative, and applies `close` if the
+ * order is complete. An order without a pet changes no stock. Only the pet of a new order may be unknown: none with an
+ * open order goes.
  */
-async function moveStock(tx: ShopTransaction, { id, petId, complete }: Order, units: number): Promise<void> {
+async function moveStock(tx: ShopTransaction, { petId, complete }: Order, units: number): Promise<void> {
   if (petId === undefined) return;
   const pet = existing(await tx.pets.lock(petId), () => shopError('UNKNOWN_PET', { petId }));
   const moved = units > 0 ? takeUnits(pet, units) : returnUnits(pet, -units);
-  const after = complete ? close(moved, await tx.orders.hasOpen(petId, id)) : moved;
+  const after = complete ? close(moved, await tx.orders.hasOpen(petId)) : moved;
   await tx.pets.update({ ...pet, quantity: after.quantity, status: after.status });
 }
 
