@@ -134,6 +134,7 @@ const BAD: readonly [setting: keyof typeof SETTINGS, values: readonly string[], 
   ['PORT', ['0', '65536', '-1', '80.5', '1e3', '0x50', 'abc', ' 80', '80 ', '８０'], 'be a port from 1 to 65535'],
   ['IDEMPOTENCY_HOURS', ['0', '8761', '1.5', '-1', 'day'], 'be a number from 1 to 8760'],
   ['FREE_PER_MINUTE', ['0', '-1', '1.5', 'many', '2147483648'], 'be a number from 1 to 2147483647'],
+  ['OTEL_TRACES_SAMPLER_ARG', ['0', '0.0', '1.1', '-1', 'half'], 'be a number above 0, and 1 at the most'],
   ['DATABASE_CONNECTIONS', ['0', '1', '1001', '2.5', 'many'], 'be a number from 2 to 1000'],
   ['INSTANCES', ['0', '-1', '1.5', '65', 'many'], 'be a number from 1 to 64'],
   [

@@ -5,6 +5,8 @@ import anyTest, { type TestFn } from 'ava';
 import { Plan } from '../../gen/petstore/admin/v1/admin.ts';
 import { PetServiceService as Pets } from '../../gen/petstore/v1/pets.ts';
 import { isWellFormed } from '../../src/access/keys/format.ts';
+import { dayIndexAt } from '../../src/access/limits/windows.ts';
+import { toAccountId } from '../../src/rpc/caller.ts';
 import { withinOneDay } from '../support/limit-windows.ts';
 import { connectOperator } from '../support/operator.ts';
 import { startTestServer, type TestServer } from '../support/server.ts';
@@ -76,7 +78,9 @@ test('key - create prints it once, list never, and a revoked one is refused', as
   t.deepEqual(await json(command, `key list --account ${accountId}`), [{ id, ...others, createTime }]);
   const caller = grpc.withKey(key);
   await t.notThrowsAsync(caller.call(Pets.listPets, {}));
-  t.regex((await json(command, `key revoke ${id}`)).revokeTime, RFC_3339);
+  const { revokeTime } = await json(command, `key revoke ${id}`);
+  t.regex(revokeTime, RFC_3339);
+  t.is((await json(command, `key revoke ${id}`)).revokeTime, revokeTime, 'it has been revoked before');
   await json(command, `key unban ${id}`);
   t.is((await caller.failure(Pets.listPets, {})).reason, 'API_KEY_INVALID');
   t.regex(await text(command, `key list --account ${accountId}`), /\n *\d+ {2}pst_\w{8} {2}laptop +revoked /);
@@ -90,7 +94,7 @@ test('key list - control characters in a label are replaced, those of direction 
 });
 
 test('usage, bans - a key beyond its limit is shown everywhere, until its ban is ended', async (t) => {
-  const { command, grpc } = t.context;
+  const { command, grpc, store } = t.context;
   // Per day, because a minute may end during a test.
   const limits = `--plan enterprise --per-minute 100 --per-day ${PER_DAY}`;
   const accountId = (await json(command, `account create --name Acme ${limits}`)).id;
@@ -101,9 +105,14 @@ test('usage, bans - a key beyond its limit is shown everywhere, until its ban is
   const caller = grpc.withKey(key);
   for (let i = 0; i < PER_DAY; i += 1) await caller.call(Pets.listPets, {});
   for (let i = 0; i < REFUSALS; i += 1) await caller.failure(Pets.listPets, {});
-  const [today] = await json(command, `usage --account ${accountId} --days 2`);
-  t.deepEqual(today, { day: today.day, requests: PER_DAY, refused: REFUSALS });
+  const dayIndex = dayIndexAt(Date.now()) - 1;
+  const yesterday = { accountId: toAccountId(BigInt(accountId)), dayIndex, requests: 7, refused: 0 };
+  await store.write((tx) => tx.usage.put([yesterday]));
+  const [today, ...others] = await json(command, `usage --account ${accountId} --days 1`);
+  t.deepEqual([today, others], [{ day: today.day, requests: PER_DAY, refused: REFUSALS }, []]);
   t.regex(today.day, /^\d{4}-\d{2}-\d{2}$/);
+  const both = await json(command, `usage --account ${accountId} --days 2`);
+  t.deepEqual(both.map((day: { requests: number }) => day.requests).toSorted(), [PER_DAY, 7]);
 
   const why = { refusals: REFUSALS, window: 'day' };
   const [{ startTime, endTime, ...ban }] = await json(command, `ban list --account ${accountId}`);

@@ -1,6 +1,7 @@
 /** What the client repeats, with which metadata, and how it stays within the limits. */
 import { createServer, type IncomingHttpHeaders, type ServerHttp2Stream } from 'node:http2';
 import type { AddressInfo } from 'node:net';
+import { status as Status } from '@grpc/grpc-js';
 import anyTest, { type TestFn } from 'ava';
 import { createClient, type PetstoreClient, type PetstoreError } from '../../src/client/index.ts';
 import { TcpProxy } from '../support/chaos/proxy.ts';
@@ -69,12 +70,16 @@ test.serial('retries - an update is not retried after a broken connection: it ma
   await t.throwsAsync(broken(t.context, 'updated', update), { name: 'PetstoreError', code: 'UNAVAILABLE' });
 });
 
-/** The metadata of each attempt that the client makes at a call while the server is unavailable. */
-async function attempts(call: (client: PetstoreClient) => Promise<unknown>, options: object = {}) {
+/** The metadata of each attempt that the client makes at a call that always gets this status. */
+async function attempts(
+  call: (client: PetstoreClient) => Promise<unknown>,
+  options: object = {},
+  status = Status.UNAVAILABLE,
+) {
   const requests: IncomingHttpHeaders[] = [];
   const server = createServer().on('stream', (stream: ServerHttp2Stream, headers) => {
     requests.push(headers);
-    stream.respond({ 'content-type': 'application/grpc', 'grpc-status': '14' }, { endStream: true });
+    stream.respond({ 'content-type': 'application/grpc', 'grpc-status': String(status) }, { endStream: true });
   });
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
   const { port } = server.address() as AddressInfo;
@@ -82,7 +87,7 @@ async function attempts(call: (client: PetstoreClient) => Promise<unknown>, opti
   const code = await call(client).catch((error: PetstoreError) => error.code);
   await client.close();
   server.close();
-  if (code !== 'UNAVAILABLE') throw new Error(`the call ended with ${code}`);
+  if (code !== Status[status]) throw new Error(`the call ended with ${code}`);
   const [keys, tags] = ['idempotency-key', 'if-match'].map((name) => [...new Set(requests.map((one) => one[name]))]);
   return { count: requests.length, keys, tags };
 }
@@ -90,16 +95,21 @@ async function attempts(call: (client: PetstoreClient) => Promise<unknown>, opti
 const category = { name: 'Cats' };
 
 test('retries - while the server is unavailable a call that may be repeated has 5 attempts, others one', async (t) => {
-  const [read, once, replaced, updated, own] = await Promise.all([
-    attempts(({ categories }) => categories.getCategory({ categoryId: 1n })),
-    attempts(({ categories }) => categories.getCategory({ categoryId: 1n }), { maxAttempts: 1 }),
+  const get = ({ categories }: PetstoreClient) => categories.getCategory({ categoryId: 1n });
+  const [read, late, wrong, once, replaced, updated, own] = await Promise.all([
+    attempts(get),
+    attempts(get, {}, Status.DEADLINE_EXCEEDED),
+    attempts(get, {}, Status.INTERNAL),
+    attempts(get, { maxAttempts: 1 }),
     attempts(({ categories }) => categories.replaceCategory({ categoryId: 1n, category }, { ifMatch: '"abc"' })),
     attempts(({ categories }) => categories.updateCategory({ categoryId: 1n, category })),
     attempts(({ categories }) => categories.createCategory({ category }, { idempotencyKey: 'mine' })),
   ]);
   const none = [undefined];
   t.deepEqual(read, { count: 5, keys: none, tags: none });
+  t.deepEqual(late, read);
   t.deepEqual(once, { ...read, count: 1 });
+  t.deepEqual(wrong, once);
   t.deepEqual(replaced, { ...read, tags: ['"abc"'] });
   t.deepEqual(updated, once);
   t.deepEqual(own, { ...read, keys: ['mine'] });

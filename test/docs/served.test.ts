@@ -74,6 +74,8 @@ for (const [path, file, expected] of FILES) {
     t.is(compressed.headers['content-encoding'], 'gzip');
     t.regex(compressed.headers.vary ?? '', /accept-encoding/i);
     t.true(gunzipSync(compressed.body).equals(onDisk)); // deepEqual would take seconds for a megabyte
+    const refused = await fetchRaw(`${rest.url}${path}`, { 'accept-encoding': 'br, gzip; q=0' });
+    t.is(refused.headers['content-encoding'], undefined);
   });
 }
 

@@ -10,6 +10,7 @@ import { PetServiceService as Pets } from '../../gen/petstore/v1/pets.ts';
 import { grpcFrame, grpcHeaders, openSession, targetOf } from '../support/hostile/sockets.ts';
 import { PUBLIC } from '../support/resources.ts';
 import { serverTest } from '../support/shared-stack.ts';
+import { until } from '../support/until.ts';
 
 const test = serverTest();
 
@@ -41,7 +42,8 @@ test('UNIMPLEMENTED - a method that does not exist, and a question of Envoy for 
   const { grpc } = t.context;
   const anonymous = grpc.withKey(undefined);
   const judge = '/petstore.edge.v1.EdgeService/Judge';
-  for (const path of ['/petstore.v1.PetService/Fly', '/a.b.C/D', '/', judge]) {
+  const long = `/a.b.C/${'D'.repeat(300)}`; // the message has its beginning, and an ellipsis, which is not ASCII
+  for (const path of ['/petstore.v1.PetService/Fly', '/a.b.C/D', '/', long, judge]) {
     if (path !== judge) t.like(await anonymous.failureOfBytes(path, Buffer.of()), { code: UNAUTHENTICATED });
     t.like(await grpc.failureOfBytes(path, Buffer.of()), { code: Code.UNIMPLEMENTED, reason: 'ROUTE_NOT_FOUND' });
   }
@@ -63,6 +65,15 @@ test('Messages - that can not be read are MALFORMED_BODY for every method, with 
     t.like(failure, { code: INVALID_ARGUMENT, reason: 'MALFORMED_BODY' }, `${path} ${bytes.toString('hex', 0, 9)}`);
   }
   t.truthy(await grpc.category(), 'the server keeps running');
+});
+
+test('Request id - one of up to 128 characters is kept, a longer one is replaced', async (t) => {
+  const { grpc, logs } = t.context;
+  const [long, longest] = ['i'.repeat(129), 'i'.repeat(128)];
+  for (const id of [long, longest]) await grpc.call(Pets.listPets, {}, { metadata: { 'x-request-id': id } });
+  const isLogged = (id: string) => logs.some(({ requestId }) => requestId === id);
+  await until(() => isLogged(longest), 'the line of the second call');
+  t.false(isLogged(long));
 });
 
 test('Messages - one in thousands of frames is malformed, and the rest of it is not read', async (t) => {

@@ -70,4 +70,14 @@ for (const version of ['v1', 'v1alpha'] as const) {
     const call = { path, body: grpcFrame(Buffer.of(0xff, 0xff, 0xff)) };
     t.is((await rawGrpc(targetOf(t.context.address, '127.0.0.1'), call)).status, Code.INVALID_ARGUMENT);
   });
+
+  test(`Reflection ${version} - a stream has at most 200 requests`, async (t) => {
+    const path = `/grpc.reflection.${version}.ServerReflection/ServerReflectionInfo`;
+    const listServices = grpcFrame(Buffer.of(0x3a, 0));
+    const ask = async (count: number) => {
+      const body = Buffer.concat(Array.from({ length: count }, () => listServices));
+      return (await rawGrpc(targetOf(t.context.address, '127.0.0.1'), { path, body })).status;
+    };
+    t.deepEqual([await ask(200), await ask(201)], [Code.OK, Code.RESOURCE_EXHAUSTED]);
+  });
 }

@@ -85,3 +85,12 @@ const CASES: readonly (readonly [title: string, how: HowItEnded, expected: reado
 for (const [title, how, expected] of CASES) {
   test(`Metrics - count ${title}`, async (t) => t.deepEqual(await counted(how), expected));
 }
+
+test('Metrics - bans and faults are 0 from the beginning, so that the first one is an increase', async (t) => {
+  const registry = new Registry();
+  callMetrics(registry);
+  const samples = samplesOf(await registry.metrics());
+  const zeros = (name: string) => samples.filter((one) => one.name === `petstore_${name}` && one.value === 0).length;
+  // Four plans; three faults for each and for callers without a plan.
+  t.deepEqual([zeros('bans_total'), zeros('errors_total')], [4, 15]);
+});

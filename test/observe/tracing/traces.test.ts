@@ -101,6 +101,12 @@ test('Traces - calls that Envoy itself makes for a request are in its trace', as
   t.is(spans.get(refuse)?.attributes['error.type'], 'ROUTE_NOT_FOUND');
 });
 
+test("Traces - a caller's mistake has its code, and is no failure of the service", async (t) => {
+  const get = 'petstore.v1.PetService/GetPet';
+  const spans = await spansOf(t.context.collector, await sent(t, 'GET', '/pets/999999'), [get]);
+  t.deepEqual([spans.get(get)?.status, spans.get(get)?.attributes['error.type']], [0, 'PET_NOT_FOUND']);
+});
+
 /** Calls, of which several at the same time share a statement, an insert or a commit. */
 const SHARING = [
   ['a read', 'GET', '/categories/1', undefined, ['petstore.v1.CategoryService/GetCategory', 'categories.find']],
