@@ -151,6 +151,8 @@ test('Connect - a response is the encoded message with the headers of gRPC, from
   t.is(again.headers.get('idempotency-replayed'), 'true');
   const without = await call(t.context, Categories.listCategories.path, list, { 'connect-protocol-version': '' });
   t.true(ListCategoriesResponse.decode(isSuccess(t, without)).categories.some(({ id }) => id === made.id));
+  const ofGrpc = { 'grpc-timeout': '1n', 'grpc-encoding': 'gzip', 'grpc-accept-encoding': 'gzip' };
+  isSuccess(t, await call(t.context, Categories.listCategories.path, list, ofGrpc)); // they mean nothing here
 });
 
 test('Connect - every error has the status and code of the protocol, and its reason', async (t) => {
