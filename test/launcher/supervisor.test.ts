@@ -27,13 +27,13 @@ const PROGRAM = `
 /** Kills such a server under supervision. `end` settles as the supervision does. */
 async function killed(
   t: ExecutionContext,
-  { fails, isTemporary = false }: { readonly fails: number; readonly isTemporary?: boolean },
+  how: Readonly<{ fails: number; isTemporary?: boolean; isRedundant?: boolean }>,
 ) {
   const folder = temporaryFolder(t);
   await mkdir(join(folder, 'logs'));
   const file = join(folder, 'server.mjs');
   await writeFile(file, PROGRAM);
-  const env = { STARTS: join(folder, 'starts'), IS_TEMPORARY: String(isTemporary), FAILS: String(fails) };
+  const env = { STARTS: join(folder, 'starts'), IS_TEMPORARY: `${how.isTemporary}`, FAILS: `${how.fails}` };
   const server = new Instance({ config: readConfig({ DATA_DIR: folder }), env, file }, 0);
   const stopping = new AbortController();
   t.teardown(async () => {
@@ -43,7 +43,7 @@ async function killed(
   await server.start();
   const lines: string[] = [];
   const report = (line: string) => lines.push(line.replaceAll(folder, ''));
-  const end = supervise(server, { shutdown: stopping.signal, report, isRedundant: () => false });
+  const end = supervise(server, { shutdown: stopping.signal, report, isRedundant: () => how.isRedundant === true });
   server.child.process.kill('SIGKILL');
   return { lines, end, server, messages: (start: number) => readFile(`${env.STARTS}-${start}`, 'utf8') };
 }
@@ -51,18 +51,21 @@ async function killed(
 /** With its death, as many failures as end a service. */
 const MOST = 4;
 
-test('Failed starts - that are temporary are repeated until the server serves', async (t) => {
-  const startMs = performance.now();
-  const { lines, end } = await killed(t, { fails: MOST, isTemporary: true });
-  await Promise.race([end, until(() => lines.length === 3, 'the start that succeeds')]);
-  t.deepEqual(lines, [
-    'The server ended unexpectedly (signal SIGKILL): see /logs/server.log. Starting it again …',
-    "The server can't start: not yet (see /logs/server.log). Retrying every few seconds.",
-    'The server serves again.',
-  ]);
-  const tookMs = performance.now() - startMs;
-  t.true(tookMs > 6_000, `the pauses double, from 200 ms on: ${tookMs} ms`);
-});
+const REPEATED = { 'that are temporary': { isTemporary: true }, 'beside another server': { isRedundant: true } };
+for (const [which, how] of Object.entries(REPEATED)) {
+  test(`Failed starts - ${which} are repeated until the server serves`, async (t) => {
+    const startMs = performance.now();
+    const { lines, end } = await killed(t, { fails: MOST, ...how });
+    await Promise.race([end, until(() => lines.length === 3, 'the start that succeeds')]);
+    t.deepEqual(lines, [
+      'The server ended unexpectedly (signal SIGKILL): see /logs/server.log. Starting it again …',
+      "The server can't start: not yet (see /logs/server.log). Retrying every few seconds.",
+      'The server serves again.',
+    ]);
+    const tookMs = performance.now() - startMs;
+    t.true(tookMs > 6_000, `the pauses double, from 200 ms on: ${tookMs} ms`);
+  });
+}
 
 test('Failed starts - any others end the service with the fifth failure in a row', async (t) => {
   const message = /^the server failed 5 times in a row, the last time: The server can't start: not yet \(see /;

@@ -59,6 +59,7 @@ test('Health - Watch says SERVING at once, and NOT_SERVING when it drains, and t
 });
 
 for (const version of ['v1', 'v1alpha'] as const) {
+  const path = `/grpc.reflection.${version}.ServerReflection/ServerReflectionInfo`;
   test(`Reflection ${version} - lists health and petstore.v1's services alone, without a key`, async (t) => {
     const health = ['Check', 'List', 'Watch'].map((name) => `grpc.health.v1.Health/${name}`);
     const expected = [...health, ...PUBLIC.map(({ path }) => path.slice(1))];
@@ -66,13 +67,11 @@ for (const version of ['v1', 'v1alpha'] as const) {
   });
 
   test(`Reflection ${version} - a message that can not be read is INVALID_ARGUMENT`, async (t) => {
-    const path = `/grpc.reflection.${version}.ServerReflection/ServerReflectionInfo`;
     const call = { path, body: grpcFrame(Buffer.of(0xff, 0xff, 0xff)) };
     t.is((await rawGrpc(targetOf(t.context.address, '127.0.0.1'), call)).status, Code.INVALID_ARGUMENT);
   });
 
   test(`Reflection ${version} - a stream has at most 200 requests`, async (t) => {
-    const path = `/grpc.reflection.${version}.ServerReflection/ServerReflectionInfo`;
     const listServices = grpcFrame(Buffer.of(0x3a, 0));
     const ask = async (count: number) => {
       const body = Buffer.concat(Array.from({ length: count }, () => listServices));
