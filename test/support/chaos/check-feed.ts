@@ -20,7 +20,7 @@ function disorder({ name, events }: Followed): Violation[] {
 
 /** Who began with the lists has what came since. */
 function differences({ name, events, lists }: Followed, feed: readonly FeedEvent[]): Violation[] {
-  const first = lists === undefined ? 0 : (events[0]?.id ?? 0);
+  const first = lists === undefined ? 0 : (events[0]?.id ?? Number.POSITIVE_INFINITY);
   const expected = feed.filter(({ id }) => id >= first);
   const [got, there] = [new Set(events.map(lineOf)), new Set(expected.map(lineOf))];
   const [missed, invented] = [[...there.difference(got)], [...got.difference(there)]];
