@@ -20,6 +20,7 @@ const STABLE_AFTER_MS = 10_000;
 const MAX_FAILURES = 5;
 /** How often a process is pinged. */
 const PING_INTERVAL_MS = 1_000;
+const LATE_MS = 1_100;
 
 /** A component has failed too often and is not restarted. */
 export class TooManyFailures extends ExpectedError {
@@ -89,7 +90,10 @@ function checkFailureCount(failures: number, reason: string, { name }: Component
   throw new TooManyFailures(`${name} failed ${failures} times in a row, the last time: ${reason}`);
 }
 
-/** Pings the process until it ends. Counts pings instead of time, as this process may have been frozen too. */
+/**
+ * Pings the process until it ends. Counts pings instead of time, as this process may have been frozen too. A ping does
+ * not count when this process comes late to the next one: it hears responses only after some turns of its event loop.
+ */
 async function killWhenUnresponsive(
   component: Component,
   child: Child,
@@ -103,11 +107,13 @@ async function killWhenUnresponsive(
       return;
     }
     unanswered += 1;
+    const pingedMs = performance.now();
     const onPong = () => {
       unanswered = 0;
     };
     component.ping(AbortSignal.timeout(PING_INTERVAL_MS * maxUnansweredPings)).then(onPong, () => undefined);
     await Promise.race([pause(PING_INTERVAL_MS, shutdown), child.ended]);
+    if (performance.now() - pingedMs > LATE_MS) unanswered = Math.max(0, unanswered - 1);
   }
 }
 

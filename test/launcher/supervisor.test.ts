@@ -1,6 +1,7 @@
 /** A server that ends or can't start: it is started again, for good if the failure is temporary. */
 import { mkdir, readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
+import { setTimeout as delay, setImmediate as turn } from 'node:timers/promises';
 import test, { type ExecutionContext } from 'ava';
 import { readConfig } from '../../src/config/config.ts';
 import type { Envoy } from '../../src/launcher/envoy.ts';
@@ -8,6 +9,7 @@ import { Instance } from '../../src/launcher/instance.ts';
 import { rollingRestart } from '../../src/launcher/rolling-restart.ts';
 import { supervise, TooManyFailures } from '../../src/launcher/supervisor.ts';
 import { temporaryFolder } from '../support/folder.ts';
+import { startTestStack } from '../support/stack.ts';
 import { until } from '../support/until.ts';
 
 /** Serves at its first start, and fails at the next ones, FAILS of them. */
@@ -66,6 +68,17 @@ for (const [which, how] of Object.entries(REPEATED)) {
     t.true(tookMs > 6_000, `the pauses double, from 200 ms on: ${tookMs} ms`);
   });
 }
+
+test.serial('Pings - a launcher that hardly gets a turn kills no process that answers', async (t) => {
+  const { stack, close } = await startTestStack();
+  t.teardown(close);
+  const { envoy } = stack;
+  for (const endMs = performance.now() + 14_000; performance.now() < endMs; await turn()) {
+    for (const turnMs = performance.now() + 1_300; performance.now() < turnMs; );
+  }
+  await delay(500);
+  t.true(envoy.isRunning);
+});
 
 test('Failed starts - any others end the service with the fifth failure in a row', async (t) => {
   const message = /^the server failed 5 times in a row, the last time: The server can't start: not yet \(see /;

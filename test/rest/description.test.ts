@@ -1,7 +1,6 @@
 /**
- * The interface description: that its examples are true, and that a third party's client works with it (test/docs has
- * how it is served). openapi-typescript has generated gen/openapi/types.ts from it, openapi-fetch calls the service
- * with these types: half of that test is that this file compiles under `--strict`.
+ * The interface description: its examples are true, and a third party's client works with it. openapi-fetch calls the
+ * service with the types of openapi-typescript, gen/openapi/types.ts: this file must compile under `--strict`.
  */
 import { readFileSync } from 'node:fs';
 import type { ExecutionContext } from 'ava';

@@ -1,7 +1,6 @@
 /**
- * Checks every REST response that a test receives, errors too, against gen/openapi/openapi.json: status, headers and
- * body. Stricter than the description in two ways: undocumented fields are refused, and the code of an error must be
- * among the examples of its response.
+ * Checks every REST response that a test receives against gen/openapi/openapi.json: status, headers and body. It also
+ * refuses undocumented fields, and codes of errors that are not among the examples of the response.
  */
 import { readFileSync } from 'node:fs';
 import { Ajv2020, type ValidateFunction } from 'ajv/dist/2020.js';

@@ -117,7 +117,6 @@ export async function missesNothing(
   const second = await start();
   await caughtUp(second);
   t.deepEqual([...lines, ...(await second.lines())], await listed(stack));
-  t.log(`${lines.length} events`);
   await second.kill();
   for (let i = 0; i < 2; i += 1) await stack.rest.category('Soon expired');
   expire(stack);

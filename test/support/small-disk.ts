@@ -1,7 +1,6 @@
 /**
  * A disk for a test to fill: a file system of a few MiB, where this process may mount one. Elsewhere (a container
- * without CAP_SYS_ADMIN) it is a folder, and processes are kept from writing in it by a limit of the size of their
- * files.
+ * without CAP_SYS_ADMIN) it is a folder, and a limit of the size of their files keeps processes from writing in it.
  */
 import { execFileSync } from 'node:child_process';
 import { appendFileSync, mkdtempSync, rmSync } from 'node:fs';

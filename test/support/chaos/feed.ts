@@ -1,7 +1,6 @@
 /**
- * Followers of the feed of events, among the clients of a chaos run: the typed client and server-sent events, both from
- * the first event on, and one that begins later, with lists that it reads when its stream has begun. Their connections
- * are also cut now and then.
+ * Followers of the feed of events, whose connections are cut now and then: the typed client and server-sent events from
+ * the first event on, and one that begins later, with lists that it reads when its stream has begun.
  */
 import { setTimeout as delay } from 'node:timers/promises';
 import { createClient } from '../../../src/client/index.ts';
