@@ -20,7 +20,9 @@ const STABLE_AFTER_MS = 10_000;
 const MAX_FAILURES = 5;
 /** How often a process is pinged. */
 const PING_INTERVAL_MS = 1_000;
+/** After this much instead, the launcher itself is late. */
 const LATE_MS = 1_100;
+const PING_TIMEOUT_MS = 10_000;
 
 /** A component has failed too often and is not restarted. */
 export class TooManyFailures extends ExpectedError {
@@ -91,8 +93,8 @@ function checkFailureCount(failures: number, reason: string, { name }: Component
 }
 
 /**
- * Pings the process until it ends. Counts pings instead of time, as this process may have been frozen too. A ping does
- * not count when this process comes late to the next one: it hears responses only after some turns of its event loop.
+ * Pings the process until it ends. Counts pings instead of time, as this process may have been frozen too. One counts
+ * a fifth when this process comes late to the next one: it hears responses only after some turns of its event loop.
  */
 async function killWhenUnresponsive(
   component: Component,
@@ -101,7 +103,7 @@ async function killWhenUnresponsive(
 ): Promise<void> {
   const { name, maxUnansweredPings } = component;
   for (let unanswered = 0; child.isRunning && !shutdown.aborted; ) {
-    if (unanswered === maxUnansweredPings) {
+    if (unanswered >= maxUnansweredPings) {
       report(`${capitalize(name)} has not answered ${maxUnansweredPings} times in a row: it is killed.`);
       child.process.kill('SIGKILL');
       return;
@@ -111,9 +113,9 @@ async function killWhenUnresponsive(
     const onPong = () => {
       unanswered = 0;
     };
-    component.ping(AbortSignal.timeout(PING_INTERVAL_MS * maxUnansweredPings)).then(onPong, () => undefined);
+    component.ping(AbortSignal.timeout(PING_TIMEOUT_MS)).then(onPong, () => undefined);
     await Promise.race([pause(PING_INTERVAL_MS, shutdown), child.ended]);
-    if (performance.now() - pingedMs > LATE_MS) unanswered = Math.max(0, unanswered - 1);
+    if (performance.now() - pingedMs > LATE_MS) unanswered = Math.max(0, unanswered - 0.8);
   }
 }
 

@@ -78,9 +78,9 @@ async function lockOpen(tx: ShopTransaction, orderId: OrderId, call: Context): P
 }
 
 /**
- * Moves `units` from the pet's stock to the order, which is stored, or back when negative, and applies `close` if the
- * order is complete. An order without a pet changes no stock. Only the pet of a new order may be unknown: none with an
- * open order goes.
+ * Moves `units` from the pet's stock to the order, or back when negative, and applies `close` if the order is complete,
+ * and stored so. An order without a pet changes no stock. Only the pet of a new order may be unknown: none with an open
+ * order goes.
  */
 async function moveStock(tx: ShopTransaction, { petId, complete }: Order, units: number): Promise<void> {
   if (petId === undefined) return;

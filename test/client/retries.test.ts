@@ -83,7 +83,7 @@ async function attempts(
   });
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
   const { port } = server.address() as AddressInfo;
-  const client = createClient({ address: `127.0.0.1:${port}`, apiKey: 'key', ...options });
+  const client = createClient({ address: `127.0.0.1:${port}`, apiKey: 'key', timeoutMs: 60_000, ...options });
   const code = await call(client).catch((error: PetstoreError) => error.code);
   await client.close();
   server.close();

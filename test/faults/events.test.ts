@@ -126,10 +126,10 @@ test('The network of PostgreSQL hangs - streams have their heartbeats, and miss 
   // A server that must look the key up just then, or follows the events for nobody yet, lets no reader in.
   while (behind.ended === 'HTTP 503') {
     network.restore();
+    await allGoOn(t, streams);
     const another = await followRest(service);
     t.teardown(another.close);
     streams.push(another);
-    await allGoOn(t, streams);
     behind = await followInSilence();
   }
   streams.push(behind);
