@@ -22,6 +22,7 @@ const MAX_FAILURES = 5;
 const PING_INTERVAL_MS = 1_000;
 /** After this much instead, the launcher itself is late. */
 const LATE_MS = 1_100;
+/** Some slow turns of the launcher's event loop: it hears a response after about five. */
 const PING_TIMEOUT_MS = 10_000;
 
 /** A component has failed too often and is not restarted. */

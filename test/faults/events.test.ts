@@ -39,14 +39,15 @@ interface Stream {
   readonly heartbeatsMs: number[];
   /** How it ended; undefined while it is open. */
   ended: string | undefined;
-  readonly close: () => void;
 }
 
-async function followRest({ rest, key }: TestStack): Promise<Stream> {
+async function followRest(t: ExecutionContext<Context>): Promise<Stream> {
+  const { rest, key } = t.context.service;
   const source = await openEvents(`${rest.url}/events/stream?after=0`, key);
+  t.teardown(source.close);
   const { status } = source.response;
   const ended = status === 200 ? undefined : `HTTP ${status}`;
-  const stream: Stream = { ids: [], heartbeatsMs: [], ended, close: source.close };
+  const stream: Stream = { ids: [], heartbeatsMs: [], ended };
   if (ended !== undefined) return stream;
   void (async () => {
     for (let event = await source.next(); event !== undefined; event = await source.next()) {
@@ -58,26 +59,23 @@ async function followRest({ rest, key }: TestStack): Promise<Stream> {
   return stream;
 }
 
-function followGrpc({ publicAddress, key }: TestStack): Stream {
+function followGrpc(t: ExecutionContext<Context>): Stream {
+  const { publicAddress, key } = t.context.service;
   const heartbeatsMs: number[] = [];
   const { ids, ended, close } = watchEvents(publicAddress, key, {
     after: 0n,
     onMessage: ({ checkpoint }) => checkpoint?.id && heartbeatsMs.push(performance.now()),
   });
-  const stream: Stream = { ids, heartbeatsMs, ended: undefined, close };
+  t.teardown(close);
+  const stream: Stream = { ids, heartbeatsMs, ended: undefined };
   void ended.then((error) => (stream.ended = error?.message ?? 'cleanly'));
   return stream;
 }
 
 /** Four of them, so that both servers have some. */
 async function followAll(t: ExecutionContext<Context>): Promise<Stream[]> {
-  const { service } = t.context;
-  await service.rest.category();
-  const streams = [
-    ...[await followRest(service), await followRest(service)],
-    ...[followGrpc(service), followGrpc(service)],
-  ];
-  t.teardown(() => streams.forEach(({ close }) => void close()));
+  await t.context.service.rest.category();
+  const streams = [await followRest(t), await followRest(t), followGrpc(t), followGrpc(t)];
   await until(() => streams.every(({ ids }) => ids.length > 0), 'the first event');
   return streams;
 }
@@ -117,8 +115,8 @@ test('The network of PostgreSQL hangs - streams have their heartbeats, and miss 
   const followInSilence = async () => {
     const writing = Promise.all(Array.from({ length: 8 }, () => service.rest.post('/categories', { name: 'Cats' })));
     network.silence();
-    const stream = await followRest(service);
-    t.teardown(stream.close);
+    for (const { heartbeatsMs } of streams) heartbeatsMs.length = 0;
+    const stream = await followRest(t);
     await writing;
     return stream;
   };
@@ -127,9 +125,7 @@ test('The network of PostgreSQL hangs - streams have their heartbeats, and miss 
   while (behind.ended === 'HTTP 503') {
     network.restore();
     await allGoOn(t, streams);
-    const another = await followRest(service);
-    t.teardown(another.close);
-    streams.push(another);
+    streams.push(await followRest(t));
     behind = await followInSilence();
   }
   streams.push(behind);

@@ -60,6 +60,9 @@ test('Health - Watch says SERVING at once, and NOT_SERVING when it drains, and t
 
 for (const version of ['v1', 'v1alpha'] as const) {
   const path = `/grpc.reflection.${version}.ServerReflection/ServerReflectionInfo`;
+  const ask = async (address: string, body: Buffer) =>
+    (await rawGrpc(targetOf(address, '127.0.0.1'), { path, body })).status;
+
   test(`Reflection ${version} - lists health and petstore.v1's services alone, without a key`, async (t) => {
     const health = ['Check', 'List', 'Watch'].map((name) => `grpc.health.v1.Health/${name}`);
     const expected = [...health, ...PUBLIC.map(({ path }) => path.slice(1))];
@@ -67,16 +70,13 @@ for (const version of ['v1', 'v1alpha'] as const) {
   });
 
   test(`Reflection ${version} - a message that can not be read is INVALID_ARGUMENT`, async (t) => {
-    const call = { path, body: grpcFrame(Buffer.of(0xff, 0xff, 0xff)) };
-    t.is((await rawGrpc(targetOf(t.context.address, '127.0.0.1'), call)).status, Code.INVALID_ARGUMENT);
+    t.is(await ask(t.context.address, grpcFrame(Buffer.of(0xff, 0xff, 0xff))), Code.INVALID_ARGUMENT);
   });
 
   test(`Reflection ${version} - a stream has at most 200 requests`, async (t) => {
     const listServices = grpcFrame(Buffer.of(0x3a, 0));
-    const ask = async (count: number) => {
-      const body = Buffer.concat(Array.from({ length: count }, () => listServices));
-      return (await rawGrpc(targetOf(t.context.address, '127.0.0.1'), { path, body })).status;
-    };
-    t.deepEqual([await ask(200), await ask(201)], [Code.OK, Code.RESOURCE_EXHAUSTED]);
+    const times = (count: number) => Buffer.concat(Array.from({ length: count }, () => listServices));
+    t.is(await ask(t.context.address, times(200)), Code.OK);
+    t.is(await ask(t.context.address, times(201)), Code.RESOURCE_EXHAUSTED);
   });
 }

@@ -14,7 +14,7 @@ for (const [title, same, expected] of [
   ],
   ['a zone is no part of it', ['eth0', 'eth0.100', 'br-lan', ''].map((zone) => `fe80::1%${zone}`), 'fe80::/64'],
   ['loopback addresses are distinct from mapped ones', ['::1'], '::/64'],
-  ['of several only the last counts, by Envoy', ['1.2.3.4, 192.0.2.7', '1.2.3.4, 5.6.7.8,192.0.2.7'], '192.0.2.7'],
+  ["of several only the last counts, Envoy's", ['1.2.3.4, 192.0.2.7', '1.2.3.4, 5.6.7.8,192.0.2.7'], '192.0.2.7'],
   ['without one from Envoy it is that of the connection', [undefined, '192.0.2.8,'], '10.0.0.9'],
   ...['unknown', '192.0.2.7:80', '::ffff:192.0.2.700', ':', 'a:b'].map(
     (text) => [`text that is not an address is used unchanged: ${text}`, [text], text] as const,

@@ -87,7 +87,9 @@ test('Stream - is text/event-stream: ready, whose id is where the feed stands, t
   const { key, rest } = t.context;
   const stream = await openEvents(urlOf(t.context, '?types=category.created'), key);
   t.is(stream.response.status, 200);
-  for (let count = 0; count < 11; count += 1) t.is((await rest.send('HEAD', '/events/stream')).status, 200, 'it ends');
+  for (let count = 0; count < 11; count += 1) {
+    t.like(await rest.send('HEAD', '/events/stream'), { status: 200, text: '' }); // each ends: ten may be open
+  }
   t.is(stream.response.headers.get('content-type'), 'text/event-stream');
   t.regex(stream.response.headers.get('x-ratelimit-remaining') ?? '', /^\d+$/);
   const ready = await stream.next();

@@ -1,6 +1,7 @@
 /**
- * A model whose writes must have their events: each change of a row takes the row's next event, which must tell just
- * this change. So a history is explained only if its writes and the events of each row have one order, and each other.
+ * A model whose writes must have their events: each change of a row takes the row's next event of the feed, which must
+ * tell just this change. So a history is explained only if its writes have an order that is also the order of the
+ * events of each row, every write that took place has its events, and every event its write.
  */
 import { itemText, orderText, petText } from './answers.ts';
 import { toOrder } from './calls.ts';
