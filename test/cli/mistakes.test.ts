@@ -1,10 +1,10 @@
 /** Mistakes and failures: one line on standard error, or JSON with a code, and the exit code. */
 import { mkdir, writeFile } from 'node:fs/promises';
 import { createServer } from 'node:http2';
-import type { AddressInfo } from 'node:net';
 import { join } from 'node:path';
 import anyTest, { type ExecutionContext, type TestFn } from 'ava';
 import { generateKey } from '../../src/access/keys/format.ts';
+import { listen } from '../support/ports.ts';
 import { startTestStack, type TestStack } from '../support/stack.ts';
 import { MAIN, type Petstore, petstore, run, type Settings } from './command.ts';
 
@@ -142,10 +142,9 @@ test('output - that can not be written is a failure on one line, with exit code 
 });
 
 test('server - one that does not respond is named after ten seconds', async (t) => {
-  const mute = createServer().listen(0, '127.0.0.1');
-  await new Promise((resolve) => mute.once('listening', resolve));
+  const mute = createServer();
   t.teardown(() => mute.close());
-  const address = `127.0.0.1:${(mute.address() as AddressInfo).port}`;
+  const address = await listen(mute);
   const { stderr } = await t.context.command(['account', 'list', '--address', address]);
   t.is(stderr, `petstore: the server at ${address} did not answer in time\n`);
 });

@@ -1,12 +1,12 @@
 /** What the client repeats, with which metadata, and how it stays within the limits. */
 import { createServer, type IncomingHttpHeaders, type ServerHttp2Stream } from 'node:http2';
-import type { AddressInfo } from 'node:net';
 import { status as Status } from '@grpc/grpc-js';
 import anyTest, { type TestFn } from 'ava';
 import { createClient, type PetstoreClient, type PetstoreError } from '../../src/client/index.ts';
 import { TcpProxy } from '../support/chaos/proxy.ts';
 import { withinOneMinute } from '../support/limit-windows.ts';
 import { connectOperator, type Operator } from '../support/operator.ts';
+import { listen } from '../support/ports.ts';
 import { startTestStack, type TestStack } from '../support/stack.ts';
 import { until } from '../support/until.ts';
 
@@ -81,9 +81,7 @@ async function attempts(
     requests.push(headers);
     stream.respond({ 'content-type': 'application/grpc', 'grpc-status': String(status) }, { endStream: true });
   });
-  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
-  const { port } = server.address() as AddressInfo;
-  const client = createClient({ address: `127.0.0.1:${port}`, apiKey: 'key', timeoutMs: 60_000, ...options });
+  const client = createClient({ address: await listen(server), apiKey: 'key', timeoutMs: 60_000, ...options });
   const code = await call(client).catch((error: PetstoreError) => error.code);
   await client.close();
   server.close();

@@ -2,7 +2,6 @@
 import { execFile } from 'node:child_process';
 import { mkdir, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
 import { createServer, type Server } from 'node:http';
-import type { AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { promisify } from 'node:util';
@@ -11,6 +10,7 @@ import { ROOT } from '../cli/command.ts';
 import { browserTest, startBrowser } from '../support/browser.ts';
 import { findProgram } from '../support/find-program.ts';
 import { type FollowingProgram, missesNothing, runFollower } from '../support/following-programs.ts';
+import { listen } from '../support/ports.ts';
 import { testUnless } from '../support/programs.ts';
 import { startTestStack, type TestStack } from '../support/stack.ts';
 
@@ -18,6 +18,7 @@ interface Context extends TestStack {
   readonly folder: string;
   /** Has the pages of another origin. */
   readonly site: Server;
+  readonly origin: string;
 }
 
 const run = promisify(execFile);
@@ -32,18 +33,14 @@ function testWith(program: string, missing: string) {
 test.before(async (t) => {
   const folder = await mkdtemp(join(tmpdir(), 'petstore-clients-'));
   const site = createServer();
-  await new Promise<void>((resolve) => site.listen(0, '127.0.0.1', resolve));
-  t.context = { ...(await startTestStack({ CORS_ORIGINS: originOf(site) })), folder, site };
+  const origin = `http://${await listen(site)}`;
+  t.context = { ...(await startTestStack({ CORS_ORIGINS: origin })), folder, site, origin };
 });
 test.after.always(async ({ context }) => {
   context.site.close();
   await rm(context.folder, { recursive: true, force: true });
   await context.close();
 });
-
-function originOf(site: Server): string {
-  return `http://127.0.0.1:${(site.address() as AddressInfo).port}`;
-}
 
 /** The commands of a section of the page. Its files are written into a folder that is named after the language. */
 async function prepare({ folder, publicAddress, key }: Context, section: string, language: string) {
@@ -115,7 +112,7 @@ test.serial('docs/clients.md - the call over Connect, by buf', async (t) => {
 browserTest<Context>().serial(
   'docs/clients.md - a page in a browser gets each event once, through the ends of servers and Envoy',
   async (t) => {
-    const { key, rest, site } = t.context;
+    const { key, rest, site, origin } = t.context;
     const { project } = await prepare(t.context, 'Events in the browser', 'js');
     site.on('request', async ({ url }, response) => {
       const isCode = url === '/events.js';
@@ -127,7 +124,7 @@ browserTest<Context>().serial(
     const context = await browser.newContext();
     await missesNothing(t, t.context, async (): Promise<FollowingProgram> => {
       const page = await context.newPage();
-      await page.goto(originOf(site));
+      await page.goto(origin);
       const lines: string[] = [];
       await page.exposeFunction('show', (line: string) => lines.push(line));
       const script = `import('/events.js').then(async ({ followEvents }) => {

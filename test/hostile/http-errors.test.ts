@@ -106,11 +106,7 @@ test('HTTP errors - no character in a Host, path, method or header makes a reque
       `GET /pets HTTP/1.1\r\nHost: a\r\nx-a: ${character}b${character}`,
     ];
     const statuses = await Promise.all(requests.map((one) => send(`${one}\r\n${withKey(t.context)}\r\n\r\n`)));
-    t.deepEqual(
-      statuses.filter((status) => status >= 500),
-      [],
-      `0x${code.toString(16)}`,
-    );
+    t.true(Math.max(...statuses) < 500, `0x${code.toString(16)}: ${statuses}`);
   }
 });
 

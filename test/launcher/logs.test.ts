@@ -112,10 +112,8 @@ test.serial('Rotation - under load loses no line of the server or of Envoy, and 
     if (calls.get(id) !== 1) t.fail(`${id} is ${calls.get(id)} times in server.log`);
   }
   const logged = new Set(linesOf('audit.log').map((line) => line.made?.accountId));
-  t.deepEqual(
-    accounts.filter((id) => !logged.has(id)),
-    [],
-  );
+  const missing = accounts.filter((id) => !logged.has(id));
+  t.deepEqual(missing, []);
   for (const name of ['server.log', 'access.log', 'envoy.log', 'audit.log']) {
     for (const file of filesOf(name)) t.is(statSync(file).mode & 0o777, 0o600, file);
   }

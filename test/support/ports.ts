@@ -1,7 +1,8 @@
 /** Free ports that no other test uses. */
 import { randomInt } from 'node:crypto';
 import { createSocket } from 'node:dgram';
-import { connect } from 'node:net';
+import { once } from 'node:events';
+import { type AddressInfo, connect, type Server } from 'node:net';
 
 /** Above 10080, which `fetch` refuses, and below the range of outgoing connections, which could take a port first. */
 const [LOWEST, HIGHEST] = [10_081, 32_000];
@@ -14,6 +15,12 @@ export async function freePorts(count: number): Promise<number[]> {
     if ((await claim(port)) && (await isFree(port))) ports.push(port);
   }
   return ports;
+}
+
+/** Lets the server listen on loopback, and resolves with its address. */
+export async function listen(server: Server): Promise<string> {
+  await once(server.listen(0, '127.0.0.1'), 'listening');
+  return `127.0.0.1:${(server.address() as AddressInfo).port}`;
 }
 
 /** Returns the first of `count` consecutive free ports, reserved until this worker ends. */

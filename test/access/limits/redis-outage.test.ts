@@ -1,7 +1,6 @@
 /** Redis becomes unavailable: every request is decided, from the known counts; afterwards the largest counts stand. */
 import assert from 'node:assert/strict';
-import { once } from 'node:events';
-import { type AddressInfo, createServer } from 'node:net';
+import { createServer } from 'node:net';
 import type { ExecutionContext } from 'ava';
 import fc from 'fast-check';
 import type { Limiter } from '../../../src/access/limits/limiter.ts';
@@ -9,6 +8,7 @@ import type { RedisLimiter } from '../../../src/access/limits/redis.ts';
 import { RedisClient } from '../../../src/access/limits/redis-client.ts';
 import { toAccountId } from '../../../src/rpc/caller.ts';
 import { TcpProxy } from '../../support/chaos/proxy.ts';
+import { listen } from '../../support/ports.ts';
 import { testUnless } from '../../support/programs.ts';
 import { MISSING_REDIS_SERVER, RedisProcess } from '../../support/redis.ts';
 import { until } from '../../support/until.ts';
@@ -135,8 +135,7 @@ test('Reply - of a server that is no Redis, "OK" to everything, counts nothing: 
     socket.on('data', (commands) => socket.write('+OK\r\n'.repeat(commands.toString().split('*').length - 1)));
   });
   t.teardown(() => void impostor.close());
-  await once(impostor.listen(0, '127.0.0.1'), 'listening');
-  const urls = [`redis://127.0.0.1:${(impostor.address() as AddressInfo).port}`] as const;
+  const urls = [`redis://${await listen(impostor)}`] as const;
   const [limiter] = await openServers(t, { redis: { urls, isCluster: false }, logger });
   t.true(limiter.isDegraded);
   t.like(await limiter.admit(ACCOUNT), { allowed: true, remaining: 59 });

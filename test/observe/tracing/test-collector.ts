@@ -1,8 +1,8 @@
 /** A collector of traces: an OTLP/HTTP receiver that decodes the spans. */
-import { once } from 'node:events';
 import { createServer, type IncomingMessage } from 'node:http';
-import type { AddressInfo, Socket } from 'node:net';
+import type { Socket } from 'node:net';
 import { BinaryReader, WireType } from '@bufbuild/protobuf/wire';
+import { listen } from '../../support/ports.ts';
 import { until } from '../../support/until.ts';
 
 export interface Span {
@@ -47,9 +47,8 @@ export async function startCollector(): Promise<Collector> {
     response.writeHead(isTraces ? 200 : 404, { 'content-type': 'application/x-protobuf' }).end();
   });
   server.on('connection', (socket) => sockets.add(socket.on('close', () => sockets.delete(socket))));
-  await once(server.listen(0, '127.0.0.1'), 'listening');
   return {
-    url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`,
+    url: `http://${await listen(server)}`,
     spans,
     get received() {
       return received;
