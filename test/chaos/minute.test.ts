@@ -1,7 +1,12 @@
 /** About a minute of chaos on both deployments of the service. `npm run test:chaos` runs for longer. */
+import { createServer } from 'node:net';
 import anyTest, { type ExecutionContext } from 'ava';
+import { runClient } from '../support/chaos/clients.ts';
 import { FAULTS } from '../support/chaos/faults.ts';
+import { Random } from '../support/chaos/random.ts';
 import { runChaos } from '../support/chaos/run.ts';
+import { Workload } from '../support/chaos/workload.ts';
+import { listen } from '../support/ports.ts';
 import { testUnless } from '../support/programs.ts';
 import { sharedMissing } from '../support/shared.ts';
 
@@ -16,11 +21,18 @@ async function run(t: ExecutionContext, deployment: 'sqlite' | 'postgres', seed:
   t.timeout(lastsMs + GIVE_UP_MS);
   const { violations, text } = await runChaos({ seed, deployment, lastsMs, faults });
   t.log(text);
-  t.deepEqual(
-    violations.map(({ title }) => title),
-    [],
-  );
+  const titles = violations.map(({ title }) => title);
+  t.deepEqual(titles, []);
 }
+
+anyTest('Chaos - a client reports a response that does not come', async (t) => {
+  const silent = createServer((socket) => socket.setTimeout(25_000, () => socket.destroy()));
+  const recorded = { calls: [], breaches: [] as string[] };
+  const client = { transport: 'REST', account: 'one', key: 'none', random: new Random(1) } as const;
+  await runClient(await listen(silent), client, new Workload([1]), recorded, AbortSignal.timeout(1_000));
+  silent.close();
+  t.regex(recorded.breaches.join(), /no answer in 20 s$/);
+});
 
 const test = testUnless<unknown>(sharedMissing);
 
