@@ -96,18 +96,21 @@ export function localReplies({ corsOrigins }: Config): readonly Message[] {
       ],
       body_format_override: { text_format_source: { inline_string: '%LOCAL_REPLY_BODY%' } },
     },
-    // gRPC and gRPC-Web. Envoy would say INTERNAL, and so would clients of gRPC-Web that see a 400. The content type is
-    // for gRPC-Web; Envoy replaces it for gRPC.
-    {
-      filter: status('EQ', 400),
-      status_code: 200,
-      headers_to_add: [
-        header('grpc-status', String(Status.INVALID_ARGUMENT)),
-        header('grpc-message', 'the request is not valid HTTP or gRPC-Web'),
-      ],
-      body_format_override: { content_type: 'application/grpc-web+proto', text_format_source: { inline_string: '' } },
-    },
+    // Envoy would say INTERNAL, and so would clients of gRPC-Web that see a 400.
+    grpcReply(400, Status.INVALID_ARGUMENT, 'the request is not valid HTTP or gRPC-Web'),
+    // When the server is too late to say so. Envoy would say UNKNOWN.
+    grpcReply(408, Status.DEADLINE_EXCEEDED, apiError('REQUEST_TIMEOUT').message),
   ];
+}
+
+/** For gRPC and gRPC-Web. The content type is for gRPC-Web; Envoy replaces it for gRPC. */
+function grpcReply(httpStatus: number, grpcStatus: Status, message: string): Message {
+  return {
+    filter: status('EQ', httpStatus),
+    status_code: 200,
+    headers_to_add: [header('grpc-status', String(grpcStatus)), header('grpc-message', message)],
+    body_format_override: { content_type: 'application/grpc-web+proto', text_format_source: { inline_string: '' } },
+  };
 }
 
 function and(...filters: readonly Message[]): Message {

@@ -1,13 +1,17 @@
 /** What callers see when the server or Envoy fails: each test has a stack of its own. */
-import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
+import { readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { fileURLToPath } from 'node:url';
+import { status as Status } from '@grpc/grpc-js';
 import test, { type ExecutionContext } from 'ava';
 import { readConfig } from '../../src/config/config.ts';
+import { apiError } from '../../src/errors.ts';
 import { findEnvoy } from '../../src/launcher/envoy.ts';
 import { isError } from '../support/contract.ts';
+import { temporaryFolder } from '../support/folder.ts';
+import { rawGrpc } from '../support/hostile/http2.ts';
+import { targetOf } from '../support/hostile/sockets.ts';
 import type { RestResponse } from '../support/rest-client.ts';
 import { startTestStack, type TestStack } from '../support/stack.ts';
 import { until } from '../support/until.ts';
@@ -42,14 +46,16 @@ test('500 - INTERNAL does not contain the cause, which is logged with the reques
   t.is((await rest.get('/pets')).status, 200); // other requests succeed
 });
 
-test('504 - accepted requests without a response in time are DEADLINE_EXCEEDED, also for HEAD', async (t) => {
+test('504 - what gets no response in time is DEADLINE_EXCEEDED, also HEAD and unsent gRPC messages', async (t) => {
   const program = fileURLToPath(new URL('../support/mute-server.ts', import.meta.url));
-  const { rest } = await start(t, {}, { program });
-  const [read, change, head, connect] = await Promise.all([
+  const { rest, key, publicAddress } = await start(t, {}, { program });
+  const unsent = { path: '/petstore.v1.PetService/GetPet', key, isEnded: false };
+  const [read, change, head, connect, grpc] = await Promise.all([
     rest.get('/categories/1'),
     rest.post('/categories', { name: 'Dogs' }),
     rest.send('HEAD', '/categories/1'),
     callOverConnect(rest),
+    rawGrpc(targetOf(publicAddress, '127.0.0.1'), unsent),
   ]);
   const message = 'the request was not answered in time';
   for (const response of [read, change]) {
@@ -58,6 +64,7 @@ test('504 - accepted requests without a response in time are DEADLINE_EXCEEDED, 
   }
   t.deepEqual([head.status, connect.status], [504, 504]);
   t.like(await connect.json(), { code: 'deadline_exceeded', message });
+  t.like(grpc, { status: Status.DEADLINE_EXCEEDED, message: apiError('REQUEST_TIMEOUT').message });
   // This method begins its response and disconnects: the caller sees nothing of it.
   isUnavailable(t, await rest.get('/store/inventory'));
 });
@@ -68,8 +75,7 @@ function isUnavailable(t: ExecutionContext, response: RestResponse): void {
 }
 
 test('503 - under memory pressure every request is UNAVAILABLE with Retry-After', async (t) => {
-  const folder = await mkdtemp(join(tmpdir(), 'petstore-overload-'));
-  t.teardown(() => rm(folder, { recursive: true }));
+  const folder = temporaryFolder(t);
   // An Envoy that takes no request from the beginning: its overload manager responds, without asking the server.
   const binary = findEnvoy(readConfig({ ENVOY: process.env.ENVOY }));
   const script = `#!/bin/sh\nsed -i 's/value: 0.98/value: 0.001/' "$2"\nexec ${binary} "$@"\n`;
