@@ -10,14 +10,16 @@ local M = {}
 
 -- The clusters of the servers. The names are part of Envoy's statistics.
 local CLUSTER, ANONYMOUS_CLUSTER = "petstore", "petstore_anonymous"
--- For Refuse and Fail, which only produce an error.
-local ERROR_TIMEOUT_MS = 2000
+-- The clock counts whole milliseconds, and a timer may fire a millisecond early.
 local CLOCK_SLACK_MS = 100
 
 -- Calls a method of EdgeService. `values` are the request's fields. The server authenticates the caller by `caller`:
 -- authorization, forwarded_for, request_id, has_api_key_header. With caller.is_connect an error has Connect's shape.
--- Returns the response's headers, and the body of an error; nil if the server does not respond in time.
+-- Returns the response's headers, and the body of an error; nil, nil and a status if the server does not respond: 504
+-- if it is too late, otherwise 503.
 function M.call(handle, name, values, caller, timeout_ms)
+  timeout_ms = timeout_ms or settings.call_timeout_ms
+  local start_ms = handle:timestamp()
   local method = settings.edge_methods[name]
   local headers = {
     [":method"] = "POST",
@@ -37,12 +39,13 @@ function M.call(handle, name, values, caller, timeout_ms)
   local message = grpc_message.frame(grpc_message.encode(method.fields, values))
   local cluster = keys.is_known(caller.authorization, 0) and CLUSTER or ANONYMOUS_CLUSTER
   local response, body = handle:httpCall(cluster, headers, message, {
-    timeout_ms = timeout_ms or ERROR_TIMEOUT_MS,
+    timeout_ms = timeout_ms,
     send_xff = false,
   })
   if response["content-type"] == "application/json" then return response, body or "" end
   if response[":status"] == "200" and not response["grpc-status"] then return response end
-  return nil -- Envoy's own error, in plain text: it can't reach the server
+  -- Envoy's own error, in plain text: it can't reach the server.
+  return nil, nil, handle:timestamp() - start_ms >= timeout_ms - CLOCK_SLACK_MS and 504 or 503
 end
 
 -- Returns the headers and the body of the response to the caller. Some headers are for the access log. If the server
@@ -70,19 +73,16 @@ end
 -- may not send the request, the headers and the body of the response.
 function M.judge(handle)
   local headers = handle:headers()
-  local start_ms = handle:timestamp()
   local is_connect = request.is_connect(headers, headers:get("content-type") or "")
-  local response, error = M.call(handle, "judge", {}, {
+  local response, error, status = M.call(handle, "judge", {}, {
     authorization = headers:get("authorization"),
     forwarded_for = headers:get("x-forwarded-for"),
     request_id = headers:get("x-request-id"),
     has_api_key_header = headers:get("x-api-key") ~= nil,
     is_connect = is_connect,
-  }, settings.call_timeout_ms)
+  })
   if response and not error then return true end
-  -- The clock counts whole milliseconds, and a timer may fire a millisecond early.
-  local is_late = handle:timestamp() - start_ms >= settings.call_timeout_ms - CLOCK_SLACK_MS
-  local reply, body = M.error_response(response, error, is_late and 504 or 503, is_connect)
+  local reply, body = M.error_response(response, error, status, is_connect)
   reply["content-type"] = "application/json"
   -- local-replies.ts leaves a 401 and a 429 alone, so that refusals are cheap.
   if reply[":status"] ~= "401" and reply[":status"] ~= "429" then reply[settings.headers.worded] = "1" end

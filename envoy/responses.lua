@@ -30,6 +30,8 @@ local function take_request(headers)
   }
 end
 
+-- The server is not asked for long why it did not respond.
+local FAIL_TIMEOUT_MS = 2000
 -- Envoy's message is cut to this length: it may quote a value that is as long as a body.
 local MAX_REPLY_BYTES = 1000
 
@@ -39,7 +41,7 @@ local function fetch_error(handle, refused, status, reply)
   refused.caller.is_connect = saved.is_connect
   local response, error
   if status < 500 then
-    response, error = edge_service.call(handle, "refuse", {
+    response, error, status = edge_service.call(handle, "refuse", {
       method = refused.method,
       path = refused.path,
       status = status,
@@ -47,7 +49,7 @@ local function fetch_error(handle, refused, status, reply)
       content_type = saved.content_type,
     }, refused.caller)
   elseif not settings.open_paths[refused.path:match("^[^?]*")] then -- such a path needs no key
-    response, error = edge_service.call(handle, "fail", { status = status }, refused.caller)
+    response, error = edge_service.call(handle, "fail", { status = status }, refused.caller, FAIL_TIMEOUT_MS)
   end
   return edge_service.error_response(response, error, status, saved.is_connect)
 end

@@ -50,15 +50,16 @@ test('504 - what gets no response in time is DEADLINE_EXCEEDED, also HEAD and un
   const program = fileURLToPath(new URL('../support/mute-server.ts', import.meta.url));
   const { rest, key, publicAddress } = await start(t, {}, { program });
   const unsent = { path: '/petstore.v1.PetService/GetPet', key, isEnded: false };
-  const [read, change, head, connect, grpc] = await Promise.all([
+  const [read, nowhere, change, head, connect, grpc] = await Promise.all([
     rest.get('/categories/1'),
+    rest.get('/nowhere'),
     rest.post('/categories', { name: 'Dogs' }),
     rest.send('HEAD', '/categories/1'),
     callOverConnect(rest),
     rawGrpc(targetOf(publicAddress, '127.0.0.1'), unsent),
   ]);
   const message = 'the request was not answered in time';
-  for (const response of [read, change]) {
+  for (const response of [read, nowhere, change]) {
     isError(t, response, 504, 'DEADLINE_EXCEEDED', message);
     t.false(response.headers.has('location'));
   }
