@@ -14,26 +14,6 @@ const CLUSTER_TYPE = extension('envoy.cluster.dns', 'envoy.extensions.clusters.d
   dns_lookup_family: 'V4_PREFERRED',
 });
 
-/**
- * Faster than health checks: an unreachable server gets no calls until a health check reaches it. A server's responses
- * don't count, since without the database all servers respond UNAVAILABLE. The last server stays in use.
- */
-const UNREACHABLE = {
-  split_external_local_origin_errors: true,
-  consecutive_local_origin_failure: 3,
-  enforcing_consecutive_local_origin_failure: 100,
-  enforcing_consecutive_5xx: 0,
-  enforcing_consecutive_gateway_failure: 0,
-  enforcing_success_rate: 0,
-  enforcing_local_origin_success_rate: 0,
-  enforcing_failure_percentage: 0,
-  enforcing_failure_percentage_local_origin: 0,
-  interval: '1s',
-  base_ejection_time: '1s',
-  max_ejection_time: '5s',
-  max_ejection_percent: 99,
-};
-
 const MIB = 1_048_576;
 const CONNECTION = {
   initial_connection_window_size: 256 * MIB,
@@ -72,7 +52,6 @@ export function serverClusters(config: Config, files: Files): readonly Message[]
     // result applies at once, not up to a second later: a server that drains must get no new calls.
     common_lb_config: { healthy_panic_threshold: { value: 0 }, update_merge_window: '0s' },
     health_checks: [healthCheck(config)],
-    outlier_detection: UNREACHABLE,
     load_assignment: { cluster_name: name, endpoints: [{ lb_endpoints: endpoints(config) }] },
     ...fields,
   });

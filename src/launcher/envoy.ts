@@ -115,7 +115,7 @@ export class Envoy extends Component {
       [...text.matchAll(new RegExp(`^(?:${CLUSTERS.join('|')})::\\S+:${port}::${name}::(.*)$`, 'gm'))].map(
         ([, value]) => value,
       );
-    const failed = valuesOf('health_flags').map((flags) => /failed_active_hc|failed_outlier_check/.test(flags ?? ''));
+    const failed = valuesOf('health_flags').map((flags) => flags?.includes('failed_active_hc'));
     if (failed.length !== CLUSTERS.length) return undefined;
     return {
       isHealthy: !failed.includes(true),

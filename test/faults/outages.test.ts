@@ -1,7 +1,6 @@
 /** The whole service, three servers behind Envoy, while PostgreSQL, Redis or a server is killed, hangs or waits. */
 import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { statistic } from '../support/exposition.ts';
 import { type Load, startLoad, total, untilMore } from '../support/load.ts';
 import { query } from '../support/postgres.ts';
 import { testUnless } from '../support/programs.ts';
@@ -86,11 +85,6 @@ function messagesOf({ config }: TestStack, begin: string): Promise<string[][]> {
   );
 }
 
-/** The number of servers that Envoy has ejected because they could not be reached. */
-function ejections({ config }: TestStack): Promise<number> {
-  return statistic(config.envoyAdminPort, 'cluster.petstore.outlier_detection.ejections_enforced_total');
-}
-
 test.serial(
   'PostgreSQL killed under load - responses are 503 until it is back, then 2xx within 2 s; no write is lost',
   async (t) => {
@@ -116,14 +110,11 @@ test.serial(
     t.true(Math.min(...tookMs) < RETURN_MS, `${tookMs} ms`); // the machine may stand still once
     t.deepEqual([...calls.answers.keys()].sort(), ['200', '201', '503 UNAVAILABLE']);
     t.deepEqual(pidsOf(service), pids);
-    t.is(await ejections(service), 0);
 
     const rows = await query(url, 'SELECT id FROM categories');
     const stored = new Set(rows.map(({ id }) => Number(id)));
-    t.deepEqual(
-      calls.created.filter((id) => !stored.has(id)),
-      [],
-    );
+    const lost = calls.created.filter((id) => !stored.has(id));
+    t.deepEqual(lost, []);
 
     const pair = [`${ABOUT} away: calls that need it fail`, `${ABOUT} back`];
     t.deepEqual(await messagesOf(service, ABOUT), Array(3).fill([...pair, ...pair]));
@@ -145,10 +136,8 @@ test.serial(
     await until(() => count(calls, '201') > created + 50, 'successes');
     await calls.stop();
     const kinds = [...calls.answers.keys()];
-    t.deepEqual(
-      kinds.filter((kind) => !/^(200|201|503 UNAVAILABLE|504 DEADLINE_EXCEEDED)$/.test(kind)),
-      [],
-    );
+    const others = kinds.filter((kind) => !/^(200|201|503 UNAVAILABLE|504 DEADLINE_EXCEEDED)$/.test(kind));
+    t.deepEqual(others, []);
     t.true(calls.slowestMs < DEADLINE_MS, `${calls.slowestMs} ms`);
     t.deepEqual(pidsOf(service), pids);
   },
@@ -237,8 +226,6 @@ test.serial('Frozen server - other servers answer reads, no write runs twice, an
   const rows = await query(url, "SELECT name FROM categories WHERE name LIKE 'Kind %'");
   const names = rows.map(({ name }) => String(name));
   t.is(new Set(names).size, names.length, 'no category exists twice');
-  t.deepEqual(
-    created.filter((name) => !names.includes(name)),
-    [],
-  );
+  const lost = created.filter((name) => !names.includes(name));
+  t.deepEqual(lost, []);
 });
