@@ -99,9 +99,10 @@ test('Servers - stored totals count once, however many servers restore them', as
 
 test('Servers - a ban that one of them restores holds on all after a request with its key', async (t) => {
   const [one, other] = await openThree(t);
-  one.restoreBans([{ keyId: KEY_ID, untilMs: NOON_MS + 1_000 }]);
-  for (const server of [one, other]) t.like(await server.admit(ACCOUNT), { bannedUntilMs: NOON_MS + 1_000 });
-  t.true((await other.admit({ ...ACCOUNT, nowMs: NOON_MS + 1_000 })).allowed);
+  const untilMs = NOON_MS + BAN_MS; // Redis forgets it after this time of its own
+  one.restoreBans([{ keyId: KEY_ID, untilMs }]);
+  for (const server of [one, other]) t.like(await server.admit(ACCOUNT), { bannedUntilMs: untilMs });
+  t.true((await other.admit({ ...ACCOUNT, nowMs: untilMs })).allowed);
 });
 
 test('Servers - one ends a ban that only another has restored', async (t) => {
