@@ -14,7 +14,6 @@ local allowance = require("allowance")
 local edge_service = require("edge_service")
 local grpc_message = require("grpc_message")
 local keys = require("keys")
-local metadata = require("metadata")
 local request = require("request")
 local settings = require("settings")
 
@@ -119,9 +118,7 @@ end
 
 function M.on_request(handle)
   check(handle)
-  local headers = handle:headers()
-  if not headers:get(":path") then handle:respond({ [":status"] = "404" }, "") end -- CONNECT
-  metadata.join_lists(headers)
+  if not handle:headers():get(":path") then handle:respond({ [":status"] = "404" }, "") end -- CONNECT
 end
 
 -- Learns the key of an anonymous call that the server has accepted.

@@ -64,7 +64,6 @@ local function on_local_reply(handle)
   local error_headers, error = fetch_error(handle, refused, status, body:getBytes(0, body:length()))
   handle:body(true):setBytes(refused.method == "HEAD" and "" or error) -- HEAD has the length of a body, and none
   headers = handle:headers()
-  headers:remove("retry-after")
   for name, value in pairs(error_headers) do
     headers:replace(name, value)
   end

@@ -32,7 +32,7 @@ export function adminAction<Inputs extends unknown[]>(call: (admin: Admin, ...in
     const config = readConfig();
     const { key, source } = await findOperatorKey(config);
     const server = await findServer(command, config);
-    const connection = connect({ ...server, apiKey: key, maxAttempts: 1 });
+    const connection = connect({ ...server, apiKey: key });
     try {
       const { json, text } = await call(connection.service(AdminServiceService), ...(args.slice(0, -1) as Inputs));
       const isJson = command.optsWithGlobals<{ json?: true }>().json;

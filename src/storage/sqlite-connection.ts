@@ -66,7 +66,7 @@ export class SqliteConnection implements Runner {
     return new Promise((resolve, reject) => {
       prepared.all(values, (error: Error | null, rows: Row[]) => {
         if (error === null) resolve(rows);
-        else prepared.reset(() => reject(toStoreError(error))); // a statement that met a lock stays active until reset
+        else reject(toStoreError(error));
       });
     });
   }

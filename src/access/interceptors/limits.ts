@@ -96,7 +96,6 @@ export function limits(limiter: Limiter, { shares, onBan }: LimitsOptions): Limi
         const release = await hold(call, addressAttempt(call), () => shares.holdForAddress(call, 'key'));
         const verdict = isGuess ? await peek(call, guessAttempt(call)) : undefined;
         if (verdict === undefined || verdict.allowed) return release;
-        release();
         throw limitError(addressAttempt(call), verdict);
       },
     },
