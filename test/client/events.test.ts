@@ -117,6 +117,15 @@ test('events - waits longer after each end without a message, and as long as the
   end(third, Status.RESOURCE_EXHAUSTED, pushback);
   await nth(t.context, 3);
   t.true(performance.now() - beganMs >= backoffMs + 2_000);
+  const waitsMs: number[] = [];
+  for (let n = 3; n < 8; n += 1) {
+    (await nth(t.context, n)).write(checkpoint(1n));
+    (await nth(t.context, n)).end();
+    const endMs = performance.now();
+    await nth(t.context, n + 1);
+    waitsMs.push(performance.now() - endMs);
+  }
+  t.true(Math.min(...waitsMs) < 1_500, `after a message it is a short one again, not ${waitsMs}`);
 });
 
 test('events - an abort, a break and a close end the iteration, and the stream at the server', async (t) => {

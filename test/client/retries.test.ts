@@ -75,11 +75,13 @@ async function attempts(
   call: (client: PetstoreClient) => Promise<unknown>,
   options: object = {},
   status = Status.UNAVAILABLE,
+  pushback = {},
 ) {
   const requests: IncomingHttpHeaders[] = [];
   const server = createServer().on('stream', (stream: ServerHttp2Stream, headers) => {
     requests.push(headers);
-    stream.respond({ 'content-type': 'application/grpc', 'grpc-status': String(status) }, { endStream: true });
+    const trailers = { 'content-type': 'application/grpc', 'grpc-status': String(status), ...pushback };
+    stream.respond(trailers, { endStream: true });
   });
   const client = createClient({ address: await listen(server), apiKey: 'key', timeoutMs: 60_000, ...options });
   const code = await call(client).catch((error: PetstoreError) => error.code);
@@ -94,10 +96,11 @@ const category = { name: 'Cats' };
 
 test('retries - while the server is unavailable a call that may be repeated has 5 attempts, others one', async (t) => {
   const get = ({ categories }: PetstoreClient) => categories.getCategory({ categoryId: 1n });
-  const [read, late, wrong, once, replaced, updated, own] = await Promise.all([
+  const [read, late, wrong, never, once, replaced, updated, own] = await Promise.all([
     attempts(get),
     attempts(get, {}, Status.DEADLINE_EXCEEDED),
     attempts(get, {}, Status.INTERNAL),
+    attempts(get, {}, Status.RESOURCE_EXHAUSTED, { 'grpc-retry-pushback-ms': '-1' }), // the server says: no retry
     attempts(get, { maxAttempts: 1 }),
     attempts(({ categories }) => categories.replaceCategory({ categoryId: 1n, category }, { ifMatch: '"abc"' })),
     attempts(({ categories }) => categories.updateCategory({ categoryId: 1n, category })),
@@ -107,7 +110,7 @@ test('retries - while the server is unavailable a call that may be repeated has 
   t.deepEqual(read, { count: 5, keys: none, tags: none });
   t.deepEqual(late, read);
   t.deepEqual(once, { ...read, count: 1 });
-  t.deepEqual(wrong, once);
+  for (const other of [wrong, never]) t.deepEqual(other, once);
   t.deepEqual(replaced, { ...read, tags: ['"abc"'] });
   t.deepEqual(updated, once);
   t.deepEqual(own, { ...read, keys: ['mine'] });

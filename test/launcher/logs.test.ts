@@ -1,5 +1,5 @@
 /** Logs, as real processes write them: their rotation at the maximum size, and what audit.log has of the operator. */
-import { readdirSync, readFileSync, statSync, symlinkSync, writeFileSync } from 'node:fs';
+import { existsSync, readdirSync, readFileSync, statSync, symlinkSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { AdminServiceService as Admin, Plan } from '../../gen/petstore/admin/v1/admin.ts';
 import { PetServiceService } from '../../gen/petstore/v1/pets.ts';
@@ -140,4 +140,19 @@ test('Rotation - keeps the newest files, as many as LOG_FILES, also beside a log
     kept.map((file) => readFileSync(file, 'utf8')),
     ['line 3', 'line 2', 'line 1'],
   );
+});
+
+test('Rotation - comes again only when all writers of a log have reopened it', async (t) => {
+  const file = join(temporaryFolder(t), 'server.log');
+  writeFileSync(file, 'a line');
+  const shutdown = new AbortController();
+  const rotated: boolean[] = [];
+  const reopen = async () => {
+    rotated.push(existsSync(`${file}.${rotated.length + 1}`));
+    if (rotated.length === 3) shutdown.abort();
+    writeFileSync(file, 'a line of the server that has reopened it');
+    if (rotated.length === 1) throw new Error('another server did not answer');
+  };
+  await rotateLogs([{ files: [file], reopen }], { logMaxBytes: 1, logFiles: 9 }, shutdown.signal);
+  t.deepEqual(rotated, [true, false, false]);
 });

@@ -149,14 +149,25 @@ test.serial('Out of connections - calls share the open ones without failing, and
   }, 'more connections');
 });
 
-test.serial('Out of connections - calls that take turns seldom ask the server for more of them', async (t) => {
+/** A pool that reaches the server through a proxy. */
+async function openPool(t: ExecutionContext<Context>, size: number) {
   const { url } = t.context;
   const proxy = await TcpProxy.open(Number(new URL(url).port));
-  t.teardown(() => proxy.close());
   const through = Object.assign(new URL(url), { port: String(proxy.port) }).href;
-  const availability = new Availability(loggingTo([]).logger, 'away');
-  const pool = new PostgresPool({ url: through, size: 6, isPooled: false }, availability);
-  const call = () => pool.use((connection) => connection.query('SELECT pg_sleep(0.005)'));
+  const pool = new PostgresPool(
+    { url: through, size, isPooled: false },
+    new Availability(loggingTo([]).logger, 'away'),
+  );
+  t.teardown(async () => {
+    await pool.close();
+    await proxy.close();
+  });
+  return { proxy, pool, call: () => pool.use((connection) => connection.query('SELECT pg_sleep(0.005)')) };
+}
+
+test.serial('Out of connections - calls that take turns seldom ask the server for more of them', async (t) => {
+  const { url } = t.context;
+  const { proxy, call } = await openPool(t, 6);
   await call();
   await takeAll(t, url);
   const callers = Array.from({ length: 100 }, async () => {
@@ -164,7 +175,29 @@ test.serial('Out of connections - calls that take turns seldom ask the server fo
   });
   await Promise.all(callers);
   t.true(proxy.accepted < 30, `${proxy.accepted} connections were opened or refused`); // a few every 2 s
-  await pool.close();
+});
+
+test.serial('Connections - beyond 2,000 calls that wait for one, further ones are unavailable at once', async (t) => {
+  const { pool } = await openPool(t, 1);
+  const { promise, resolve } = Promise.withResolvers<void>();
+  const calls = Array.from({ length: 2_001 }, () => pool.use(() => promise));
+  const refusal = { instanceOf: StoreUnavailable, message: 'too many calls wait for a connection' };
+  await t.throwsAsync(
+    pool.use(() => promise),
+    refusal,
+  );
+  resolve();
+  await t.notThrowsAsync(Promise.all(calls));
+});
+
+test.serial('Connections - one whose response is lost is not used again', async (t) => {
+  const { proxy, call } = await openPool(t, 1);
+  await call();
+  proxy.dropResponses();
+  await t.throwsAsync(call(), { instanceOf: StoreUnavailable });
+  proxy.restore();
+  await t.notThrowsAsync(call());
+  t.is(proxy.accepted, 2);
 });
 
 const COUNT_OURS = "SELECT count(*) FROM pg_stat_activity WHERE application_name = 'petstore'";

@@ -1,6 +1,8 @@
 /** Bans, remaining requests and last uses, as the operator sees them, on servers that share Redis. */
+import { setTimeout as delay } from 'node:timers/promises';
 import { status as Status } from '@grpc/grpc-js';
 import type { ExecutionContext } from 'ava';
+import { Client } from 'pg';
 import { AdminServiceService as Admin } from '../../../gen/petstore/admin/v1/admin.ts';
 import { CategoryServiceService as Categories } from '../../../gen/petstore/v1/categories.ts';
 import type { GrpcCaller } from '../../support/grpc-caller.ts';
@@ -21,6 +23,7 @@ const PAGE = { pageToken: '' };
 let used: GrpcCaller;
 let admin: Operator;
 let shared: Shared;
+let databaseUrl: string | undefined;
 const closing: (() => unknown)[] = [];
 
 // Serial: one test pauses the shared Redis.
@@ -28,7 +31,9 @@ const { serial: test, before, beforeEach, after } = testUnless<unknown>(sharedMi
 before(async () => {
   shared = await startShared();
   closing.push(() => shared.close());
-  const settings = { ...SETTINGS, ...(await shared.settings()) };
+  const given = await shared.settings();
+  databaseUrl = given.DATABASE_URL;
+  const settings = { ...SETTINGS, ...given };
   const { path, remove } = await createDataDir();
   closing.push(remove);
   const start = async () => {
@@ -100,6 +105,20 @@ test('Unban - the key works at once on all servers, and its refusals count from 
   await admin.call(Admin.updateAccount, { accountId, perDay: 100 });
   t.deepEqual(await call(admin, key, 1), ['OK']);
   t.is((await admin.call(Admin.unbanKey, { keyId })).ended, undefined);
+});
+
+test('Unban - ends a ban that is still being stored, and returns it', async (t) => {
+  const { keyId, key } = await newKey();
+  const client = new Client({ connectionString: databaseUrl });
+  t.teardown(() => client.end());
+  await client.connect();
+  await client.query('BEGIN; LOCK TABLE bans IN SHARE MODE'); // it can be read, but not written to
+  t.is((await call(admin, key, PER_DAY + REFUSALS + 1)).at(-1), 'API_KEY_BANNED');
+  const unbanned = admin.call(Admin.unbanKey, { keyId });
+  await delay(300); // it waits for the ban, and does not end it
+  t.deepEqual(await call(admin, key, 1), ['API_KEY_BANNED']);
+  await client.query('COMMIT');
+  t.is((await unbanned).ended?.refusals, REFUSALS);
 });
 
 test('Redis unavailable - the standing is local and says so; a ban cannot be ended, and stays', async (t) => {
