@@ -94,23 +94,20 @@ test.serial('admission - sends at most maxInFlight calls at once, in the order o
   t.deepEqual(getEventListeners(signal, 'abort'), [], 'a call that has been sent has no listener');
 });
 
-test.serial(
-  'admission - after a refusal nothing is sent until Retry-After, then in the order of waiting',
-  async (t) => {
-    const { sent, ends, call, pass } = t.context;
-    for (const name of ['a', 'b', 'c']) call(name, 60 * SECOND);
-    await pass(0);
-    sent[0]?.refuse(20 * SECOND);
-    await pass(0);
-    sent[0]?.succeed(); // b, which was in flight
-    await pass(19_999);
-    call('d', 60 * SECOND);
-    t.is(names(t.context), '');
-    await pass(1);
-    t.is(names(t.context), 'c a');
-    t.deepEqual(ends, { b: 'OK' });
-  },
-);
+test.serial('admission - after a refusal nothing is sent until Retry-After, then in order', async (t) => {
+  const { sent, ends, call, pass } = t.context;
+  for (const name of ['a', 'b', 'c']) call(name, 60 * SECOND);
+  await pass(0);
+  sent[0]?.refuse(20 * SECOND);
+  await pass(0);
+  sent[0]?.succeed(); // b, which was in flight
+  await pass(19_999);
+  call('d', 60 * SECOND);
+  t.is(names(t.context), '');
+  await pass(1);
+  t.is(names(t.context), 'c a');
+  t.deepEqual(ends, { b: 'OK' });
+});
 
 test.serial('admission - calls with an earlier deadline fail at once with the refusal, also later ones', async (t) => {
   const { sent, ends, call, pass } = t.context;

@@ -102,26 +102,19 @@ test.serial('client package - its types compile under strict for ES2022, with li
   t.is(stdout, '');
 });
 
-test.serial(
-  'client package - every sample of the docs and program of an older release runs on the newest Node',
-  async (t) => {
-    t.is(t.context.samples.length, 10);
-    await runSamples(t, process.execPath);
-  },
-);
+test.serial('client package - every sample and program of an older release runs on the newest Node', async (t) => {
+  t.is(t.context.samples.length, 10);
+  await runSamples(t, process.execPath);
+});
 
-test.serial(
-  'client package - the sample for events gets each once, through the ends of servers and Envoy',
-  async (t) => {
-    const { project, follower, key } = t.context;
-    const cwd = await mkdtemp(join(project, 'follower-'));
-    const env = { ...process.env, API_KEY: key };
-    const node = oldest ?? process.execPath;
-    await missesNothing(t, t.context, () => runFollower(`${node} ../compiled/${follower}.js`, cwd, env));
-  },
-);
+test.serial('client package - its sample gets each event once, through the ends of servers and Envoy', async (t) => {
+  const { project, follower, key } = t.context;
+  const cwd = await mkdtemp(join(project, 'follower-'));
+  const env = { ...process.env, API_KEY: key };
+  const node = oldest ?? process.execPath;
+  await missesNothing(t, t.context, () => runFollower(`${node} ../compiled/${follower}.js`, cwd, env));
+});
 
-testOnOldest.serial(
-  `client package - every sample of the docs and program of an older release runs on Node ${OLDEST}`,
-  (t) => runSamples(t, oldest ?? ''),
+testOnOldest.serial(`client package - every sample and program of an older release runs on Node ${OLDEST}`, (t) =>
+  runSamples(t, oldest ?? ''),
 );

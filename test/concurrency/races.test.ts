@@ -42,47 +42,39 @@ async function ifMatch(rest: RestClient, path: string): Promise<Record<string, s
 }
 
 function raceTests(test: TestFn, where: string, restOf: () => RestClient): void {
-  test.serial(
-    `If-Match - exactly one of several concurrent changes with the same tag succeeds, ${where}`,
-    async (t) => {
-      const rest = restOf();
-      for (const [kind, { create, change }] of [...Object.entries(RESOURCES), ...Object.entries(RESOURCES)]) {
-        const path = await create(rest);
-        const headers = await ifMatch(rest, path);
-        const responses = await race((writer) => {
-          const { method, json } = change(writer);
-          return rest.send(method, path, { json, headers });
-        });
-        const won = responses.find(({ status }) => status < 300);
-        const refusal = won?.status === 204 ? 404 : 412;
-        const statuses = responses.map(({ status }) => status).sort();
-        t.deepEqual(statuses, [won?.status ?? 0, ...Array(WRITERS - 1).fill(refusal)], kind);
-        const { status, text } = await rest.get(path);
-        if (refusal === 404) t.is(status, 404);
-        else t.is(text, won?.text ?? '');
-      }
-    },
-  );
+  test.serial(`If-Match - one of several concurrent changes with the same tag succeeds, ${where}`, async (t) => {
+    const rest = restOf();
+    for (const [kind, { create, change }] of [...Object.entries(RESOURCES), ...Object.entries(RESOURCES)]) {
+      const path = await create(rest);
+      const headers = await ifMatch(rest, path);
+      const responses = await race((writer) => {
+        const { method, json } = change(writer);
+        return rest.send(method, path, { json, headers });
+      });
+      const won = responses.find(({ status }) => status < 300);
+      const refusal = won?.status === 204 ? 404 : 412;
+      const statuses = responses.map(({ status }) => status).sort();
+      t.deepEqual(statuses, [won?.status ?? 0, ...Array(WRITERS - 1).fill(refusal)], kind);
+      const { status, text } = await rest.get(path);
+      if (refusal === 404) t.is(status, 404);
+      else t.is(text, won?.text ?? '');
+    }
+  });
 
-  test.serial(
-    `Orders - of 64 for the last 10 units 10 succeed, the rest are INSUFFICIENT_STOCK, ${where}`,
-    async (t) => {
-      const rest = restOf();
-      const petId = await rest.pet({ stock: 10 });
-      const responses = await race(() => rest.post('/store/orders', { petId }), 64);
-      const won = responses.filter(({ status }) => status === 201);
-      const lost = responses.filter(({ status, body }) => status === 409 && body.code === 'INSUFFICIENT_STOCK');
-      t.deepEqual([won.length, lost.length], [10, 54]);
-      t.deepEqual((await rest.get(`/store/inventory/${petId}`)).body, { petId, quantity: 0, status: 'pending' });
-      const listed = (await rest.get(`/store/orders?petId=${petId}&limit=100`)).body.map(
-        ({ id }: { id: number }) => id,
-      );
-      t.deepEqual(
-        listed,
-        won.map(({ body }) => body.id).sort((a, b) => a - b),
-      );
-    },
-  );
+  test.serial(`Orders - of 64 for the last 10 units 10 succeed, others are INSUFFICIENT_STOCK, ${where}`, async (t) => {
+    const rest = restOf();
+    const petId = await rest.pet({ stock: 10 });
+    const responses = await race(() => rest.post('/store/orders', { petId }), 64);
+    const won = responses.filter(({ status }) => status === 201);
+    const lost = responses.filter(({ status, body }) => status === 409 && body.code === 'INSUFFICIENT_STOCK');
+    t.deepEqual([won.length, lost.length], [10, 54]);
+    t.deepEqual((await rest.get(`/store/inventory/${petId}`)).body, { petId, quantity: 0, status: 'pending' });
+    const listed = (await rest.get(`/store/orders?petId=${petId}&limit=100`)).body.map(({ id }: { id: number }) => id);
+    t.deepEqual(
+      listed,
+      won.map(({ body }) => body.id).sort((a, b) => a - b),
+    );
+  });
 
   test.serial(`Orders - one that is completed and cancelled concurrently ends once, ${where}`, async (t) => {
     const rest = restOf();
@@ -114,23 +106,20 @@ function raceTests(test: TestFn, where: string, restOf: () => RestClient): void 
     t.is((await rest.get(`/store/orders?petId=${petId}&limit=100`)).body.length, 30);
   });
 
-  test.serial(
-    `Deletion - of a pet and its first order, a category and its first pet: one succeeds, ${where}`,
-    async (t) => {
-      const rest = restOf();
-      for (let round = 0; round < 10; round += 1) {
-        const petId = await rest.pet({ stock: 1 });
-        const categoryId = await rest.category();
-        for (const [post, remove] of [
-          [rest.post('/store/orders', { petId }), rest.delete(`/pets/${petId}`)],
-          [rest.post('/pets', { name: 'Tom', categoryId }), rest.delete(`/categories/${categoryId}`)],
-        ] as const) {
-          const statuses = `${(await post).status} and ${(await remove).status}`;
-          t.true(statuses === '201 and 409' || statuses === '400 and 204', statuses);
-        }
+  test.serial(`Deletion - of a pet and its order, a category and its pet: one succeeds, ${where}`, async (t) => {
+    const rest = restOf();
+    for (let round = 0; round < 10; round += 1) {
+      const petId = await rest.pet({ stock: 1 });
+      const categoryId = await rest.category();
+      for (const [post, remove] of [
+        [rest.post('/store/orders', { petId }), rest.delete(`/pets/${petId}`)],
+        [rest.post('/pets', { name: 'Tom', categoryId }), rest.delete(`/categories/${categoryId}`)],
+      ] as const) {
+        const statuses = `${(await post).status} and ${(await remove).status}`;
+        t.true(statuses === '201 and 409' || statuses === '400 and 204', statuses);
       }
-    },
-  );
+    }
+  });
 }
 
 const pairTest = testUnless(sharedMissing);

@@ -68,7 +68,7 @@ test.serial('Operations - show beta, experimental, deprecated and sunset; others
 });
 
 test.serial(
-  'Try it out - is offered unless the description excludes it, which says why, or it is a stream',
+  'Try it out - is offered unless the description excludes it, and says why, or it is a stream',
   async (t) => {
     for (const { operation } of operations) {
       const block = operationBlock(t.context.expanded, operation);
@@ -91,17 +91,14 @@ for (const colorScheme of ['light', 'dark'] as const) {
   });
 }
 
-test.serial(
-  'Accessibility - axe finds nothing on a phone with everything open, which scrolls one way only',
-  async (t) => {
-    const { expanded: page } = t.context;
-    await openFolds(page);
-    await page.setViewportSize(PHONE.viewport);
-    t.is(await widthOf(page), 360);
-    // This rule of axe takes half a minute on a page with everything open. The test before looks at colours.
-    t.deepEqual(await violationsOf(page, { rules: { 'color-contrast': { enabled: false } } }), []);
-  },
-);
+test.serial('Accessibility - axe finds nothing on a phone with all open, which scrolls one way only', async (t) => {
+  const { expanded: page } = t.context;
+  await openFolds(page);
+  await page.setViewportSize(PHONE.viewport);
+  t.is(await widthOf(page), 360);
+  // This rule of axe takes half a minute on a page with everything open. The test before looks at colours.
+  t.deepEqual(await violationsOf(page, { rules: { 'color-contrast': { enabled: false } } }), []);
+});
 
 /** Returns a line for each violation that axe-core finds. Evaluated, because the page's policy forbids a script tag. */
 async function violationsOf(page: Page, options: RunOptions = {}): Promise<string[]> {

@@ -85,63 +85,57 @@ function messagesOf({ config }: TestStack, begin: string): Promise<string[][]> {
   );
 }
 
-test.serial(
-  'PostgreSQL killed under load - responses are 503 until it is back, then 2xx within 2 s; no write is lost',
-  async (t) => {
-    const { service, shared, url } = t.context;
-    const pids = pidsOf(service);
-    const calls = await startCalls(service);
-    const tookMs: number[] = [];
-    for (let round = 0; round < 2; round += 1) {
-      const before = count(calls, '200', '201');
-      await until(() => count(calls, '200', '201') > before + 200, 'responses');
-      await shared.postgres.kill();
-      const refused = count(calls, '503 UNAVAILABLE');
-      await until(() => count(calls, '503 UNAVAILABLE') > refused + 200, 'refusals');
-      await shared.postgres.start();
-      const startMs = performance.now();
-      await until(async () => (await service.rest.post('/categories', { name: 'Cats' })).status === 201, 'a success');
-      tookMs.push(performance.now() - startMs);
-      // A server tells it with the next call that it serves.
-      const haveSaid = (all: string[][]) => all.every(({ length }) => length === 2 * (round + 1));
-      await until(async () => haveSaid(await messagesOf(service, ABOUT)), 'the lines of all servers');
-    }
-    await calls.stop();
-    t.true(Math.min(...tookMs) < RETURN_MS, `${tookMs} ms`); // the machine may stand still once
-    t.deepEqual([...calls.answers.keys()].sort(), ['200', '201', '503 UNAVAILABLE']);
-    t.deepEqual(pidsOf(service), pids);
+test.serial('PostgreSQL killed - responses are 503, and 2xx within 2 s of its return; no write is lost', async (t) => {
+  const { service, shared, url } = t.context;
+  const pids = pidsOf(service);
+  const calls = await startCalls(service);
+  const tookMs: number[] = [];
+  for (let round = 0; round < 2; round += 1) {
+    const before = count(calls, '200', '201');
+    await until(() => count(calls, '200', '201') > before + 200, 'responses');
+    await shared.postgres.kill();
+    const refused = count(calls, '503 UNAVAILABLE');
+    await until(() => count(calls, '503 UNAVAILABLE') > refused + 200, 'refusals');
+    await shared.postgres.start();
+    const startMs = performance.now();
+    await until(async () => (await service.rest.post('/categories', { name: 'Cats' })).status === 201, 'a success');
+    tookMs.push(performance.now() - startMs);
+    // A server tells it with the next call that it serves.
+    const haveSaid = (all: string[][]) => all.every(({ length }) => length === 2 * (round + 1));
+    await until(async () => haveSaid(await messagesOf(service, ABOUT)), 'the lines of all servers');
+  }
+  await calls.stop();
+  t.true(Math.min(...tookMs) < RETURN_MS, `${tookMs} ms`); // the machine may stand still once
+  t.deepEqual([...calls.answers.keys()].sort(), ['200', '201', '503 UNAVAILABLE']);
+  t.deepEqual(pidsOf(service), pids);
 
-    const rows = await query(url, 'SELECT id FROM categories');
-    const stored = new Set(rows.map(({ id }) => Number(id)));
-    const lost = calls.created.filter((id) => !stored.has(id));
-    t.deepEqual(lost, []);
+  const rows = await query(url, 'SELECT id FROM categories');
+  const stored = new Set(rows.map(({ id }) => Number(id)));
+  const lost = calls.created.filter((id) => !stored.has(id));
+  t.deepEqual(lost, []);
 
-    const pair = [`${ABOUT} away: calls that need it fail`, `${ABOUT} back`];
-    t.deepEqual(await messagesOf(service, ABOUT), Array(3).fill([...pair, ...pair]));
-  },
-);
+  const pair = [`${ABOUT} away: calls that need it fail`, `${ABOUT} back`];
+  t.deepEqual(await messagesOf(service, ABOUT), Array(3).fill([...pair, ...pair]));
+});
 
-test.serial(
-  'PostgreSQL hanging under load - every response is 503 or 504 within the deadline, and 2xx when it continues',
-  async (t) => {
-    const { service, shared } = t.context;
-    const pids = pidsOf(service);
-    const calls = await startCalls(service);
-    await until(() => total(calls) > 200, 'responses');
-    await shared.postgres.pause();
-    const refusals = () => count(calls, '503 UNAVAILABLE', '504 DEADLINE_EXCEEDED');
-    await until(() => refusals() > 2 * CALLERS, 'refusals', 60_000);
-    await shared.postgres.resume();
-    const created = count(calls, '201');
-    await until(() => count(calls, '201') > created + 50, 'successes');
-    await calls.stop();
-    const kinds = [...calls.answers.keys()];
-    const others = kinds.filter((kind) => !/^(200|201|503 UNAVAILABLE|504 DEADLINE_EXCEEDED)$/.test(kind));
-    t.deepEqual(others, []);
-    t.true(calls.slowestMs < DEADLINE_MS, `${calls.slowestMs} ms`);
-    t.deepEqual(pidsOf(service), pids);
-  },
-);
+test.serial('PostgreSQL hanging - each response is 503 or 504 in time, and 2xx when it continues', async (t) => {
+  const { service, shared } = t.context;
+  const pids = pidsOf(service);
+  const calls = await startCalls(service);
+  await until(() => total(calls) > 200, 'responses');
+  await shared.postgres.pause();
+  const refusals = () => count(calls, '503 UNAVAILABLE', '504 DEADLINE_EXCEEDED');
+  await until(() => refusals() > 2 * CALLERS, 'refusals', 60_000);
+  await shared.postgres.resume();
+  const created = count(calls, '201');
+  await until(() => count(calls, '201') > created + 50, 'successes');
+  await calls.stop();
+  const kinds = [...calls.answers.keys()];
+  const others = kinds.filter((kind) => !/^(200|201|503 UNAVAILABLE|504 DEADLINE_EXCEEDED)$/.test(kind));
+  t.deepEqual(others, []);
+  t.true(calls.slowestMs < DEADLINE_MS, `${calls.slowestMs} ms`);
+  t.deepEqual(pidsOf(service), pids);
+});
 
 const UNAVAILABLE = 'Redis is unavailable';
 const BACK = 'Redis is back';
@@ -161,34 +155,31 @@ for (const [how, away, back] of [
   ['killed', ({ redis }: Shared) => redis.kill(), ({ redis }: Shared) => redis.startAgain()],
   ['hanging', ({ redis }: Shared) => redis.pause(), ({ redis }: Shared) => redis.resume()],
 ] as const) {
-  test.serial(
-    `Redis ${how} under load - every request succeeds with its limits, and each server logs it once`,
-    async (t) => {
-      const { shared, service } = t.context;
-      const { rest } = service;
-      const petId = await rest.pet();
-      const load = startLoad(30, async (count) => {
-        const { status, headers } =
-          count % 4 === 0 ? await rest.post('/categories', { name: 'Cats' }) : await rest.get(`/pets/${petId}`);
-        return `${status}, ${headers.has('x-ratelimit-remaining') ? 'with' : 'without'} the limits`;
-      });
-      await untilMore(load, 200);
-      const known = await redisMessages(service);
-      await away(shared);
-      await untilMore(load, 500);
-      await untilSaid(service, UNAVAILABLE);
-      await back(shared);
-      await untilSaid(service, BACK);
-      const said = await redisMessages(service);
-      await untilMore(load, 200);
-      await load.stop();
-      t.deepEqual([...load.answers.keys()].sort(), ['200, with the limits', '201, with the limits']);
-      t.deepEqual(
-        said,
-        known.map((messages) => [...messages, UNAVAILABLE, BACK]),
-      );
-    },
-  );
+  test.serial(`Redis ${how} - each request succeeds with its limits, and each server logs it once`, async (t) => {
+    const { shared, service } = t.context;
+    const { rest } = service;
+    const petId = await rest.pet();
+    const load = startLoad(30, async (count) => {
+      const { status, headers } =
+        count % 4 === 0 ? await rest.post('/categories', { name: 'Cats' }) : await rest.get(`/pets/${petId}`);
+      return `${status}, ${headers.has('x-ratelimit-remaining') ? 'with' : 'without'} the limits`;
+    });
+    await untilMore(load, 200);
+    const known = await redisMessages(service);
+    await away(shared);
+    await untilMore(load, 500);
+    await untilSaid(service, UNAVAILABLE);
+    await back(shared);
+    await untilSaid(service, BACK);
+    const said = await redisMessages(service);
+    await untilMore(load, 200);
+    await load.stop();
+    t.deepEqual([...load.answers.keys()].sort(), ['200, with the limits', '201, with the limits']);
+    t.deepEqual(
+      said,
+      known.map((messages) => [...messages, UNAVAILABLE, BACK]),
+    );
+  });
 }
 
 /** The longest time of a read whose first server is frozen: 2 s, and an allowance for a busy machine. */

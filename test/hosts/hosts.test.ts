@@ -173,17 +173,14 @@ async function untilHealthy(context: Context, count: number): Promise<void> {
   }
 }
 
-test.serial(
-  'Names - are found in /etc/hosts and DNS, with IPv4 before IPv6; a new address adds a server',
-  async (t) => {
-    await untilHealthy(t.context, 2);
-    const { hosts, network } = t.context;
-    network.names.set('petstore-others', [hosts['petstore-1'].address, hosts['petstore-2'].address]);
-    await untilHealthy(t.context, 3);
-    t.is(await stat(t.context, 'edge-0', 'membership_total'), 3);
-    t.is((await call(t.context, 'edge-0', '/healthz')).status, 200);
-  },
-);
+test.serial('Names - are found in /etc/hosts and DNS, IPv4 before IPv6; a new address adds a server', async (t) => {
+  await untilHealthy(t.context, 2);
+  const { hosts, network } = t.context;
+  network.names.set('petstore-others', [hosts['petstore-1'].address, hosts['petstore-2'].address]);
+  await untilHealthy(t.context, 3);
+  t.is(await stat(t.context, 'edge-0', 'membership_total'), 3);
+  t.is((await call(t.context, 'edge-0', '/healthz')).status, 200);
+});
 
 test.serial('DNS - an outage changes nothing, and a removed address is used while its server is healthy', async (t) => {
   const { hosts, network } = t.context;
@@ -213,7 +210,7 @@ test.serial('Concurrent calls - an edge allows 512 for each server that it has f
 });
 
 test.serial(
-  'Rolling restart - of all servers, with renewed certificates on both sides, loses no request',
+  'Rolling restart - of all servers, with certificates renewed on both sides, loses no request',
   async (t) => {
     const { certificates } = t.context;
     const load = startCallers(t.context);

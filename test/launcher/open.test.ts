@@ -169,23 +169,16 @@ test.serial('Statistics - the port serves nothing else: other requests are refus
   t.notRegex(readFileSync(join(shared.folder, 'logs/envoy.log'), 'utf8'), /\]\[(trace|debug|info)\]/);
 });
 
-test.serial(
-  'A second service - is refused on any ports, with the process of the first, which keeps running',
-  async (t) => {
-    const { launcher, folder, url } = shared;
-    const config = readFileSync(join(folder, 'envoy.yaml'), 'utf8');
-    const inUse = `${folder} is in use by another service, process ${launcher.pid}`;
-    const line = `${inUse}: stop that one (kill ${launcher.pid}), or set DATA_DIR to another folder`;
-    await refusedWith(t, launch(t, { DATA_DIR: folder }), line);
-    await refusedWith(t, launch(t, launcher.settings), line);
-    const elsewhere = { ...launcher.settings, DATA_DIR: t.context.settings.DATA_DIR ?? '' };
-    await refusedWith(
-      t,
-      launch(t, elsewhere),
-      /^port \d+ is busy: stop what listens there, or set GRPC_PORT to another/,
-    );
-    t.is((await fetch(`${url}/healthz`)).status, 200);
-    t.is(readFileSync(join(folder, 'envoy.yaml'), 'utf8'), config);
-    t.is(readFileSync(join(folder, 'service.pid'), 'utf8'), `${launcher.pid}\n`);
-  },
-);
+test.serial('A second service - is refused on any ports, with the process of the first, which runs on', async (t) => {
+  const { launcher, folder, url } = shared;
+  const config = readFileSync(join(folder, 'envoy.yaml'), 'utf8');
+  const inUse = `${folder} is in use by another service, process ${launcher.pid}`;
+  const line = `${inUse}: stop that one (kill ${launcher.pid}), or set DATA_DIR to another folder`;
+  await refusedWith(t, launch(t, { DATA_DIR: folder }), line);
+  await refusedWith(t, launch(t, launcher.settings), line);
+  const elsewhere = { ...launcher.settings, DATA_DIR: t.context.settings.DATA_DIR ?? '' };
+  await refusedWith(t, launch(t, elsewhere), /^port \d+ is busy: stop what listens there, or set GRPC_PORT to another/);
+  t.is((await fetch(`${url}/healthz`)).status, 200);
+  t.is(readFileSync(join(folder, 'envoy.yaml'), 'utf8'), config);
+  t.is(readFileSync(join(folder, 'service.pid'), 'utf8'), `${launcher.pid}\n`);
+});

@@ -59,28 +59,25 @@ async function refusalOf(t: ExecutionContext<TestStack>, type: string, status: n
   return refused;
 }
 
-test.serial(
-  'RATE_LIMITED - has the shape of the protocol: Connect, gRPC, gRPC-Web in binary and in text',
-  async (t) => {
-    const connect = await (await refusalOf(t, 'application/proto', 429)).json();
-    t.like(connect, { code: 'resource_exhausted', message: MESSAGE });
+test.serial('RATE_LIMITED - has the shape of the protocol: Connect, gRPC, gRPC-Web in binary and text', async (t) => {
+  const connect = await (await refusalOf(t, 'application/proto', 429)).json();
+  t.like(connect, { code: 'resource_exhausted', message: MESSAGE });
 
-    const call = () => begin(t.context, '127.0.1.2', grpcHeaders(METHOD));
-    const { refused } = await flood(call, (headers) => headers['grpc-status'] === '8');
-    t.is(Number(refused[':status']), 200);
-    t.like(refused, { 'grpc-message': MESSAGE, 'grpc-retry-pushback-ms': '1000' });
+  const call = () => begin(t.context, '127.0.1.2', grpcHeaders(METHOD));
+  const { refused } = await flood(call, (headers) => headers['grpc-status'] === '8');
+  t.is(Number(refused[':status']), 200);
+  t.like(refused, { 'grpc-message': MESSAGE, 'grpc-retry-pushback-ms': '1000' });
 
-    for (const type of ['application/grpc-web+proto', 'application/grpc-web-text']) {
-      const web = await refusalOf(t, type, 200);
-      t.is(web.headers.get('content-type'), type); // without it clients in Go and Dart see no error of this service
-      const body = Buffer.from(await web.arrayBuffer());
-      const frame = type.endsWith('text') ? Buffer.from(body.toString(), 'base64') : body;
-      t.deepEqual([frame[0], frame.readUInt32BE(1)], [0x80, frame.length - 5]);
-      const trailers = frame.subarray(5).toString();
-      t.true(trailers.includes('grpc-status: 8\r\n') && trailers.includes(`grpc-message: ${MESSAGE}\r\n`));
-    }
-  },
-);
+  for (const type of ['application/grpc-web+proto', 'application/grpc-web-text']) {
+    const web = await refusalOf(t, type, 200);
+    t.is(web.headers.get('content-type'), type); // without it clients in Go and Dart see no error of this service
+    const body = Buffer.from(await web.arrayBuffer());
+    const frame = type.endsWith('text') ? Buffer.from(body.toString(), 'base64') : body;
+    t.deepEqual([frame[0], frame.readUInt32BE(1)], [0x80, frame.length - 5]);
+    const trailers = frame.subarray(5).toString();
+    t.true(trailers.includes('grpc-status: 8\r\n') && trailers.includes(`grpc-message: ${MESSAGE}\r\n`));
+  }
+});
 
 test.serial('A flood - costs callers with a key nothing, nor other addresses, nor health and docs', async (t) => {
   const { rest } = t.context;

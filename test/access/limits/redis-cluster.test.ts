@@ -19,50 +19,44 @@ const ACCOUNTS = Array.from({ length: 30 }, (_, index) => ({ ...ACCOUNT, account
 const log: string[] = [];
 const logger = { info: () => log.push('info'), warn: () => log.push('warn') };
 
-test.serial(
-  'Cluster without one of its nodes - requests are served, and the largest counts stand afterwards',
-  async (t) => {
-    const options = { redis: cluster.config, logger, prefix: randomUUID() };
-    const [one, other] = [await openRedis(t, options), await openRedis(t, options)];
-    await untilBack(one, other);
-    log.length = 0;
-    const each = (limiter: typeof one) => Promise.all(ACCOUNTS.map(async (account) => limiter.admit(account)));
-    await each(one);
-    await each(other);
-    await cluster.nodes[1]?.kill();
-    for (const limiter of [one, one, one, one, one, other, other, other]) {
-      t.true((await each(limiter)).every(({ allowed }) => allowed));
-    }
-    t.true(one.isDegraded && other.isDegraded);
-    await cluster.nodes[1]?.startAgain();
-    await untilBack(one, other);
-    const left = (await each(one)).map(({ remaining }) => remaining);
-    t.true(Math.max(...left) <= 60 - 7 && Math.min(...left) >= 60 - 11, `${left} are left`);
-    t.deepEqual(log.sort(), ['info', 'info', 'warn', 'warn']);
-  },
-);
+test.serial('Cluster without a node - requests are served, and the largest counts stand afterwards', async (t) => {
+  const options = { redis: cluster.config, logger, prefix: randomUUID() };
+  const [one, other] = [await openRedis(t, options), await openRedis(t, options)];
+  await untilBack(one, other);
+  log.length = 0;
+  const each = (limiter: typeof one) => Promise.all(ACCOUNTS.map(async (account) => limiter.admit(account)));
+  await each(one);
+  await each(other);
+  await cluster.nodes[1]?.kill();
+  for (const limiter of [one, one, one, one, one, other, other, other]) {
+    t.true((await each(limiter)).every(({ allowed }) => allowed));
+  }
+  t.true(one.isDegraded && other.isDegraded);
+  await cluster.nodes[1]?.startAgain();
+  await untilBack(one, other);
+  const left = (await each(one)).map(({ remaining }) => remaining);
+  t.true(Math.max(...left) <= 60 - 7 && Math.min(...left) >= 60 - 11, `${left} are left`);
+  t.deepEqual(log.sort(), ['info', 'info', 'warn', 'warn']);
+});
 
-test.serial(
-  'Cluster with a frozen node - it is noticed while other nodes reply, and no request waits for it',
-  async (t) => {
-    const limiter = await openRedis(t, { redis: cluster.config, timeoutMs: 500 });
-    await untilBack(limiter);
-    cluster.nodes[1]?.pause();
-    t.teardown(() => cluster.nodes[1]?.resume());
-    let waiting = 0;
-    const send = async (account: typeof ACCOUNT) => {
-      waiting += 1;
-      await limiter.admit(account);
-      waiting -= 1;
-    };
-    const load = setInterval(() => ACCOUNTS.forEach((account) => void send(account)), 50);
-    t.teardown(() => clearInterval(load));
-    await until(() => limiter.isDegraded, 'the breaker', 10_000);
-    await until(() => waiting === 0, 'all decisions');
-    const decided = limiter.fallbackDecisions;
-    await until(() => limiter.fallbackDecisions > decided + 10 * ACCOUNTS.length, 'decisions of this server');
-    cluster.nodes[1]?.resume();
-    await untilBack(limiter);
-    t.pass();
-  },
-);
+test.serial('Cluster with a frozen node - it is noticed while others reply, and no request waits', async (t) => {
+  const limiter = await openRedis(t, { redis: cluster.config, timeoutMs: 500 });
+  await untilBack(limiter);
+  cluster.nodes[1]?.pause();
+  t.teardown(() => cluster.nodes[1]?.resume());
+  let waiting = 0;
+  const send = async (account: typeof ACCOUNT) => {
+    waiting += 1;
+    await limiter.admit(account);
+    waiting -= 1;
+  };
+  const load = setInterval(() => ACCOUNTS.forEach((account) => void send(account)), 50);
+  t.teardown(() => clearInterval(load));
+  await until(() => limiter.isDegraded, 'the breaker', 10_000);
+  await until(() => waiting === 0, 'all decisions');
+  const decided = limiter.fallbackDecisions;
+  await until(() => limiter.fallbackDecisions > decided + 10 * ACCOUNTS.length, 'decisions of this server');
+  cluster.nodes[1]?.resume();
+  await untilBack(limiter);
+  t.pass();
+});

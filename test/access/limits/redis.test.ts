@@ -113,33 +113,30 @@ test('Servers - one ends a ban that only another has restored', async (t) => {
 });
 
 // The others are serial: what they ask Redis is about all of it.
-test.serial(
-  'Redis’s time - counts for limits, bans and the operator, however wrong the servers’ clocks are',
-  async (t) => {
-    await withinOneDay(60_000);
-    const [one, other] = await openThree(t, { time: 'redis' });
-    const servers = [one, other];
-    const nowMs = Date.now();
-    const dayIndex = Math.floor(nowMs / DAY_MS);
-    const byDay = { ...ACCOUNT, quota: { perMinute: 1_000_000, perDay: 50 } };
-    let passed = 0;
-    for (let i = 0; i < 60; i += 1) {
-      const wrongByMs = [0, 3_600_000, -3_600_000, DAY_MS, -DAY_MS][i % 5] ?? 0;
-      const decision = await servers[i % 2]?.admit({ ...byDay, nowMs: nowMs + wrongByMs });
-      if (decision?.allowed) passed += 1;
-      else t.is(decision?.resetAtSeconds, ((dayIndex + 1) * DAY_MS) / 1_000);
-    }
-    t.is(passed, 50);
-    for (const server of servers) t.is(server.drain().usage[0]?.dayIndex, dayIndex);
+test.serial('Redis’s time - counts for limits, bans and the operator, however wrong a server’s is', async (t) => {
+  await withinOneDay(60_000);
+  const [one, other] = await openThree(t, { time: 'redis' });
+  const servers = [one, other];
+  const nowMs = Date.now();
+  const dayIndex = Math.floor(nowMs / DAY_MS);
+  const byDay = { ...ACCOUNT, quota: { perMinute: 1_000_000, perDay: 50 } };
+  let passed = 0;
+  for (let i = 0; i < 60; i += 1) {
+    const wrongByMs = [0, 3_600_000, -3_600_000, DAY_MS, -DAY_MS][i % 5] ?? 0;
+    const decision = await servers[i % 2]?.admit({ ...byDay, nowMs: nowMs + wrongByMs });
+    if (decision?.allowed) passed += 1;
+    else t.is(decision?.resetAtSeconds, ((dayIndex + 1) * DAY_MS) / 1_000);
+  }
+  t.is(passed, 50);
+  for (const server of servers) t.is(server.drain().usage[0]?.dayIndex, dayIndex);
 
-    const { now } = Date;
-    t.teardown(() => (Date.now = now));
-    Date.now = () => now() + DAY_MS;
-    t.true(Math.abs((await one.now()) - now()) < 60_000);
-    one.restoreBans([{ keyId: KEY_ID, untilMs: nowMs + BAN_MS }]);
-    t.like(await one.admit({ ...byDay, nowMs: Date.now() }), { bannedUntilMs: nowMs + BAN_MS });
-  },
-);
+  const { now } = Date;
+  t.teardown(() => (Date.now = now));
+  Date.now = () => now() + DAY_MS;
+  t.true(Math.abs((await one.now()) - now()) < 60_000);
+  one.restoreBans([{ keyId: KEY_ID, untilMs: nowMs + BAN_MS }]);
+  t.like(await one.admit({ ...byDay, nowMs: Date.now() }), { bannedUntilMs: nowMs + BAN_MS });
+});
 
 test.serial('Password - is sent, and never logged', async (t) => {
   await redis.command('ACL', 'SETUSER', 'someone', 'on', '>very/secret', '~*', '+@all');
@@ -184,22 +181,19 @@ test.serial('Entries in Redis - of an account and a ban expire, of an address af
   }
 });
 
-test.serial(
-  'Streams - all servers together have at most the number of the account; others have their own',
-  async (t) => {
-    const [one, other] = await openThree(t);
-    const opened = Array.from({ length: 6 }, (_, index) => one.countStreams(ACCOUNT_ID, index + 1, MAX));
-    t.deepEqual(new Set(await Promise.all(opened)), new Set([true]));
-    t.true(await other.countStreams(ACCOUNT_ID, 4, MAX));
-    t.false(await other.countStreams(ACCOUNT_ID, 5, MAX));
-    t.false(await one.countStreams(ACCOUNT_ID, 7, MAX));
-    t.true(await other.countStreams(OTHER_ACCOUNT, MAX, MAX));
-    await one.countStreams(ACCOUNT_ID, 0, MAX); // its streams have ended
-    t.true(await other.countStreams(ACCOUNT_ID, MAX, MAX));
-    for (const account of [ACCOUNT_ID, OTHER_ACCOUNT]) await other.countStreams(account, 0, MAX);
-    t.deepEqual(await redis.command('KEYS', '*streams'), [], 'nothing is left');
-  },
-);
+test.serial('Streams - of an account are counted over all servers; other accounts have their own', async (t) => {
+  const [one, other] = await openThree(t);
+  const opened = Array.from({ length: 6 }, (_, index) => one.countStreams(ACCOUNT_ID, index + 1, MAX));
+  t.deepEqual(new Set(await Promise.all(opened)), new Set([true]));
+  t.true(await other.countStreams(ACCOUNT_ID, 4, MAX));
+  t.false(await other.countStreams(ACCOUNT_ID, 5, MAX));
+  t.false(await one.countStreams(ACCOUNT_ID, 7, MAX));
+  t.true(await other.countStreams(OTHER_ACCOUNT, MAX, MAX));
+  await one.countStreams(ACCOUNT_ID, 0, MAX); // its streams have ended
+  t.true(await other.countStreams(ACCOUNT_ID, MAX, MAX));
+  for (const account of [ACCOUNT_ID, OTHER_ACCOUNT]) await other.countStreams(account, 0, MAX);
+  t.deepEqual(await redis.command('KEYS', '*streams'), [], 'nothing is left');
+});
 
 test.serial('Streams - those of a server that is gone are forgotten, also if its time was wrong', async (t) => {
   const [gone, there] = await openThree(t);

@@ -182,42 +182,39 @@ async function fill({ rest }: TestStack): Promise<void> {
   }
 }
 
-test.serial(
-  'End - a reader who lags gets what was sent to its end, between two events; later it is cut off',
-  async (t) => {
-    const { operator } = t.context;
-    await fill(t.context);
-    const { id, key } = await operator.key((await operator.account(FREELY)).id);
-    const { promise: revoked, resolve } = Promise.withResolvers<unknown>();
-    let opened = 0;
-    const turnAfter = (ms: number) => async () => {
-      opened += 1;
-      await revoked;
-      await delay(ms);
-    };
-    const streams = Promise.all(openThree(t.context, key, turnAfter(1_500)));
-    const unread = Promise.allSettled(openThree(t.context, key, turnAfter(12_000)));
-    await until(() => opened === 6, 'the streams');
-    await delay(1_000); // as much as may be has been sent
-    resolve(operator.call(Admin.revokeKey, { keyId: id }));
-    const [rest, ...grpc] = await streams;
-    const expected = await listed(t.context, 0);
-    t.is(rest.httpStatus, 200);
-    const text = rest.body.toString();
-    t.true(text.endsWith('}\n\n'));
-    const ids = [...text.matchAll(/^id: (\d+)\nevent: .+\ndata: \{.+\}\n\n/gm)].map(([, each]) => Number(each));
-    t.true(ids.length > 10 && ids.length < expected.length, `${ids.length}`);
-    t.deepEqual(ids, expected.slice(0, ids.length));
-    for (const { body, grpcStatus } of grpc) {
-      t.is(grpcStatus, String(status.UNAVAILABLE));
-      const found: number[] = [];
-      for (let at = 0; at < body.length; at += 5 + body.readUInt32BE(at + 1)) {
-        const { event } = WatchEventsResponse.decode(body.subarray(at + 5, at + 5 + body.readUInt32BE(at + 1)));
-        if (event !== undefined) found.push(Number(event.id));
-      }
-      t.true(found.length > 10 && found.length < expected.length, `${found.length}`);
-      t.deepEqual(found, expected.slice(0, found.length));
+test.serial('End - a reader who lags gets what was sent, to the end of an event; later it is cut off', async (t) => {
+  const { operator } = t.context;
+  await fill(t.context);
+  const { id, key } = await operator.key((await operator.account(FREELY)).id);
+  const { promise: revoked, resolve } = Promise.withResolvers<unknown>();
+  let opened = 0;
+  const turnAfter = (ms: number) => async () => {
+    opened += 1;
+    await revoked;
+    await delay(ms);
+  };
+  const streams = Promise.all(openThree(t.context, key, turnAfter(1_500)));
+  const unread = Promise.allSettled(openThree(t.context, key, turnAfter(12_000)));
+  await until(() => opened === 6, 'the streams');
+  await delay(1_000); // as much as may be has been sent
+  resolve(operator.call(Admin.revokeKey, { keyId: id }));
+  const [rest, ...grpc] = await streams;
+  const expected = await listed(t.context, 0);
+  t.is(rest.httpStatus, 200);
+  const text = rest.body.toString();
+  t.true(text.endsWith('}\n\n'));
+  const ids = [...text.matchAll(/^id: (\d+)\nevent: .+\ndata: \{.+\}\n\n/gm)].map(([, each]) => Number(each));
+  t.true(ids.length > 10 && ids.length < expected.length, `${ids.length}`);
+  t.deepEqual(ids, expected.slice(0, ids.length));
+  for (const { body, grpcStatus } of grpc) {
+    t.is(grpcStatus, String(status.UNAVAILABLE));
+    const found: number[] = [];
+    for (let at = 0; at < body.length; at += 5 + body.readUInt32BE(at + 1)) {
+      const { event } = WatchEventsResponse.decode(body.subarray(at + 5, at + 5 + body.readUInt32BE(at + 1)));
+      if (event !== undefined) found.push(Number(event.id));
     }
-    for (const { status: outcome } of await unread) t.is(outcome, 'rejected', '5 s after the end of its key');
-  },
-);
+    t.true(found.length > 10 && found.length < expected.length, `${found.length}`);
+    t.deepEqual(found, expected.slice(0, found.length));
+  }
+  for (const { status: outcome } of await unread) t.is(outcome, 'rejected', '5 s after the end of its key');
+});

@@ -14,7 +14,7 @@ const urlOf = ({ rest }: TestStack, query = '') => `${rest.url}/events/stream${q
 
 // The tests of the list run before the others, which write meanwhile.
 test.serial(
-  'GET /events - every change of a pet, its stock, a category or an order is one event, as it was then',
+  'GET /events - each change of a pet, its stock, a category or an order is one event, as it was',
   async (t) => {
     const { rest } = t.context;
     const after = await newest(t.context);
@@ -53,7 +53,7 @@ test.serial(
 );
 
 test.serial(
-  'GET /events - types selects; while there is more, Link is the next page, with all parameters',
+  'GET /events - types selects; while there is more, Link is the next page with its parameters',
   async (t) => {
     const { rest } = t.context;
     const after = await newest(t.context);

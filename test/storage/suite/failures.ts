@@ -22,7 +22,7 @@ function callEach(store: Store): Promise<unknown>[] {
 export function failureTests(): void {
   // Serial: SQLite waits for a locked file in one of Node's few threads, which other tests need.
   test.serial(
-    'Busy - a write blocked too long by another process is unavailable, reads and later writes succeed',
+    'Busy - a write that another process blocks is unavailable; reads and later writes succeed',
     async (t) => {
       const { database, store } = t.context;
       const pet = await newPet(store);
@@ -44,23 +44,20 @@ export function failureTests(): void {
     },
   );
 
-  test.serial(
-    'Unavailable - a write that the database can not store is unavailable, and later ones succeed',
-    async (t) => {
-      const { database, store, engine } = t.context;
-      const [kept, name] = [await newCategory(store), 'x'.repeat(200)];
-      const endFailure = await database.failWrites(engine);
-      const stored: CategoryId[] = [];
-      const refusal = await t.throwsAsync(async () => {
-        for (let count = 0; count < 10_000; count += 1) stored.push(await newCategory(store, name));
-      });
-      t.true(refusal instanceof StoreUnavailable, String(refusal));
-      await endFailure();
-      const next = await until(() => newCategory(store).catch(() => undefined), 'a successful write');
-      t.deepEqual([(await store.categories.find(kept))?.id, (await store.categories.find(next))?.id], [kept, next]);
-      for (const id of stored) t.is((await store.categories.find(id))?.name, name);
-    },
-  );
+  test.serial('Unavailable - a write that the database can not store; later ones succeed', async (t) => {
+    const { database, store, engine } = t.context;
+    const [kept, name] = [await newCategory(store), 'x'.repeat(200)];
+    const endFailure = await database.failWrites(engine);
+    const stored: CategoryId[] = [];
+    const refusal = await t.throwsAsync(async () => {
+      for (let count = 0; count < 10_000; count += 1) stored.push(await newCategory(store, name));
+    });
+    t.true(refusal instanceof StoreUnavailable, String(refusal));
+    await endFailure();
+    const next = await until(() => newCategory(store).catch(() => undefined), 'a successful write');
+    t.deepEqual([(await store.categories.find(kept))?.id, (await store.categories.find(next))?.id], [kept, next]);
+    for (const id of stored) t.is((await store.categories.find(id))?.name, name);
+  });
 
   test('Closed - every later call is refused, reads and writes; earlier ones get their results', async (t) => {
     const { store, openAgain } = t.context;
