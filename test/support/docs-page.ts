@@ -88,14 +88,27 @@ export async function openDocs(opener: Opener, options: BrowserContextOptions = 
   return watched.page;
 }
 
-/** Opens all operations and the schemas at once; one click of the mouse after another would take long. */
+/**
+ * One operation of each kind: those of a kind have the same parts on the page. Each one that is opened takes seconds of
+ * CPU time in the browser.
+ */
+export const kinds = [
+  ...new Map(
+    operations.map(({ path, method, operation }) => {
+      const { deprecated, 'x-stability': stability, 'x-try-it': tryIt } = operation;
+      return [[method, deprecated, stability, tryIt, path.endsWith('stream')].join(), { operation }];
+    }),
+  ).values(),
+];
+
+/** Opens an operation of each kind, and the schemas. */
 export async function openOperations(page: Page): Promise<void> {
-  for (const selector of ['.opblock-summary-control', '.models-control']) {
-    await page.locator(`${selector}[aria-expanded=false]`).evaluateAll((buttons) => {
-      for (const button of buttons) button.click();
-    });
+  await page.locator('.models-control').click();
+  for (const { operation } of kinds) {
+    const block = operationBlock(page, operation);
+    await block.locator('.opblock-summary-control').click();
+    await block.locator('.responses-inner').waitFor();
   }
-  await page.locator('.opblock:not(:has(.responses-inner))').first().waitFor({ state: 'detached' });
 }
 
 /** Opens every fold. */
