@@ -1,13 +1,16 @@
-/** A start that fails: what it says, and that nothing stays open. */
+/** A start that fails: what it says, and that nothing stays open. The demo account. */
+import { readFile } from 'node:fs/promises';
 import { createServer } from 'node:net';
 import { dirname } from 'node:path';
 import test from 'ava';
+import { demoKeyFile, ensureDemoKey } from '../src/access/keys/key-files.ts';
 import { readConfig, TemporaryFailure } from '../src/config/config.ts';
 import { createService } from '../src/service.ts';
 import { createTestDatabase } from './support/database.ts';
 import { holdTransaction } from './support/hold-transaction.ts';
 import { openFiles } from './support/open-files.ts';
 import { freePorts } from './support/ports.ts';
+import { startTestServer } from './support/server.ts';
 
 const log = { write: () => undefined };
 
@@ -38,3 +41,12 @@ test('Service - a start that finds the SQLite file locked says so, and not that 
     await remove();
   },
 );
+
+test('Demo account - is for a new database alone, also when the record of its creation has been deleted', async (t) => {
+  const { store, database, key, close } = await startTestServer();
+  t.teardown(close);
+  await store.write(({ idempotency }) => idempotency.deleteOldest(10, Date.now() + 1));
+  const folder = dirname(database.file);
+  await ensureDemoKey(store, folder);
+  t.is((await readFile(demoKeyFile(folder), 'utf8')).trim(), key);
+});

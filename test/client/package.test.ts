@@ -4,7 +4,6 @@ import { copyFile, mkdir, mkdtemp, readdir, readFile, rm, writeFile } from 'node
 import { tmpdir } from 'node:os';
 import { delimiter, join } from 'node:path';
 import { promisify } from 'node:util';
-import type { ExecutionContext } from 'ava';
 import { ROOT } from '../cli/command.ts';
 import { missesNothing, runFollower } from '../support/following-programs.ts';
 import { testUnless } from '../support/programs.ts';
@@ -84,15 +83,6 @@ function findNode(major: number): string | undefined {
   });
 }
 
-async function runSamples(t: ExecutionContext<Context>, node: string): Promise<void> {
-  const { project, samples, follower, key } = t.context;
-  for (const sample of samples) {
-    if (sample === follower) continue;
-    const ran = await run(node, [`compiled/${sample}.js`], { cwd: project, env: { API_KEY: key } });
-    t.is(ran.stderr, '', sample);
-  }
-}
-
 test.serial('client package - its types compile under strict for ES2022, with libraries checked', async (t) => {
   const { project } = t.context;
   const checks = { strict: true, skipLibCheck: false, target: 'es2022', module: 'nodenext' };
@@ -100,11 +90,6 @@ test.serial('client package - its types compile under strict for ES2022, with li
   await writeFile(join(project, 'tsconfig.json'), JSON.stringify({ compilerOptions, include: ['src'] }));
   const { stdout } = await run(join(ROOT, 'node_modules/.bin/tsc'), [], { cwd: project }).catch((error) => error);
   t.is(stdout, '');
-});
-
-test.serial('client package - every sample and program of an older release runs on the newest Node', async (t) => {
-  t.is(t.context.samples.length, 10);
-  await runSamples(t, process.execPath);
 });
 
 test.serial('client package - its sample gets each event once, through the ends of servers and Envoy', async (t) => {
@@ -115,6 +100,14 @@ test.serial('client package - its sample gets each event once, through the ends 
   await missesNothing(t, t.context, () => runFollower(`${node} ../compiled/${follower}.js`, cwd, env));
 });
 
-testOnOldest.serial(`client package - every sample and program of an older release runs on Node ${OLDEST}`, (t) =>
-  runSamples(t, oldest ?? ''),
+testOnOldest.serial(
+  `client package - every sample and program of an older release runs on Node ${OLDEST}`,
+  async (t) => {
+    const { project, samples, follower, key } = t.context;
+    t.is(samples.length, 10);
+    for (const sample of samples.filter((one) => one !== follower)) {
+      const ran = await run(oldest ?? '', [`compiled/${sample}.js`], { cwd: project, env: { API_KEY: key } });
+      t.is(ran.stderr, '', sample);
+    }
+  },
 );

@@ -88,13 +88,12 @@ pythonTest.serial('docs/clients.md - the client in Python, by grpcio-tools', asy
   t.regex(await follow(t, 'Python', 'python'), PRINTED);
 });
 
-goTest.serial('docs/clients.md - the program in Go gets each event once, through the ends of servers and Envoy', (t) =>
+goTest.serial('docs/clients.md - the program in Go gets each event once, whatever server or Envoy ends', (t) =>
   followEvents(t, 'Events in Go', 'go'),
 );
 
-pythonTest.serial(
-  'docs/clients.md - the program in Python gets each event once, through the ends of servers and Envoy',
-  (t) => followEvents(t, 'Events in Python', 'python'),
+pythonTest.serial('docs/clients.md - the program in Python gets each event once, whatever server or Envoy ends', (t) =>
+  followEvents(t, 'Events in Python', 'python'),
 );
 
 test.serial("docs/clients.md - the browser's client over gRPC-Web, with Node's fetch", async (t) => {

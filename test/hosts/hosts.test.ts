@@ -209,24 +209,21 @@ test.serial('Concurrent calls - an edge allows 512 for each server that it has f
   }
 });
 
-test.serial(
-  'Rolling restart - of all servers, with certificates renewed on both sides, loses no request',
-  async (t) => {
-    const { certificates } = t.context;
-    const load = startCallers(t.context);
-    await untilMore(load, 100);
-    for (const name of EDGES) await certificates.issue(name, `DNS:${name}`);
-    for (const name of SERVERS) {
-      await certificates.issue(name, name === 'petstore-0' ? 'DNS:petstore-0' : 'DNS:petstore-others');
-      t.deepEqual(await processOf(t.context, name).end('SIGTERM'), CLEAN, name);
-      await untilMore(load, 50);
-      await startServer(t.context, name);
-      await untilHealthy(t.context, 3);
-      await untilMore(load, 50);
-    }
-    await load.stop();
-    t.deepEqual([...load.answers.keys()].toSorted(), ['200', '201'], JSON.stringify([...load.answers]));
-    for (const name of EDGES)
-      t.regex(processOf(t.context, name).output, /renewed certificate of INTERNAL_TLS_CERT is used/);
-  },
-);
+test.serial('Rolling restart - of all servers, with renewed certificates, loses no request', async (t) => {
+  const { certificates } = t.context;
+  const load = startCallers(t.context);
+  await untilMore(load, 100);
+  for (const name of EDGES) await certificates.issue(name, `DNS:${name}`);
+  for (const name of SERVERS) {
+    await certificates.issue(name, name === 'petstore-0' ? 'DNS:petstore-0' : 'DNS:petstore-others');
+    t.deepEqual(await processOf(t.context, name).end('SIGTERM'), CLEAN, name);
+    await untilMore(load, 50);
+    await startServer(t.context, name);
+    await untilHealthy(t.context, 3);
+    await untilMore(load, 50);
+  }
+  await load.stop();
+  t.deepEqual([...load.answers.keys()].toSorted(), ['200', '201'], JSON.stringify([...load.answers]));
+  for (const name of EDGES)
+    t.regex(processOf(t.context, name).output, /renewed certificate of INTERNAL_TLS_CERT is used/);
+});

@@ -21,28 +21,25 @@ function callEach(store: Store): Promise<unknown>[] {
 
 export function failureTests(): void {
   // Serial: SQLite waits for a locked file in one of Node's few threads, which other tests need.
-  test.serial(
-    'Busy - a write that another process blocks is unavailable; reads and later writes succeed',
-    async (t) => {
-      const { database, store } = t.context;
-      const pet = await newPet(store);
-      const other = await database.open();
-      const [holds, end] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()];
-      const holding = other.transaction(async (tx) => {
-        await tx.all(compile('lock', other.knex.raw(database.lockCategories)), {});
-        holds.resolve();
-        await end.promise;
-      });
-      await holds.promise;
-      const write = t.throwsAsync(newCategory(store), { instanceOf: StoreUnavailable });
-      for (let round = 0; round < 10; round += 1) t.is((await store.pets.find(pet.id))?.id, pet.id);
-      await write;
-      end.resolve();
-      await holding.catch(() => undefined); // the database may have ended a transaction that was idle for so long
-      t.truthy(await newCategory(store));
-      await other.close();
-    },
-  );
+  test.serial('Busy - a write that another process blocks is unavailable; reads succeed', async (t) => {
+    const { database, store } = t.context;
+    const pet = await newPet(store);
+    const other = await database.open();
+    const [holds, end] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()];
+    const holding = other.transaction(async (tx) => {
+      await tx.all(compile('lock', other.knex.raw(database.lockCategories)), {});
+      holds.resolve();
+      await end.promise;
+    });
+    await holds.promise;
+    const write = t.throwsAsync(newCategory(store), { instanceOf: StoreUnavailable });
+    for (let round = 0; round < 10; round += 1) t.is((await store.pets.find(pet.id))?.id, pet.id);
+    await write;
+    end.resolve();
+    await holding.catch(() => undefined); // the database may have ended a transaction that was idle for so long
+    t.truthy(await newCategory(store));
+    await other.close();
+  });
 
   test.serial('Unavailable - a write that the database can not store; later ones succeed', async (t) => {
     const { database, store, engine } = t.context;
