@@ -1,6 +1,6 @@
 /** Mistakes and failures: one line on standard error, or JSON with a code, and the exit code. */
 import { mkdir, writeFile } from 'node:fs/promises';
-import { createServer, type ServerHttp2Stream } from 'node:http2';
+import { createServer } from 'node:http2';
 import { join } from 'node:path';
 import anyTest, { type ExecutionContext, type TestFn } from 'ava';
 import { generateKey } from '../../src/access/keys/format.ts';
@@ -139,19 +139,6 @@ test('output - that can not be written is a failure on one line, with exit code 
   t.deepEqual([plain.exitCode, inJson.exitCode], [FAILED, FAILED]);
   const message = /^petstore: (the output can't be written: ENOSPC[^\n]*)\n$/.exec(plain.stderr)?.[1];
   t.deepEqual(JSON.parse(inJson.stderr), { code: 'OUTPUT_FAILED', message });
-});
-
-test('server - one that is not available is asked once, and named', async (t) => {
-  let calls = 0;
-  const busy = createServer().on('stream', (stream: ServerHttp2Stream) => {
-    calls += 1;
-    stream.respond({ 'content-type': 'application/grpc', 'grpc-status': '14' }, { endStream: true });
-  });
-  t.teardown(() => busy.close());
-  const address = await listen(busy);
-  const { stderr } = await t.context.command(['account', 'list', '--address', address]);
-  t.regex(stderr, /^petstore: nothing answers at 127\.0\.0\.1:\d+: [^\n]+\n$/);
-  t.is(calls, 1);
 });
 
 test('server - one that does not respond is named after ten seconds', async (t) => {

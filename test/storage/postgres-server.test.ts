@@ -99,10 +99,8 @@ async function watchedPool() {
 test('PostgreSQL - a call that is cancelled before its query does not count as a response', async (t) => {
   const { logged, availability, pool } = await watchedPool();
   availability.noteFailure(new Error('no response'), performance.now());
-  await t.throwsAsync(
-    pool.use(() => Promise.reject(new Cancelled())),
-    { instanceOf: Cancelled },
-  );
+  const cancelled = pool.use(() => Promise.reject(new Cancelled()));
+  await t.throwsAsync(cancelled, { instanceOf: Cancelled });
   t.deepEqual(logged, ['away']);
   await until(async () => {
     await pool.use((connection) => connection.query('SELECT 1'));
@@ -116,10 +114,8 @@ test('PostgreSQL - a call that gets no connection in time is refused, and the da
   const { logged, pool } = await watchedPool();
   const end = Promise.withResolvers<void>();
   const first = pool.use(() => end.promise);
-  await t.throwsAsync(
-    pool.use((connection) => connection.query('SELECT 1')),
-    { instanceOf: StoreUnavailable },
-  );
+  const refused = pool.use((connection) => connection.query('SELECT 1'));
+  await t.throwsAsync(refused, { instanceOf: StoreUnavailable });
   end.resolve();
   await first;
   t.deepEqual(logged, []);

@@ -133,10 +133,8 @@ test('Statements - one that can not be prepared rejects its caller, and the next
   const statement = compile('later', engine.knex.raw('SELECT * FROM later'));
   const refused = { message: /no such table: later/ };
   await Promise.all([1, 2, 3].map(() => t.throwsAsync(engine.reader.all(statement, {}), refused)));
-  await t.throwsAsync(
-    engine.transaction((tx) => tx.all(statement, {})),
-    refused,
-  );
+  const transaction = engine.transaction((tx) => tx.all(statement, {}));
+  await t.throwsAsync(transaction, refused);
   await write(t.context, (run) => run('CREATE TABLE later (id integer)'));
   t.deepEqual(await engine.reader.all(statement, {}), []);
   t.deepEqual(await engine.transaction((tx) => tx.all(statement, {})), []);

@@ -118,10 +118,8 @@ test('Idempotency - a call that fails because another server did the same gets t
 test('Idempotency - an unexpected failure is passed on; a response that is not remembered is one', async (t) => {
   const intercept = idempotency(t.context.store.idempotency);
   const failure = new Error('disk on fire');
-  await t.throwsAsync(
-    intercept(callWith('a'), () => Promise.reject(failure)),
-    { is: failure },
-  );
+  const failed = intercept(callWith('a'), () => Promise.reject(failure));
+  await t.throwsAsync(failed, { is: failure });
   const forgetful = intercept(callWith('a'), async () => RESPONSE);
   await t.throwsAsync(forgetful, { message: /CreateCategory does not remember/ });
 });
