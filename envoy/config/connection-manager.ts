@@ -43,18 +43,12 @@ export function publicConnectionManager(config: Config, files: Files): Message {
   return connectionManager('public', {
     codec_type: 'AUTO',
     ...callerAddress(trustedProxies),
-    // No caller may set x-envoy-* headers, not even from loopback. Without a range Envoy trusts loopback and private
-    // addresses. No caller has this address.
-    internal_address_config: { unix_sockets: false, cidr_ranges: [{ address_prefix: '0.0.0.0', prefix_len: 32 }] },
     skip_xff_append: true, // petstore.boundary sets it
-    normalize_path: true,
-    merge_slashes: false,
-    // An id is one path segment: an escaped slash stays in it and matches no resource.
-    path_with_escaped_slashes_action: 'KEEP_UNCHANGED',
+    normalize_path: true, // slashes are neither merged nor unescaped: an id is one segment of the path
     common_http_protocol_options: {
       idle_timeout: hasProxies && !proxyProtocol ? PROXY_IDLE_TIMEOUT : IDLE_TIMEOUT,
       max_headers_count: 100,
-      headers_with_underscores_action: 'DROP_HEADER',
+      // Headers with an underscore may pass: the server reads none.
     },
     http_protocol_options: {
       allow_chunked_length: false,

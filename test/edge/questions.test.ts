@@ -3,6 +3,7 @@ import { once } from 'node:events';
 import type { ClientHttp2Session, IncomingHttpHeaders, OutgoingHttpHeaders } from 'node:http2';
 import { availableParallelism } from 'node:os';
 import anyTest, { type TestFn } from 'ava';
+import { PetServiceService as Pets } from '../../gen/petstore/v1/pets.ts';
 import { generateKey } from '../../src/access/keys/format.ts';
 import { MAX_WAITING_BODIES } from '../../src/config/constants.ts';
 import { statistic } from '../support/exposition.ts';
@@ -47,12 +48,14 @@ test.serial('Envoy - asks once about an accepted key, in any spelling, and each 
   const limited = (await operator.key((await operator.account({ perMinute: 1, perDay: 10 })).id)).key;
   operator.close();
   const json = { ':method': 'POST', 'content-type': 'application/json' };
+  const grpc = { ...json, ':path': Pets.listPets.path, 'content-type': 'application/grpc' };
   const unknown = generateKey();
   await withinOneMinute(5_000);
   const steps: readonly [headers: OutgoingHttpHeaders, status: number, asked: number, body?: string][] = [
-    [{ authorization: `bearer  ${key}` }, 200, 1],
+    [{ ':path': '/pets?x', authorization: `bearer  ${key}`, 'x-petstore-edge': 'x' }, 400, 1],
     [{ authorization: `Bearer ${key}` }, 200, 0],
     [{ ...json, authorization: `BEARER ${key}` }, 400, 0, '{}'],
+    [{ ...grpc, authorization: `Bearer ${key}`, 'x-petstore-anonymous': '1' }, 200, 0, '\0'.repeat(5)],
     [{ authorization: `Bearer ${limited}` }, 200, 1],
     [{ authorization: `Bearer ${limited}` }, 429, 0],
     [{ authorization: `Bearer ${unknown}` }, 401, 1],

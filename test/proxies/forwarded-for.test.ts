@@ -118,20 +118,19 @@ test('Trusted proxies - an idle connection stays open longer than proxies keep o
 test('Trusted proxies - callers can not set headers of Envoy, the request id or the logged address', async (t) => {
   const { config, key } = t.context;
   const caller = newAddress();
-  const { status, headers } = await callFrom(PROXY, doorOf(t.context), 'HTTP/1.1', {
-    headers: {
-      // The address that Envoy would most likely treat as internal.
-      ...forwardedFor(`0.0.0.0, ${caller}`).headers,
-      ...{ 'x-request-id': 'mine', 'x-envoy-upstream-rq-timeout-ms': '1', 'x-forwarded-proto': 'https' },
-      ...{ 'x-forwarded-host': 'petstore.example', 'x-forwarded-port': '443' },
-      authorization: `Bearer ${key}`,
-    },
-  });
+  const sent = {
+    ...forwardedFor(`10.0.0.1, ${caller}`).headers,
+    ...{ 'x-request-id': 'mine', 'x-envoy-upstream-rq-timeout-ms': '1', 'x-forwarded-proto': 'https' },
+    ...{ 'x-forwarded-host': 'petstore.example', 'x-forwarded-port': '443', 'x-envoy-original-path': '/pets?x' },
+    authorization: `Bearer ${key}`,
+  };
+  t.is((await callFrom(PROXY, doorOf(t.context), 'gRPC', { headers: sent })).status, 200);
+  const { status, headers } = await callFrom(PROXY, doorOf(t.context), 'HTTP/1.1', { headers: sent });
   t.is(status, 200);
   const id = headers.get('x-request-id') ?? '';
   t.regex(id, /^[\da-f-]{36}$/);
   const lines = async () => (await readFile(accessLog(config), 'utf8')).split('\n');
   const line = await until(async () => (await lines()).find((text) => text.includes(id)), 'the line of the log');
   t.is(JSON.parse(line).client, caller);
-  t.false(line.includes('0.0.0.0'));
+  t.false(line.includes('10.0.0.1'));
 });

@@ -180,9 +180,12 @@ test('HTTP - a request that Envoy can not parse is a 400 with the usual error bo
   }
 });
 
-test('HTTP - HTTP/1.0 gets a normal response, CONNECT a 404', async (t) => {
+test('HTTP - HTTP/1.0 and a wish to upgrade get a normal response, CONNECT a 404', async (t) => {
   const { publicAddress, key } = t.context;
-  t.is((await http1(publicAddress, `GET /pets HTTP/1.0\r\nAuthorization: Bearer ${key}\r\n\r\n`)).status, 200);
+  for (const start of ['1.0', '1.1\r\nHost: x\r\nConnection: Upgrade\r\nUpgrade: websocket']) {
+    const request = `GET /pets HTTP/${start}\r\nAuthorization: Bearer ${key}\r\n\r\n`;
+    t.is((await http1(publicAddress, request)).status, 200);
+  }
   const headers = { authorization: `Bearer ${key}` };
   isError(t, await http2(publicAddress, { method: 'CONNECT', headers }), 404, 'ROUTE_NOT_FOUND');
 });
