@@ -11,9 +11,6 @@ import { secretFromFile } from './servers.ts';
 
 const TLS_CONTEXT = 'envoy.extensions.transport_sockets.tls.v3.DownstreamTlsContext';
 
-/** The default port of https URLs. */
-const HTTPS_PORT = 443;
-
 const HTTP_INSPECTOR = listenerFilter('http_inspector', 'HttpInspector');
 const TLS_INSPECTOR = listenerFilter('tls_inspector', 'TlsInspector');
 const PROXY_PROTOCOL = listenerFilter('proxy_protocol', 'ProxyProtocol');
@@ -54,13 +51,12 @@ function fromProxies({ proxyProtocol, trustedProxies }: Config): Message | undef
   return proxyProtocol ? { direct_source_prefix_ranges: trustedProxies.flatMap(toRanges) } : undefined;
 }
 
-/** TLS 1.2 and 1.3. Envoy's default ciphers are all modern. */
+/** TLS 1.2 and 1.3 with modern ciphers, as is Envoy's default. */
 function publicTls(files: Files): Message {
   return {
     common_tls_context: {
       alpn_protocols: ['h2', 'http/1.1'],
       tls_params: {
-        tls_minimum_protocol_version: 'TLSv1_2',
         // Envoy's defaults without SHA-1, which it would use for a caller that offers nothing else.
         signature_algorithms: [
           'ecdsa_secp256r1_sha256',
@@ -82,17 +78,10 @@ function publicTls(files: Files): Message {
 
 /** Redirects plain HTTP to HTTPS. It can't protect what a caller has already sent in plain text, such as an API key. */
 export function redirectListener(config: Config, httpPort: number): Message {
-  const isDefaultPort = config.port === HTTPS_PORT;
-  const redirect = {
-    https_redirect: true,
-    response_code: 'PERMANENT_REDIRECT',
-    port_redirect: isDefaultPort ? undefined : config.port,
-  };
+  const redirect = { https_redirect: true, response_code: 'PERMANENT_REDIRECT', port_redirect: config.port };
   const filter = connectionManager('redirect', {
     codec_type: 'HTTP1',
     server_name: 'petstore',
-    // An https URL without a port.
-    strip_any_host_port: isDefaultPort ? true : undefined,
     common_http_protocol_options: { idle_timeout: '10s', max_headers_count: 100 },
     http_protocol_options: { allow_chunked_length: false },
     request_headers_timeout: '10s',

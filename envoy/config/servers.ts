@@ -53,7 +53,7 @@ export function serverTls(config: Config, files: Files): readonly Message[] {
       sni,
       common_tls_context: {
         alpn_protocols: ['h2'],
-        tls_params: { tls_minimum_protocol_version: 'TLSv1_3', tls_maximum_protocol_version: 'TLSv1_3' },
+        tls_params: { tls_maximum_protocol_version: 'TLSv1_3' }, // the only one that servers accept
         tls_certificate_sds_secret_configs: [secretFromFile('internal', files)],
         combined_validation_context: {
           default_validation_context: { match_typed_subject_alt_names: [san] },

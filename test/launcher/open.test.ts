@@ -2,6 +2,7 @@
 import { execFile } from 'node:child_process';
 import { readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs';
 import { request } from 'node:http';
+import { connect } from 'node:net';
 import { userInfo } from 'node:os';
 import { join } from 'node:path';
 import { text } from 'node:stream/consumers';
@@ -9,6 +10,7 @@ import { promisify } from 'node:util';
 import { adminSocket, callAdmin } from '../../src/launcher/envoy-admin.ts';
 import { childrenOf, isRunning } from '../support/launcher.ts';
 import { openFiles } from '../support/open-files.ts';
+import { until } from '../support/until.ts';
 import { launch, launchForAll, refusedWith, test } from './launch.ts';
 
 const sh = promisify(execFile);
@@ -167,6 +169,14 @@ test.serial('Statistics - the port serves nothing else: other requests are refus
   t.true(isRunning((await shared.launcher.pair()).envoy));
   t.is((await fetch(`${shared.url}/healthz`)).status, 200);
   t.notRegex(readFileSync(join(shared.folder, 'logs/envoy.log'), 'utf8'), /\]\[(trace|debug|info)\]/);
+});
+
+test.serial('Statistics - the port has at most 16 connections', async (t) => {
+  const port = Number(shared.launcher.settings.ENVOY_ADMIN_PORT);
+  const sockets = Array.from({ length: 17 }, () => connect(port, '127.0.0.1'));
+  const refused = () => callAdmin({ dataDir: shared.folder }, 'GET', '/stats?filter=limited_connections');
+  t.true(await until(async () => /[1-9]$/m.test(await refused()), 'a refused connection'));
+  for (const socket of sockets) socket.destroy();
 });
 
 test.serial('A second service - is refused on any ports, with the process of the first, which runs on', async (t) => {

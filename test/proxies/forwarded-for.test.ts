@@ -85,7 +85,7 @@ test('Trusted proxies - a malformed request does not affect others on its connec
   const headers = { ...forwardedFor(newAddress()).headers, authorization: `Bearer ${t.context.key}` };
   const post = { ':method': 'POST', ':path': '/pets', 'content-type': 'application/json' };
   const other = session.request({ ...post, ...headers });
-  const responded = once(other, 'response');
+  const responded = Promise.race([once(other, 'response'), once(session, 'close')]);
   other.write('{');
   for (const malformed of [{ ':authority': 'a b' }, { ':path': 'a b' }, { 'content-length': 'x' }, TOO_MANY]) {
     const stream = session.request({ ':path': '/pets', ...malformed });
@@ -95,7 +95,7 @@ test('Trusted proxies - a malformed request does not affect others on its connec
   }
   other.end('}');
   const [response] = await responded;
-  t.is(response[':status'], 400); // it has no name
+  t.is(response?.[':status'], 400); // it has no name
   session.destroy();
 });
 

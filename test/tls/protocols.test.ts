@@ -55,11 +55,15 @@ test('TLS - versions 1.2 and 1.3 are accepted, and nothing older', async (t) => 
   }
 });
 
-test('TLS - ciphers without authenticated encryption are refused', async (t) => {
-  for (const ciphers of ['ECDHE-ECDSA-AES128-SHA', 'ECDHE-ECDSA-AES256-SHA384'])
-    await t.throwsAsync(handshake(t.context.config.port, { ...only('TLSv1.2'), ciphers: `${ciphers}:@SECLEVEL=0` }), {
-      message: /handshake failure/,
-    });
+test('TLS - ciphers without authenticated encryption are refused, and signatures with SHA-1', async (t) => {
+  for (const weak of [
+    { ciphers: 'ECDHE-ECDSA-AES128-SHA:@SECLEVEL=0' },
+    { ciphers: 'ECDHE-ECDSA-AES256-SHA384:@SECLEVEL=0' },
+    { sigalgs: 'ECDSA+SHA1' },
+  ]) {
+    const options = { ...only('TLSv1.2'), ...weak };
+    await t.throwsAsync(handshake(t.context.config.port, options), { message: /handshake failure/ });
+  }
 });
 
 /** SECLEVEL=0, because OpenSSL does not offer the old versions by default. */
