@@ -22,6 +22,8 @@ async function start(t: ExecutionContext, ...options: Parameters<typeof startTes
   return stack;
 }
 
+const GET_PET = { path: '/petstore.v1.PetService/GetPet' };
+
 function callOverConnect({ url }: TestStack['rest']): Promise<Response> {
   const headers = { 'content-type': 'application/proto', authorization: 'Bearer none' };
   return fetch(`${url}/petstore.v1.PetService/ListPets`, { method: 'POST', headers });
@@ -49,14 +51,13 @@ test('500 - INTERNAL does not contain the cause, which is logged with the reques
 test('504 - what gets no response in time is DEADLINE_EXCEEDED, also HEAD and unsent gRPC messages', async (t) => {
   const program = fileURLToPath(new URL('../support/mute-server.ts', import.meta.url));
   const { rest, key, publicAddress } = await start(t, {}, { program });
-  const unsent = { path: '/petstore.v1.PetService/GetPet', key, isEnded: false };
   const [read, nowhere, change, head, connect, grpc] = await Promise.all([
     rest.get('/categories/1'),
     rest.get('/nowhere'),
     rest.post('/categories', { name: 'Dogs' }),
     rest.send('HEAD', '/categories/1'),
     callOverConnect(rest),
-    rawGrpc(targetOf(publicAddress, '127.0.0.1'), unsent),
+    rawGrpc(targetOf(publicAddress, '127.0.0.1'), { ...GET_PET, key, isEnded: false }),
   ]);
   const message = 'the request was not answered in time';
   for (const response of [read, nowhere, change]) {
@@ -81,9 +82,11 @@ test('503 - under memory pressure every request is UNAVAILABLE with Retry-After'
   const binary = findEnvoy(readConfig({ ENVOY: process.env.ENVOY }));
   const script = `#!/bin/sh\nsed -i 's/value: 0.98/value: 0.001/' "$2"\nexec ${binary} "$@"\n`;
   await writeFile(join(folder, 'envoy'), script, { mode: 0o700 });
-  const { rest } = await start(t, { ENVOY: join(folder, 'envoy') });
+  const { rest, publicAddress } = await start(t, { ENVOY: join(folder, 'envoy') });
   await until(async () => (await rest.get('/healthz')).status === 503, 'the pressure');
   for (const path of ['/pets', '/healthz']) isUnavailable(t, await rest.get(path));
   isUnavailable(t, await rest.post('/pets', {}));
   t.is((await callOverConnect(rest)).status, 503);
+  const { status, headers } = await rawGrpc(targetOf(publicAddress, '127.0.0.1'), GET_PET);
+  t.deepEqual([status, headers.get('grpc-retry-pushback-ms')], [Status.UNAVAILABLE, '1000']);
 });
