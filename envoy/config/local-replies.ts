@@ -17,8 +17,6 @@ export const CALLER_ADDRESS = '%DOWNSTREAM_REMOTE_ADDRESS_WITHOUT_PORT%';
 export const CONNECT_HEADER = { name: EDGE_HEADERS.connect, present_match: true };
 /** The transcoder changes the content type of a REST request before it reads the body. */
 export const REST_HEADER = { name: 'x-envoy-original-path', present_match: true };
-/** HTTP/2 allows neither an empty host nor one with a user: the server would reset the call. */
-export const BAD_HOST = { name: ':authority', string_match: { safe_regex: { regex: '|.*@.*' } } };
 /** gRPC and gRPC-Web, as in envoy/request.lua. */
 export const GRPC_TYPE = {
   name: 'content-type',
@@ -77,7 +75,6 @@ export function localReplies({ corsOrigins }: Config): readonly Message[] {
         or(
           expression("response.code_details.startsWith('http1.')"),
           hasHeader({ name: 'x-request-id', present_match: true, invert_match: true }),
-          hasHeader(BAD_HOST),
         ),
       ),
       status_code: 400,

@@ -8,7 +8,7 @@ import type { Config } from '../../src/config/config.ts';
 import { BODY_TIMEOUT_MS, CALL_TIMEOUT_MS } from '../../src/config/constants.ts';
 import { EDGE_HEADERS } from '../../src/edge/headers.ts';
 import { corsPolicy } from './cors.ts';
-import { BAD_HOST, CONNECT_HEADER, GRPC_TYPE, REST_HEADER } from './local-replies.ts';
+import { CONNECT_HEADER, GRPC_TYPE, REST_HEADER } from './local-replies.ts';
 import { any, extension, header, type Message, seconds, when } from './message.ts';
 import { FEEDS } from './operations.ts';
 
@@ -39,6 +39,8 @@ const UNREAD_HEADERS = [
   ...['sec-ch-ua', 'sec-ch-ua-mobile', 'sec-ch-ua-platform', 'sec-fetch-dest', 'sec-fetch-mode', 'sec-fetch-site'],
 ];
 
+/** HTTP/2 allows neither an empty host nor one with a user: the server would reset the call. */
+const BAD_HOST = { name: ':authority', string_match: { safe_regex: { regex: '|.*@.*' } } };
 const ANONYMOUS = { name: EDGE_HEADERS.anonymous, present_match: true };
 const GET_OR_HEAD = { name: ':method', string_match: { safe_regex: { regex: 'GET|HEAD' } } };
 
