@@ -27,11 +27,7 @@ local NAMESPACE = "petstore.key"
 -- Whether a request needs no key and sends no body.
 local function is_open(headers, is_grpc)
   local path = headers:get(":path") or "" -- CONNECT has none
-  if is_grpc then
-    return path:find("^/grpc%.health%.v1%.Health/")
-      or path:find("^/grpc%.reflection%.")
-      or path:find("^/petstore%.web%.v1%.WebService/")
-  end
+  if is_grpc then return path:find("^/grpc%.health%.v1%.Health/") or path:find("^/grpc%.reflection%.") end
   if path:find("?", 1, true) then path = path:match("^[^?]*") end
   if not settings.open_paths[path] then return false end
   local method, length = headers:get(":method"), headers:get("content-length")
