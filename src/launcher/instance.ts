@@ -42,7 +42,6 @@ export class Instance extends Component {
         ...env,
         GRPC_PORT: String(this.port),
         ...(this.#metricsPort === undefined ? {} : { METRICS_PORT: String(this.#metricsPort) }),
-        INSTANCES: '1', // a server uses none of the ports after its own
         DATA_DIR: config.dataDir,
         EDGE_SECRET: config.edgeSecret,
         EDGE_SECRET_FILE: undefined,

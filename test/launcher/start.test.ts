@@ -4,6 +4,7 @@ import { chmodSync, existsSync, readFileSync, statSync, writeFileSync } from 'no
 import { connect } from 'node:net';
 import { networkInterfaces } from 'node:os';
 import { join } from 'node:path';
+import { setTimeout as delay } from 'node:timers/promises';
 import { promisify } from 'node:util';
 import { isRunning } from '../support/launcher.ts';
 import { RestClient } from '../support/rest-client.ts';
@@ -21,17 +22,20 @@ test('kill -9 of the launcher - ends server and Envoy, and the next start succee
   const first = launch(t);
   const { url, key } = await first.opened();
   const id = await new RestClient(url, key).category('Cats');
-  const pair = Object.values(await first.pair());
+  const { server, envoy } = await first.pair();
+  process.kill(server.pid, 'SIGSTOP'); // it holds its port until it is resumed
   await first.end('SIGKILL');
   t.true(existsSync(pidFile) && existsSync(join(dataDir(t), 'envoy-admin.sock')));
   for (const folder of folders) chmodSync(folder, 0o777);
 
   const next = launch(t);
+  await until(() => readFileSync(pidFile, 'utf8') === `${next.pid}\n`, 'the lock of the next one');
+  await delay(500);
+  process.kill(server.pid, 'SIGCONT');
   t.is((await next.opened()).key, key);
-  await until(() => !pair.some(isRunning), 'the end of the first server and Envoy');
+  await until(() => ![server, envoy].some(isRunning), 'the end of the first server and Envoy');
   t.deepEqual((await new RestClient(url, key).get(`/categories/${id}`)).body, { id, name: 'Cats' });
   for (const folder of folders) t.is(statSync(folder).mode & 0o777, 0o700, 'it was open to others');
-  t.is(readFileSync(pidFile, 'utf8'), `${next.pid}\n`);
   t.deepEqual(await next.end('SIGTERM'), { code: 0, signal: null });
   t.false(existsSync(pidFile));
 

@@ -99,17 +99,20 @@ test('Deaths - after a run of more than ten seconds do not count with those befo
   t.is(lines.at(-1), 'The server serves again.');
 });
 
-test('Rolling restart - of a server that dies amid it: the next process is not told to end its streams', async (t) => {
+test('Rolling restart - begins when Envoy reaches all servers; a new process is not told to end streams', async (t) => {
   const { lines, server, messages } = await killed(t, { fails: 0 });
   await until(() => lines.length === 2, 'the second process');
   const second = server.child;
+  const wereDraining: boolean[] = [];
   const host = async () => {
+    wereDraining.push(second.isDraining);
     if (second.isDraining && second.isRunning) second.process.kill('SIGKILL');
     if (second.isDraining) await until(() => server.child !== second && server.isServing, 'the third process');
-    return { isHealthy: true, isExcluded: true, connections: 0 };
+    return { isHealthy: wereDraining.length > 1, isExcluded: true, connections: 0 };
   };
   const envoy: Pick<Envoy, 'host'> = { host };
   await rollingRestart([server], envoy as Envoy, { shutdown: new AbortController().signal, report: () => undefined });
+  t.deepEqual(wereDraining.slice(0, 2), [false, false], 'it waits for health');
   server.child.send('the last one');
   await until(async () => (await messages(3).catch(() => '')).includes('the last one'), 'the last message');
   t.notRegex(await messages(3), /end feeds/);
