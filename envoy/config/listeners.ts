@@ -11,6 +11,9 @@ import { secretFromFile } from './servers.ts';
 
 const TLS_CONTEXT = 'envoy.extensions.transport_sockets.tls.v3.DownstreamTlsContext';
 
+/** The default port of https URLs. */
+const HTTPS_PORT = 443;
+
 const HTTP_INSPECTOR = listenerFilter('http_inspector', 'HttpInspector');
 const TLS_INSPECTOR = listenerFilter('tls_inspector', 'TlsInspector');
 const PROXY_PROTOCOL = listenerFilter('proxy_protocol', 'ProxyProtocol');
@@ -78,10 +81,17 @@ function publicTls(files: Files): Message {
 
 /** Redirects plain HTTP to HTTPS. It can't protect what a caller has already sent in plain text, such as an API key. */
 export function redirectListener(config: Config, httpPort: number): Message {
-  const redirect = { https_redirect: true, response_code: 'PERMANENT_REDIRECT', port_redirect: config.port };
+  const isDefaultPort = config.port === HTTPS_PORT;
+  const redirect = {
+    https_redirect: true,
+    response_code: 'PERMANENT_REDIRECT',
+    port_redirect: isDefaultPort ? undefined : config.port,
+  };
   const filter = connectionManager('redirect', {
     codec_type: 'HTTP1',
     server_name: 'petstore',
+    // An https URL without a port.
+    strip_any_host_port: isDefaultPort ? true : undefined,
     common_http_protocol_options: { idle_timeout: '10s', max_headers_count: 100 },
     http_protocol_options: { allow_chunked_length: false },
     request_headers_timeout: '10s',

@@ -2,6 +2,7 @@
 import { connect as connectTcp } from 'node:net';
 import { type ConnectionOptions, connect as connectTls, type SecureVersion, type TLSSocket } from 'node:tls';
 import type { ExecutionContext } from 'ava';
+import { redirectListener } from '../../envoy/config/listeners.ts';
 import { callFrom, type Door, PROTOCOLS, type Sent } from '../support/callers.ts';
 import { freePorts } from '../support/ports.ts';
 import { testUnless } from '../support/programs.ts';
@@ -108,6 +109,12 @@ test('HTTP_PORT - redirects all that it gets to HTTPS with 308, and keeps the na
       t.is(await response.text(), '');
     }
   }
+});
+
+test('HTTP_PORT - a redirect to port 443 names no port', (t) => {
+  const listener = JSON.stringify(redirectListener({ ...t.context.config, port: 443 }, 80));
+  t.regex(listener, /strip_any_host_port":true/);
+  t.notRegex(listener, /port_redirect/);
 });
 
 test('HTTP_PORT - HTTPS responses have Strict-Transport-Security', async (t) => {
