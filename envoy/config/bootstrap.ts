@@ -29,8 +29,7 @@ export function bootstrap(config: Config, files: Files): Message {
   return {
     // Envoy requires an id to read certificates from files.
     node: tls || internalTls ? { id: 'petstore', cluster: 'petstore' } : undefined,
-    // The launcher must be able to drain Envoy during an attack too.
-    admin: { address: admin, ignore_global_conn_limit: true },
+    admin: { address: admin },
     layered_runtime: {
       layers: [
         ...when(traces !== undefined, {

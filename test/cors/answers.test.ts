@@ -104,7 +104,7 @@ test.serial('Responses - pages of an allowed origin can read all, with all docum
     responses.push(await response);
   }
   const documented = Object.keys(components.headers).map((name) => name.toLowerCase().replace(/^link-.*/, 'link'));
-  const all = [...documented, 'grpc-status', 'grpc-message', 'grpc-status-details-bin'];
+  const all = [...documented, 'grpc-status', 'grpc-message', 'grpc-status-details-bin', 'grpc-retry-pushback-ms'];
   for (const [index, response] of responses.entries()) {
     t.is(response.headers.get('access-control-allow-origin'), SHOP, `response ${index}`);
     t.is(response.headers.get('vary'), 'origin');

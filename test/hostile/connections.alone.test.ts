@@ -1,23 +1,39 @@
-/** Connections: how many may be open. */
+/** Connections: how many may be open, and for how long. */
+import { callAdmin } from '../../src/launcher/envoy-admin.ts';
 import { statistic } from '../support/exposition.ts';
 import { hostileTest } from '../support/hostile/service.ts';
 import { openSocket, targetOf } from '../support/hostile/sockets.ts';
 import { until } from '../support/until.ts';
 
-const test = hostileTest({ LOG_LEVEL: 'info' });
+const test = hostileTest({ LOG_LEVEL: 'info', TRUSTED_PROXIES: '127.0.9.9' });
 
 const MAX_CONNECTIONS = 10_000;
+
+function openSockets(publicAddress: string, length: number) {
+  // So many addresses that each has enough ports, also while those of an earlier run wait for their end.
+  const others = Array.from({ length: 19 }, (_, index) => `127.0.7.${index + 2}`);
+  const target = targetOf(publicAddress, '127.0.7.1', ...others);
+  return Array.from({ length }, (_, index) => openSocket(target, index).resume());
+}
 
 test.serial('Connections - at most 10,000 are open, and others are served once they have gone', async (t) => {
   const { config, publicAddress, rest } = t.context;
   const stat = (name: string) => statistic(config.envoyAdminPort, `.*_${config.port}[.]${name}`);
-  // So many addresses that each has enough ports, also while those of an earlier run wait for their end.
-  const others = Array.from({ length: 19 }, (_, index) => `127.0.7.${index + 2}`);
-  const target = targetOf(publicAddress, '127.0.7.1', ...others);
-  const sockets = Array.from({ length: MAX_CONNECTIONS + 200 }, (_, index) => openSocket(target, index).resume());
+  const sockets = openSockets(publicAddress, MAX_CONNECTIONS + 200);
   await until(async () => (await stat('downstream_global_cx_overflow')) > 0, 'refused connections');
   const open = await stat('downstream_pre_cx_active'); // nothing has been read from them
+  t.is(await callAdmin(config, 'GET', '/ready'), 'LIVE\n', 'the launcher can still drain Envoy');
   t.true(open > MAX_CONNECTIONS / 2 && open <= MAX_CONNECTIONS, `${open} are open`);
   for (const socket of sockets) socket.destroy();
   t.true(await until(async () => (await rest.get('/pets').catch(() => undefined))?.status === 200, 'a response'));
+});
+
+test.serial('Connections - with many open, idle ones are closed even when proxies may keep them', async (t) => {
+  const { config, publicAddress } = t.context;
+  const sockets = openSockets(publicAddress, 0.9 * MAX_CONNECTIONS);
+  // Envoy itself responds, with a redirect.
+  for (const socket of sockets) socket.write('GET / HTTP/1.1\r\nHost: petstore\r\nAccept: text/html\r\n\r\n');
+  const closed = () => statistic(config.envoyAdminPort, 'http.public.downstream_cx_idle_timeout');
+  t.true(await until(async () => (await closed()) > 0, 'the end of an idle one'));
+  for (const socket of sockets) socket.destroy();
 });
