@@ -17,7 +17,8 @@ test('Config - without settings all values are defaults, and listeners are on lo
     ...{ trustedProxies: [], proxyProtocol: false, envoyAdminHost: '127.0.0.1', envoyAdminPort: 9901 },
     ...{ dataDir: resolve('data'), databaseUrl: undefined, databaseConnections: 10, pgbouncer: false },
     ...{ migrateAtStart: true, redis: undefined, logs: 'files', logLevel: 'info', envoy: undefined },
-    ...{ metrics: undefined, internalTls: undefined, demoAccount: true, operatorKey: undefined },
+    ...{ metrics: undefined, metricsHost: '127.0.0.1', otelTracesSamplerArg: 1, internalTls: undefined },
+    ...{ demoAccount: true, operatorKey: undefined, logMaxBytes: 50_000_000, logFiles: 5 },
     ...{ idempotencyMs: 24 * 3_600_000, eventsDays: 30, usageDays: 400 },
   });
   t.deepEqual(config.limits, {
@@ -124,7 +125,8 @@ for (const [settings, expected] of GOOD) {
 }
 
 test('Config - an empty setting counts as unset, and other variables are ignored', (t) => {
-  const empty = Object.fromEntries(Object.keys(SETTINGS).map((name) => [name, '']));
+  const names = Object.keys(SETTINGS).flatMap((name) => [name, `${name}_FILE`]);
+  const empty = Object.fromEntries(names.map((name) => [name, '']));
   t.deepEqual(readConfig({ ...empty, PATH: '/usr/bin', port: '1', PORT_FILE: '/nowhere' }), readConfig({}));
 });
 
@@ -234,9 +236,9 @@ test('Config - a secret in a file is checked and kept secret like any other', (t
     writeFileSync(file, text);
     return file;
   };
-  t.is(readConfig({ OPERATOR_KEY_FILE: inFile('a-key-of-the-operator\n') }).operatorKey, 'a-key-of-the-operator');
+  t.is(readConfig({ EDGE_SECRET_FILE: inFile('a-secret-of-all-edges\r\n') }).edgeSecret, 'a-secret-of-all-edges');
   t.false(readConfig({ DATABASE_URL_FILE: inFile(SHARED.DATABASE_URL) }).demoAccount);
-  t.deepEqual(readConfig({ REDIS_URL_FILE: inFile(SHARED.REDIS_URL) }).redis?.urls, [SHARED.REDIS_URL]);
+  t.deepEqual(readConfig({ REDIS_URL_FILE: inFile(`${SHARED.REDIS_URL}\n`) }).redis?.urls, [SHARED.REDIS_URL]);
   const line = 'the content of OPERATOR_KEY_FILE must be at least 16 visible ASCII characters';
   for (const text of ['s3cret', '\n']) t.is(configError({ OPERATOR_KEY_FILE: inFile(text) }), line);
 });

@@ -30,14 +30,10 @@ export class Expected {
 export class ExpectedError extends Error {}
 
 /** A bad setting, or something else that the operator has to change. */
-export class ConfigError extends ExpectedError {
-  override name = 'ConfigError';
-}
+export class ConfigError extends ExpectedError {}
 
 /** What fails now may succeed later, without a change: the database is unavailable, or the disk is full. */
-export class TemporaryFailure extends ExpectedError {
-  override name = 'TemporaryFailure';
-}
+export class TemporaryFailure extends ExpectedError {}
 
 /** Returns the value, or what the text should have been. */
 export type Parser<T> = (text: string) => T | Expected;
