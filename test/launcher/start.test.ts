@@ -78,7 +78,7 @@ test('Network - HOST and ENVOY_ADMIN_HOST open their ports to other machines, an
 });
 
 testIPv6('Start - works on IPv6', async (t) => {
-  const { curl, url } = await launch(t, { HOST: '::1' }).opened();
+  const { curl, url } = await launch(t, { HOST: '::' }).opened();
   t.is(url, `http://[::1]:${t.context.settings.PORT}`);
   t.is(curl, `curl -H "Authorization: Bearer $(cat '${dataDir(t)}/demo.key')" '${url}/pets'`);
   t.is((await sh('sh', ['-c', `${curl} --silent --fail`])).stdout, '[]');
