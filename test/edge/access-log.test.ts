@@ -60,6 +60,12 @@ const withKey = (keyOf: (stack: Sending) => string | undefined, send: Send): Sen
 const unknownKey = () => generateKey();
 const limited = ({ limited: key }: Sending) => key;
 const idOf = (metadata: Metadata) => metadata.get('x-request-id')[0];
+const UNTIL_FLOODED: Send = async ({ rest }) => {
+  for (;;) {
+    const { status, headers } = await rest.withKey(undefined).get('/pets');
+    if (status === 429) return headers.get('x-request-id');
+  }
+};
 const KEY_IN_AGENT: Send = (stack) => get('/pets', `tool/1 ${stack.key} ${btoa(stack.key)} end`)(stack);
 
 /** The requests, in their order, and what their lines have. */
@@ -82,6 +88,7 @@ const REQUESTS: readonly (readonly [name: string, Send, Partial<Line>])[] = [
     async ({ grpc }) => idOf((await grpc.withKey(undefined).failure(Pets.getPet, { petId: 99n })).metadata),
     { status: 200, ...ANONYMOUS, code: 'API_KEY_MISSING', grpc_status: 16 },
   ],
+  ['flood, no key', UNTIL_FLOODED, { ...PAST, ...ANONYMOUS }],
   [
     'stream, left',
     async ({ rest, key }) => {
@@ -112,7 +119,7 @@ const REQUESTS: readonly (readonly [name: string, Send, Partial<Line>])[] = [
 ];
 
 test.before(async (t) => {
-  const service = await startTestStack();
+  const service = await startTestStack({ ADDRESS_BURST: '20', ADDRESS_PER_SECOND: '1' });
   const operator = await connectOperator(service);
   const stack = { ...service, limited: await operator.keyOf({ perMinute: 1, perDay: 1_000 }) };
   operator.close();

@@ -1,11 +1,11 @@
 /** Envoy refuses a flood of requests without a known key itself, by address, and nobody else notices. */
-import { once } from 'node:events';
-import type { IncomingHttpHeaders } from 'node:http2';
 import { availableParallelism } from 'node:os';
+import { status as Status } from '@grpc/grpc-js';
 import type { ExecutionContext } from 'ava';
 import { generateKey } from '../../src/access/keys/format.ts';
 import { isError } from '../support/contract.ts';
-import { grpcHeaders, openSession, targetOf } from '../support/hostile/sockets.ts';
+import { exchangeAlone, rawGrpc } from '../support/hostile/http2.ts';
+import { targetOf } from '../support/hostile/sockets.ts';
 import { stackTest } from '../support/shared-stack.ts';
 import type { TestStack } from '../support/stack.ts';
 
@@ -27,19 +27,6 @@ async function flood<T>(request: () => Promise<T>, isRefused: (response: T) => b
 }
 
 const hasBurst = ({ headers }: { readonly headers: Headers }) => headers.get('x-ratelimit-limit') === String(BURST);
-
-/** The response's headers to a request from this address, of which only the headers are sent. */
-async function begin({ publicAddress }: TestStack, from: string, request: object): Promise<IncomingHttpHeaders> {
-  const session = await openSession(targetOf(publicAddress, from));
-  try {
-    const stream = session.request({ ':path': '/pets', ...request }, { endStream: false });
-    stream.on('error', () => undefined);
-    const [headers] = (await once(stream, 'response')) as [IncomingHttpHeaders];
-    return headers;
-  } finally {
-    session.destroy();
-  }
-}
 
 test.serial('RATE_LIMITED - beyond the burst of an address without a key, and no earlier', async (t) => {
   const anonymous = t.context.rest.withKey(undefined);
@@ -63,10 +50,10 @@ test.serial('RATE_LIMITED - has the shape of the protocol: Connect, gRPC, gRPC-W
   const connect = await (await refusalOf(t, 'application/proto', 429)).json();
   t.like(connect, { code: 'resource_exhausted', message: MESSAGE });
 
-  const call = () => begin(t.context, '127.0.1.2', grpcHeaders(METHOD));
-  const { refused } = await flood(call, (headers) => headers['grpc-status'] === '8');
-  t.is(Number(refused[':status']), 200);
-  t.like(refused, { 'grpc-message': MESSAGE, 'grpc-retry-pushback-ms': '1000' });
+  const target = targetOf(t.context.publicAddress, '127.0.1.2');
+  const { refused } = await flood(() => rawGrpc(target, { path: METHOD }), hasBurst);
+  t.like(refused, { status: Status.RESOURCE_EXHAUSTED, message: MESSAGE, reason: 'RATE_LIMITED' });
+  t.is(refused.headers.get('grpc-retry-pushback-ms'), '1000');
 
   for (const type of ['application/grpc-web+proto', 'application/grpc-web-text']) {
     const web = await refusalOf(t, type, 200);
@@ -80,12 +67,12 @@ test.serial('RATE_LIMITED - has the shape of the protocol: Connect, gRPC, gRPC-W
 });
 
 test.serial('A flood - costs callers with a key nothing, nor other addresses, nor health and docs', async (t) => {
-  const { rest } = t.context;
+  const { rest, publicAddress } = t.context;
   const anonymous = rest.withKey(undefined);
   await flood(() => anonymous.get('/pets'), hasBurst);
   for (let count = 0; count < MAX_SENT; count += 1) t.is((await rest.get('/pets')).status, 200);
   isError(t, await rest.withKey(generateKey()).get('/pets'), 401, 'API_KEY_INVALID');
-  t.is(Number((await begin(t.context, '127.0.1.3', {}))[':status']), 401);
+  t.is((await exchangeAlone(targetOf(publicAddress, '127.0.1.3'), { ':path': '/pets' })).status, 401);
   for (const path of ['/healthz', '/docs']) t.is((await anonymous.get(path)).status, 200);
   await flood(() => anonymous.get('/healthz'), hasBurst);
   t.is((await rest.get('/pets')).status, 200);
