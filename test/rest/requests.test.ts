@@ -207,6 +207,8 @@ test('headers - internal headers from a caller have no effect', async (t) => {
   ] as Record<string, string>[]) {
     t.like(await rest.get(path, { headers }), { status: 200, body: { name: 'Cats' } }, JSON.stringify(headers));
     t.is((await rest.send('PATCH', path, { json: { name: 'Cats' }, headers })).status, 200, JSON.stringify(headers));
+    for (const open of ['/events/stream', '/docs', '/healthz'])
+      t.is((await rest.send('HEAD', open, { headers })).status, 200, open + JSON.stringify(headers));
     const form = { raw: '{}', headers: { ...headers, 'content-type': 'text/plain' } };
     isError(t, await rest.send('PATCH', path, form), 400, 'UNSUPPORTED_CONTENT_TYPE');
     isError(t, await rest.get('/categories/999999', { headers }), 404, 'CATEGORY_NOT_FOUND');
