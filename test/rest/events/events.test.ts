@@ -153,5 +153,6 @@ test('Last-Event-ID - of every shape over HTTP/1.1: an id goes on after it, an e
 
 test('Connect - WatchEvents is unimplemented', async (t) => {
   const message = WatchEventsRequest.encode({ types: [] }).finish();
-  isConnectError(t, await call(t.context, Events.watchEvents.path, message), 501, 'unimplemented', 'ROUTE_NOT_FOUND');
+  const response = await call(t.context, Events.watchEvents.path, message, { 'connect-timeout-ms': '5000' });
+  isConnectError(t, response, 501, 'unimplemented', 'ROUTE_NOT_FOUND');
 });
