@@ -14,7 +14,7 @@ local CLUSTER, ANONYMOUS_CLUSTER = "petstore", "petstore_anonymous"
 local CLOCK_SLACK_MS = 100
 
 -- Calls a method of EdgeService. `values` are the request's fields. The server authenticates the caller by `caller`:
--- authorization, forwarded_for, request_id, has_api_key_header. With caller.is_connect an error has Connect's shape.
+-- authorization, forwarded_for, request_id. With caller.is_connect an error has Connect's shape.
 -- Returns the response's headers, and the body of an error; nil, nil and a status if the server does not respond: 504
 -- if it is too late, otherwise 503.
 function M.call(handle, name, values, caller, timeout_ms)
@@ -30,7 +30,6 @@ function M.call(handle, name, values, caller, timeout_ms)
     ["x-envoy-retry-on"] = settings.retries.on,
     ["x-envoy-max-retries"] = tostring(settings.retries.times),
     ["authorization"] = caller.authorization,
-    ["x-api-key"] = caller.has_api_key_header and "1" or nil, -- not the key: the error only says that it came
     ["x-forwarded-for"] = caller.forwarded_for,
     ["x-request-id"] = caller.request_id,
     [settings.headers.edge] = settings.edge_secret,
@@ -78,7 +77,6 @@ function M.judge(handle)
     authorization = headers:get("authorization"),
     forwarded_for = headers:get("x-forwarded-for"),
     request_id = headers:get("x-request-id"),
-    has_api_key_header = headers:get("x-api-key") ~= nil,
     is_connect = is_connect,
   })
   if response and not error then return true end
