@@ -68,6 +68,15 @@ const UNTIL_FLOODED: Send = async ({ rest }) => {
   }
 };
 const KEY_IN_AGENT: Send = (stack) => get('/pets', `tool/1 ${stack.key} ${btoa(stack.key)} end`)(stack);
+const follow = (isLeft: boolean): Send => {
+  return async ({ rest, key }) => {
+    const stream = await openEvents(`${rest.url}/events/stream?after=0`, key);
+    await stream.take(1);
+    if (isLeft) stream.close();
+    return stream.response.headers.get('x-request-id');
+  };
+};
+const FOLLOWED = { status: 200, ...DEMO, ...OK, path: '/events/stream' };
 
 /** The requests, in their order, and what their lines have. */
 const REQUESTS: readonly (readonly [name: string, Send, Partial<Line>])[] = [
@@ -90,25 +99,8 @@ const REQUESTS: readonly (readonly [name: string, Send, Partial<Line>])[] = [
     { status: 200, ...ANONYMOUS, code: 'API_KEY_MISSING', grpc_status: 16 },
   ],
   ['flood, no key', UNTIL_FLOODED, { ...PAST, ...ANONYMOUS }],
-  [
-    'stream, left',
-    async ({ rest, key }) => {
-      const stream = await openEvents(`${rest.url}/events/stream?after=0`, key);
-      await stream.take(1);
-      stream.close();
-      return stream.response.headers.get('x-request-id');
-    },
-    { status: 200, ...DEMO, ...OK, path: '/events/stream', details: 'downstream_remote_disconnect' },
-  ],
-  [
-    'stream, drained',
-    async ({ rest, key }) => {
-      const stream = await openEvents(`${rest.url}/events/stream`, key);
-      await stream.next();
-      return stream.response.headers.get('x-request-id');
-    },
-    { status: 200, ...DEMO, ...OK, path: '/events/stream', details: 'via_upstream' },
-  ],
+  ['stream, left', follow(true), { ...FOLLOWED, details: 'downstream_remote_disconnect' }],
+  ['stream, drained', follow(false), { ...FOLLOWED, details: 'via_upstream' }],
   [
     'server gone',
     async (stack) => {
