@@ -54,6 +54,12 @@ async function createTable(engine: Engine) {
 }
 
 export function listTests(): void {
+  test('Fields - a value that is no value of the field, such as an integer beyond 2^53, is an error', (t) => {
+    const wrong = [2 ** 53, '9007199254740993', 'a', null].map((value) => [integer('x'), value] as const);
+    for (const [field, x] of [...wrong, [text('x'), 1], [boolean('x'), 'a'], [bigInteger('x'), true]] as const)
+      t.throws(() => field.read({ x }), { message: /^the database gave \w+ for x$/ });
+  });
+
   test('Lists - are returned as written and updated, with any items; empty in a row from before them', async (t) => {
     const { engine } = t.context;
     const { reads, writes } = await createTable(engine);
