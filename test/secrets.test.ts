@@ -1,7 +1,6 @@
 /** Keys are written only to their own files: never to a log, an error or the database. */
 import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { DatabaseSync } from 'node:sqlite';
 import type { ServiceError } from '@grpc/grpc-js';
 import anyTest, { type TestFn } from 'ava';
 import { Plan } from '../gen/petstore/admin/v1/admin.ts';
@@ -10,6 +9,7 @@ import { PetServiceService as Pets } from '../gen/petstore/v1/pets.ts';
 import { generateKey } from '../src/access/keys/format.ts';
 import { operatorKeyFile } from '../src/access/keys/key-files.ts';
 import { loadOperations } from '../src/proto/operations.ts';
+import { change } from './support/database.ts';
 import { GrpcCaller } from './support/grpc-caller.ts';
 import { connectOperator } from './support/operator.ts';
 import type { RestClient } from './support/rest-client.ts';
@@ -59,9 +59,7 @@ test.before(async (t) => {
   for (let count = 0; count < 30; count += 1) errors.push((await rest.withKey(banned).get('/pets')).text);
 
   // From here on the service fails.
-  const database = new DatabaseSync(join(config.dataDir, 'petstore.sqlite'), { timeout: 10_000 });
-  database.exec('ALTER TABLE categories RENAME TO hidden');
-  database.close();
+  change(config.dataDir, 'ALTER TABLE categories RENAME TO hidden');
   await calls();
   operator.close();
   direct.close();

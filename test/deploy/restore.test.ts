@@ -5,11 +5,12 @@ import { DatabaseSync } from 'node:sqlite';
 import { setTimeout as delay } from 'node:timers/promises';
 import test, { type ExecutionContext } from 'ava';
 import { ConfigError } from '../../src/config/config.ts';
+import { change } from '../support/database.ts';
 import { temporaryFolder } from '../support/folder.ts';
 import { freePorts } from '../support/ports.ts';
 import { TestProcess } from '../support/process.ts';
 import { backup, run } from './backups.ts';
-import { categoriesIn, change, makeCrashedStore, makeStore, startOn } from './stores.ts';
+import { categoriesIn, makeCrashedStore, makeStore, startOn } from './stores.ts';
 
 /** The places of a test. The data folder does not exist yet. */
 function places(t: ExecutionContext) {

@@ -5,6 +5,7 @@ import { DatabaseSync } from 'node:sqlite';
 import { readConfig } from '../../src/config/config.ts';
 import { MIGRATIONS } from '../../src/schema.ts';
 import { openEngine } from '../../src/storage/open.ts';
+import { change } from '../support/database.ts';
 
 const LOGGER = { info: () => undefined, warn: () => undefined };
 
@@ -37,13 +38,6 @@ export async function makeCrashedStore(dataDir: string, category: string): Promi
 /** The categories of a store. */
 export function categoriesIn(dataDir: string): readonly string[] {
   return read(dataDir, 'SELECT name FROM categories ORDER BY id').map(({ name }) => String(name));
-}
-
-/** Runs SQL on the store's file. */
-export function change(dataDir: string, sql: string): void {
-  const database = new DatabaseSync(join(dataDir, 'petstore.sqlite'), { timeout: 10_000 });
-  database.exec(sql);
-  database.close();
 }
 
 function read(dataDir: string, sql: string): readonly Record<string, unknown>[] {

@@ -1,18 +1,17 @@
 /** What callers see when the server or Envoy fails: each test has a stack of its own. */
 import { readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { DatabaseSync } from 'node:sqlite';
 import { fileURLToPath } from 'node:url';
 import { status as Status } from '@grpc/grpc-js';
 import test, { type ExecutionContext } from 'ava';
 import { readConfig } from '../../src/config/config.ts';
 import { apiError } from '../../src/errors.ts';
 import { findEnvoy } from '../../src/launcher/envoy.ts';
-import { isError } from '../support/contract.ts';
+import { isError, isUnavailable } from '../support/contract.ts';
+import { change } from '../support/database.ts';
 import { temporaryFolder } from '../support/folder.ts';
 import { rawGrpc } from '../support/hostile/http2.ts';
 import { targetOf } from '../support/hostile/sockets.ts';
-import type { RestResponse } from '../support/rest-client.ts';
 import { startTestStack, type TestStack } from '../support/stack.ts';
 import { until } from '../support/until.ts';
 
@@ -31,9 +30,7 @@ function callOverConnect({ url }: TestStack['rest']): Promise<Response> {
 
 test('500 - INTERNAL does not contain the cause, which is logged with the request id', async (t) => {
   const { config, rest } = await start(t);
-  const database = new DatabaseSync(join(config.dataDir, 'petstore.sqlite'), { timeout: 10_000 });
-  database.exec('alter table orders rename to misplaced');
-  database.close();
+  change(config.dataDir, 'ALTER TABLE orders RENAME TO misplaced');
   for (const method of ['GET', 'POST']) {
     const response = await rest.send(method, '/store/orders');
     const requestId = response.headers.get('x-request-id') ?? '';
@@ -70,11 +67,6 @@ test('504 - what gets no response in time is DEADLINE_EXCEEDED, also HEAD and un
   // This method begins its response and disconnects: the caller sees nothing of it.
   isUnavailable(t, await rest.get('/store/inventory'));
 });
-
-function isUnavailable(t: ExecutionContext, response: RestResponse): void {
-  isError(t, response, 503, 'UNAVAILABLE', 'the service is not available just now; try again shortly');
-  t.is(response.headers.get('retry-after'), '1');
-}
 
 test('503 - under memory pressure every request is UNAVAILABLE with Retry-After', async (t) => {
   const folder = temporaryFolder(t);

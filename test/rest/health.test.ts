@@ -1,21 +1,10 @@
 /** When the service has no server: refusals with Retry-After, and health checks that are right. */
-import type { ExecutionContext } from 'ava';
-import { isError } from '../support/contract.ts';
+import { isError, isUnavailable } from '../support/contract.ts';
 import type { RestClient, RestResponse } from '../support/rest-client.ts';
 import { stackTest } from '../support/shared-stack.ts';
-import type { TestStack } from '../support/stack.ts';
 import { until } from '../support/until.ts';
 
 const test = stackTest();
-
-/** Asserts that these are the 503. */
-function areUnavailable(t: ExecutionContext<TestStack>, responses: readonly RestResponse[]): void {
-  for (const response of responses) {
-    isError(t, response, 503, 'UNAVAILABLE', 'the service is not available just now; try again shortly');
-    t.is(response.headers.get('retry-after'), '1');
-    t.false(response.headers.has('allow') || response.headers.has('www-authenticate'));
-  }
-}
 
 test.serial('/healthz - is 200 without a key, with an empty body, whatever the method', async (t) => {
   const { rest } = t.context;
@@ -50,7 +39,7 @@ test.serial('503 - while no server accepts calls, each request is UNAVAILABLE wi
   };
   await until(onAllThreads, 'the change at all threads of Envoy');
 
-  areUnavailable(t, [
+  for (const response of [
     await anonymous.get('/healthz'),
     await rest.get(`/categories/${id}`),
     await rest.post('/categories', { name: 'Dogs' }),
@@ -61,7 +50,9 @@ test.serial('503 - while no server accepts calls, each request is UNAVAILABLE wi
     await rest.send('POST', '/categories', { raw: '{', headers }),
     await rest.send('POST', '/categories', { raw: 'a=b', headers: { 'content-type': 'text/plain' } }),
     await anonymous.send('POST', '/nope', { raw: ' '.repeat(5_000_000), headers }),
-  ]);
+  ]) {
+    isUnavailable(t, response);
+  }
   const head = await rest.send('HEAD', '/categories');
   t.deepEqual([head.status, head.headers.get('retry-after')], [503, '1']);
 

@@ -1,10 +1,10 @@
 /** Limits, keys, plans and streams of an account through Envoy, on REST and gRPC. */
-import { join } from 'node:path';
-import { DatabaseSync } from 'node:sqlite';
 import anyTest, { type TestFn } from 'ava';
+import { HealthCheckResponse_ServingStatus as Health, HealthService } from '../../gen/grpc/health/v1/health.ts';
 import { AdminServiceService as Admin, Plan } from '../../gen/petstore/admin/v1/admin.ts';
 import { PetServiceService as Pets } from '../../gen/petstore/v1/pets.ts';
 import { isError } from '../support/contract.ts';
+import { change } from '../support/database.ts';
 import { type EventSource, openEvents } from '../support/event-source.ts';
 import { detailsOf } from '../support/grpc.ts';
 import { GrpcCaller } from '../support/grpc-caller.ts';
@@ -30,10 +30,8 @@ test.after.always(async ({ context }) => {
 });
 test.beforeEach(() => withinOneDay(30_000));
 
-const NAMES = ['limit', 'remaining', 'reset'];
-
 function numbers({ headers }: RestResponse): number[] {
-  return NAMES.map((name) => Number(headers.get(`x-ratelimit-${name}`) ?? Number.NaN));
+  return ['limit', 'remaining', 'reset'].map((name) => Number(headers.get(`x-ratelimit-${name}`) ?? Number.NaN));
 }
 
 /** First: another test uses up what the address has. */
@@ -43,15 +41,10 @@ test.serial('limits - health checks, reflection and /healthz need no key and cou
   const anonymous = rest.withKey(undefined);
   const leftOfAddress = async () => numbers(await anonymous.get('/pets'))[1];
   t.is(await leftOfAddress(), 59);
-  const check = {
-    path: '/grpc.health.v1.Health/Check',
-    requestSerialize: () => Buffer.alloc(0),
-    responseDeserialize: (bytes: Buffer) => bytes.toString('hex'),
-  };
   for (let i = 0; i < 5; i += 1) {
     t.is((await anonymous.get('/healthz')).status, 200);
     t.true((await reflectedMethods(publicAddress, 'v1')).length > 0);
-    t.is(await grpc.call(check, {}), '0801'); // SERVING
+    t.is((await grpc.call(HealthService.check, { service: '' })).status, Health.SERVING);
   }
   t.is(await leftOfAddress(), 58);
 });
@@ -190,9 +183,7 @@ test('keys - a change of plan or of agreed limits takes effect with the next req
 test.serial('after - an id older than what is kept is 410 EVENTS_EXPIRED, in the list and in a stream', async (t) => {
   const { rest, config } = t.context;
   for (let count = 0; count < 3; count += 1) await rest.category();
-  const database = new DatabaseSync(join(config.dataDir, 'petstore.sqlite'), { timeout: 10_000 });
-  database.exec('DELETE FROM events WHERE id < (SELECT max(id) FROM events)');
-  database.close();
+  change(config.dataDir, 'DELETE FROM events WHERE id < (SELECT max(id) FROM events)');
   for (const path of ['/events', '/events/stream']) {
     isError(t, await rest.get(`${path}?after=1`), 410, 'EVENTS_EXPIRED');
   }

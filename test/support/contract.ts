@@ -16,6 +16,13 @@ export function isError(
   else t.regex(response.body.message, message);
 }
 
+/** Asserts that the response is the 503. */
+export function isUnavailable(t: ExecutionContext<unknown>, response: RestResponse): void {
+  isError(t, response, 503, 'UNAVAILABLE', 'the service is not available just now; try again shortly');
+  t.is(response.headers.get('retry-after'), '1');
+  t.false(response.headers.has('allow') || response.headers.has('www-authenticate'));
+}
+
 /** Asserts a 400 INVALID_ARGUMENT that names exactly these fields or parameters. */
 export function isInvalid(t: ExecutionContext<unknown>, response: RestResponse, ...names: string[]): void {
   isError(t, response, 400, 'INVALID_ARGUMENT');

@@ -2,6 +2,7 @@
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { DatabaseSync } from 'node:sqlite';
 import { MIGRATIONS, type Store, TABLES } from '../../src/schema.ts';
 import type { Engine } from '../../src/storage/engine.ts';
 import { openSqlite, type SqliteOptions } from '../../src/storage/sqlite.ts';
@@ -38,6 +39,13 @@ export async function createTestStore(): Promise<Store> {
       await database.remove();
     },
   };
+}
+
+/** Runs SQL on the file of a data folder, also beside a service that uses it. */
+export function change(dataDir: string, sql: string): void {
+  const database = new DatabaseSync(join(dataDir, 'petstore.sqlite'), { timeout: 10_000 });
+  database.exec(sql);
+  database.close();
 }
 
 /** Sets the limit of the writing connection. SQLite never sets it below the current size. */

@@ -1,9 +1,9 @@
 /** Programs of the docs that follow the feed of events, through the ends of servers and of Envoy. */
 import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { DatabaseSync } from 'node:sqlite';
 import { setTimeout as delay } from 'node:timers/promises';
 import type { ExecutionContext } from 'ava';
+import { change } from './database.ts';
 import { readAll } from './pages.ts';
 import { Program } from './process.ts';
 import type { TestStack } from './stack.ts';
@@ -68,13 +68,6 @@ async function listed({ rest }: TestStack): Promise<string[]> {
   return events.map(({ id, type }) => `${id} ${type}`);
 }
 
-/** Deletes all events but the newest. */
-function expire({ config }: TestStack): void {
-  const database = new DatabaseSync(join(config.dataDir, 'petstore.sqlite'), { timeout: 10_000 });
-  database.exec('DELETE FROM events WHERE id < (SELECT max(id) FROM events)');
-  database.close();
-}
-
 /**
  * Starts the program. Ends servers and Envoy under its stream while writes go on. Kills the program, and starts it
  * again. It must have dealt with each event once and in order. At last it must tell that events have expired.
@@ -119,6 +112,6 @@ export async function missesNothing(
   t.deepEqual([...lines, ...(await second.lines())], await listed(stack));
   await second.kill();
   for (let i = 0; i < 2; i += 1) await stack.rest.category('Soon expired');
-  expire(stack);
+  change(stack.config.dataDir, 'DELETE FROM events WHERE id < (SELECT max(id) FROM events)');
   t.regex(await (await start()).ended(), /EVENTS_EXPIRED/);
 }

@@ -47,7 +47,7 @@ function claim(port: number): Promise<boolean> {
 }
 
 /** Whether nobody listens. To listen here would occupy the port in each child that is being forked meanwhile. */
-function isFree(port: number): Promise<boolean> {
+export function isFree(port: number): Promise<boolean> {
   return new Promise((resolve) => {
     const socket = connect(port, '127.0.0.1');
     socket.once('error', () => resolve(true));

@@ -1,12 +1,11 @@
 /** Real proxies in front of the service, with the configurations of deploy/proxies that the docs show. */
 import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
-import { connect } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { type Door, PROTOCOLS, type Protocol } from './callers.ts';
 import { findProgram } from './find-program.ts';
-import { freePorts } from './ports.ts';
+import { freePorts, isFree } from './ports.ts';
 import { Program } from './process.ts';
 import type { Certificates } from './tls.ts';
 import { until } from './until.ts';
@@ -155,14 +154,6 @@ async function listening(program: Program, ports: readonly number[]): Promise<vo
   const { spawnfile } = program.process;
   await until(async () => {
     if (program.hasEnded) throw new Error(`${spawnfile} has ended: ${program.errors}`);
-    return (await Promise.all(ports.map(isOpen))).every(Boolean);
+    return !(await Promise.all(ports.map(isFree))).includes(true);
   }, spawnfile);
-}
-
-function isOpen(port: number): Promise<boolean> {
-  return new Promise((resolve) => {
-    const socket = connect(port, '127.0.0.1');
-    socket.once('connect', () => resolve(true)).once('error', () => resolve(false));
-    socket.once('connect', () => socket.destroy());
-  });
 }

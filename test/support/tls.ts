@@ -1,14 +1,14 @@
 /** TLS in front of the service, like a load balancer's, with certificates for one test file. */
 import { execFile } from 'node:child_process';
-import { once } from 'node:events';
 import { mkdtemp, readFile, rm } from 'node:fs/promises';
-import { type AddressInfo, connect } from 'node:net';
+import { connect } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { pipeline } from 'node:stream';
 import { createServer } from 'node:tls';
 import { promisify } from 'node:util';
 import { findProgram } from './find-program.ts';
+import { listen } from './ports.ts';
 
 /** What is missing, for `testUnless`. */
 export const noOpenssl = findProgram(['openssl']) === undefined ? 'openssl is not installed' : undefined;
@@ -53,6 +53,5 @@ export async function startTlsFront(port: number, certificates: Certificates): P
   const options = { ca, cert, key, requestCert: true, rejectUnauthorized: true, ALPNProtocols: ['h2'] };
   const server = createServer(options, (near) => pipeline(near, connect(port, '127.0.0.1'), near, () => undefined));
   server.on('tlsClientError', () => undefined).unref();
-  await once(server.listen(0, '127.0.0.1'), 'listening');
-  return `localhost:${(server.address() as AddressInfo).port}`;
+  return (await listen(server)).replace('127.0.0.1', 'localhost');
 }

@@ -11,7 +11,7 @@ import { InventoryServiceService as Inventory } from '../../gen/petstore/v1/inve
 import { OrderServiceService as Orders } from '../../gen/petstore/v1/orders.ts';
 import { PetServiceService as Pets } from '../../gen/petstore/v1/pets.ts';
 import { dumpsMissing, run } from '../deploy/backups.ts';
-import { change } from '../deploy/stores.ts';
+import { change } from '../support/database.ts';
 import { temporaryFolder } from '../support/folder.ts';
 import { query, startPostgres } from '../support/postgres.ts';
 import { type ServerProcess, startServerProcess } from '../support/process.ts';
