@@ -1,18 +1,10 @@
-import fs, { mkdtempSync, readFileSync, renameSync, rmSync, symlinkSync, unlinkSync } from 'node:fs';
+import fs, { readFileSync, renameSync, symlinkSync, unlinkSync } from 'node:fs';
 import { syncBuiltinESMExports } from 'node:module';
-import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import anyTest, { type TestFn } from 'ava';
+import test from 'ava';
 import { LogFile } from '../../../src/observe/logging/log-file.ts';
 import { createLogger } from '../../../src/observe/logging/logger.ts';
-
-const test = anyTest as TestFn<{ readonly folder: string; readonly path: string }>;
-
-test.beforeEach((t) => {
-  const folder = mkdtempSync(join(tmpdir(), 'petstore-log-'));
-  t.context = { folder, path: join(folder, 'a.log') };
-});
-test.afterEach.always((t) => rmSync(t.context.folder, { recursive: true }));
+import { temporaryFolder } from '../../support/folder.ts';
 
 /** A full device: each write to it fails with ENOSPC. */
 const FULL = '/dev/full';
@@ -20,7 +12,7 @@ const FULL = '/dev/full';
 (process.platform === 'linux' ? test : test.skip)(
   'Log file - on a full disk keeps the first line and drops others, until there is room again',
   (t) => {
-    const { path } = t.context;
+    const path = join(temporaryFolder(t), 'a.log');
     symlinkSync(FULL, path);
     const file = new LogFile(path);
     const logger = createLogger({ logLevel: 'info', operatorKey: undefined }, file);
@@ -41,7 +33,8 @@ const FULL = '/dev/full';
 );
 
 test('Log file - keeps the open file when the path can not be opened', (t) => {
-  const { path, folder } = t.context;
+  const folder = temporaryFolder(t);
+  const path = join(folder, 'a.log');
   const file = new LogFile(path);
   renameSync(folder, `${folder}.away`);
   t.notThrows(() => file.reopen());
@@ -51,7 +44,7 @@ test('Log file - keeps the open file when the path can not be opened', (t) => {
 });
 
 test.serial('Log file - goes on in the new file after a rotation, even if the old one fails to close', (t) => {
-  const { path } = t.context;
+  const path = join(temporaryFolder(t), 'a.log');
   const file = new LogFile(path);
   const { closeSync } = fs;
   fs.closeSync = (fd) => {

@@ -1,14 +1,13 @@
 /** The spans and metrics of PostgreSQL and Redis: available, unavailable, and available again. */
 import { Client } from 'pg';
-import { EventServiceService as Events } from '../../../gen/petstore/v1/events.ts';
 import { OrderServiceService as Orders } from '../../../gen/petstore/v1/orders.ts';
 import { PetServiceService as Pets } from '../../../gen/petstore/v1/pets.ts';
 import { scrape, sumOf, untilSum } from '../../support/exposition.ts';
-import { bearer, stream } from '../../support/grpc.ts';
 import { freePorts } from '../../support/ports.ts';
 import { testUnless } from '../../support/programs.ts';
 import { startTestServer, type TestServer } from '../../support/server.ts';
 import { type Shared, sharedMissing, startShared } from '../../support/shared.ts';
+import { watchEvents } from '../../support/watch-events.ts';
 import { type Collector, newTrace, PARENT, spansOf, startCollector } from '../tracing/test-collector.ts';
 
 interface Context {
@@ -53,8 +52,7 @@ test.serial('Events - a feed that stands still while writes go on is shown, unti
   const { server, port, url } = t.context;
   const stalled = 'petstore_events_stalled_seconds';
   t.is(sumOf(await scrape(port), stalled), 0);
-  const feed = stream(server.grpc.client, Events.watchEvents, { types: [] }, bearer(server.key));
-  feed.on('error', () => undefined).resume();
+  const feed = watchEvents(server.address, server.key);
   await untilSum(port, 'petstore_grpc_open_calls', { kind: 'feed' }, (sum) => sum === 1);
   const long = new Client({ connectionString: url });
   await long.connect();
@@ -65,7 +63,7 @@ test.serial('Events - a feed that stands still while writes go on is shown, unti
   await long.query('COMMIT');
   await untilSum(port, stalled, {}, (sum) => sum < 1);
   await long.end();
-  feed.cancel();
+  feed.close();
 });
 
 test.serial('Redis - is shown as up, or as down while this server counts the limits by itself', async (t) => {

@@ -3,14 +3,13 @@ import { dirname } from 'node:path';
 import anyTest, { type TestFn } from 'ava';
 import { HealthService } from '../../../gen/grpc/health/v1/health.ts';
 import { AdminServiceService as Admin, Plan } from '../../../gen/petstore/admin/v1/admin.ts';
-import { EventServiceService as Events } from '../../../gen/petstore/v1/events.ts';
 import { PetServiceService as Pets } from '../../../gen/petstore/v1/pets.ts';
 import { scrape, sumOf, untilSum } from '../../support/exposition.ts';
-import { bearer, stream } from '../../support/grpc.ts';
 import { withinOneMinute } from '../../support/limit-windows.ts';
 import { connectOperator, type Operator } from '../../support/operator.ts';
 import { freePorts } from '../../support/ports.ts';
 import { startTestServer, type TestServer } from '../../support/server.ts';
+import { watchEvents } from '../../support/watch-events.ts';
 
 interface Context {
   readonly server: TestServer;
@@ -56,23 +55,13 @@ test.serial('Events - open streams, the events sent to each, and why streams end
   const { server, port, operator } = t.context;
   const errors = sumOf(await scrape(port), ERRORS);
   const { id, key } = await operator.key((await operator.account({ perMinute: 100, perDay: 100 })).id);
-  const follow = (apiKey: string, deadline?: number) =>
-    stream(
-      server.grpc.client,
-      Events.watchEvents,
-      { types: [] },
-      bearer(apiKey),
-      deadline === undefined ? {} : { deadline },
-    )
-      .on('error', () => undefined)
-      .resume();
-  const followers = [follow(server.key), follow(key)];
+  const [left] = [server.key, key].map((each) => watchEvents(server.address, each));
   await untilSum(port, OPEN, { kind: 'feed' }, (sum) => sum === 2);
   for (let count = 0; count < 3; count += 1) await server.grpc.category();
   await untilSum(port, 'petstore_events_sent_total', {}, (sum) => sum === 6);
   await untilSum(port, 'petstore_group_commit_writes_sum', {}, (sum) => sum >= 3);
-  followers[0]?.cancel();
-  follow(server.key, Date.now() + 1_000);
+  left?.close();
+  watchEvents(server.address, server.key, { timeoutMs: 1_000 });
   await operator.call(Admin.revokeKey, { keyId: id });
   await untilSum(port, ENDED, { reason: 'caller' }, (sum) => sum === 2); // one by its deadline
   await untilSum(port, ENDED, { reason: 'key' }, (sum) => sum === 1);

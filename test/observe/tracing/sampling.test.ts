@@ -2,7 +2,6 @@
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import test, { type ExecutionContext } from 'ava';
-import type { RestRequest } from '../../support/rest-client.ts';
 import { startTestStack, type TestStack } from '../../support/stack.ts';
 import { newTrace, PARENT, startCollector } from './test-collector.ts';
 
@@ -22,15 +21,10 @@ async function traced(t: ExecutionContext, share: string, work: (service: TestSt
   return { spans: collector.spans, linesOf };
 }
 
-/** A request in a trace. */
-function inTrace(traceparent: string): RestRequest {
-  return { headers: { traceparent } };
-}
-
 test.serial("Sampling - of a share, neither a caller's flag nor its trace id causes a recording", async (t) => {
   const ids = ['1'.padStart(32, '0'), 'f'.repeat(32), newTrace().traceId];
   const { spans, linesOf } = await traced(t, '0.0000001', async ({ rest }) => {
-    for (const id of ids) await rest.get('/pets', inTrace(`00-${id}-${PARENT}-01`));
+    for (const id of ids) await rest.get('/pets', { headers: { traceparent: `00-${id}-${PARENT}-01` } });
   });
   t.deepEqual(spans, []);
   const inLog = linesOf('server.log').map(({ traceId }) => traceId);
@@ -40,6 +34,6 @@ test.serial("Sampling - of a share, neither a caller's flag nor its trace id cau
 
 test.serial('Sampling - of a share, a request is recorded despite a flag against it', async (t) => {
   const { traceId, traceparent } = newTrace('00');
-  const { spans } = await traced(t, '0.99999', ({ rest }) => rest.get('/pets', inTrace(traceparent)));
+  const { spans } = await traced(t, '0.99999', ({ rest }) => rest.get('/pets', { headers: { traceparent } }));
   t.true(spans.some((span) => span.traceId === traceId && span.name === 'pets.page'));
 });

@@ -20,21 +20,11 @@ export interface Span {
   readonly status: number;
 }
 
-export interface Collector {
-  /** For OTEL_EXPORTER_OTLP_ENDPOINT. */
-  readonly url: string;
-  readonly spans: readonly Span[];
-  /** All received bytes as text, to check what they do not contain. */
-  readonly received: string;
-  /** From now on accepts requests without responding. */
-  freeze(): void;
-  thaw(): void;
-  close(): Promise<void>;
-}
+export type Collector = Awaited<ReturnType<typeof startCollector>>;
 
 export const [SERVER, CLIENT] = [2, 3];
 
-export async function startCollector(): Promise<Collector> {
+export async function startCollector() {
   const spans: Span[] = [];
   const sockets = new Set<Socket>();
   let [received, isFrozen] = ['', false];
@@ -48,11 +38,14 @@ export async function startCollector(): Promise<Collector> {
   });
   server.on('connection', (socket) => sockets.add(socket.on('close', () => sockets.delete(socket))));
   return {
+    /** For OTEL_EXPORTER_OTLP_ENDPOINT. */
     url: `http://${await listen(server)}`,
     spans,
+    /** All received bytes as text, to check what they do not contain. */
     get received() {
       return received;
     },
+    /** From now on accepts requests without responding. */
     freeze() {
       isFrozen = true;
     },

@@ -23,15 +23,13 @@ type Test = ExecutionContext<Context>;
 
 test.before(async (t) => {
   const collector = await startCollector();
-  const service = await startTestStack({ OTEL_EXPORTER_OTLP_ENDPOINT: collector.url, OPERATOR_KEY });
+  const service = await startTestStack({ OTEL_EXPORTER_OTLP_ENDPOINT: collector.url });
   t.context = { collector, service };
 });
 test.after.always(async ({ context }) => {
   await context.service?.close();
   await context.collector?.close();
 });
-
-const OPERATOR_KEY = 'operator-key-of-this-test';
 
 const ORDER = 'petstore.v1.OrderService/PlaceOrder';
 const CREATE = 'petstore.v1.CategoryService/CreateCategory';
