@@ -238,13 +238,7 @@ test('HTTP/2 - a space around a header, or a byte beyond ASCII in a query, is no
   const dogs = '{"name":"Dogs"}';
   for (const value of ['k ', ' k', 'k\t', '\xff']) {
     const named = { ...JSON_TYPE, 'idempotency-key': value };
-    isError(
-      t,
-      await send('POST', '/categories', named, dogs),
-      400,
-      'INVALID_ARGUMENT',
-      /Idempotency-Key|idempotency-key/,
-    );
+    isError(t, await send('POST', '/categories', named, dogs), 400, 'INVALID_ARGUMENT', /idempotency-key/i);
   }
   const stale = { ...JSON_TYPE, 'if-match': '"abc" ' };
   isError(t, await send('PATCH', `/categories/${id}`, stale, dogs), 412, 'PRECONDITION_FAILED');

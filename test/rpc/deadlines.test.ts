@@ -2,7 +2,6 @@
 import { status as Code } from '@grpc/grpc-js';
 import anyTest, { type ExecutionContext, type TestFn } from 'ava';
 import { CategoryServiceService as Categories } from '../../gen/petstore/v1/categories.ts';
-import type { Method } from '../support/grpc.ts';
 import { holdTransaction } from '../support/hold-transaction.ts';
 import { startTestServer, type TestServer } from '../support/server.ts';
 import { beginCall } from '../support/unfinished-call.ts';
@@ -31,21 +30,15 @@ async function holdDatabase({ context: { database } }: ExecutionContext<TestServ
 const names = async ({ context: { grpc } }: ExecutionContext<TestServer>) =>
   (await grpc.call(Categories.listCategories, { pageToken: '' })).categories.map(({ name }) => name);
 
-const CATS = { category: { name: 'Cats' } };
-
-/** Makes a call that the server ends at its deadline. */
-async function expire<Q, A>(t: ExecutionContext<TestServer>, method: Method<Q, A>, request: Q): Promise<void> {
-  const { address, key } = t.context;
-  const call = await beginCall(address, key, method, request, 300);
-  await t.throwsAsync(call.finish(), { message: `the call ended with grpc-status ${Code.DEADLINE_EXCEEDED}` });
-}
-
 test.serial('Deadline - that passes while a write waits ends the call, and the write does not happen', async (t) => {
-  const { grpc, logs } = t.context;
+  const { grpc, address, key, logs } = t.context;
   await grpc.category('before');
   const release = await holdDatabase(t);
-  const request = { category: { name: 'too late' } };
-  await Promise.all(Array.from({ length: 5 }, () => expire(t, Categories.createCategory, request)));
+  const late = async () => {
+    const call = await beginCall(address, key, Categories.createCategory, { category: { name: 'too late' } }, 300);
+    await t.throwsAsync(call.finish(), { message: `the call ended with grpc-status ${Code.DEADLINE_EXCEEDED}` });
+  };
+  await Promise.all(Array.from({ length: 5 }, late));
   await release();
   await grpc.category('after');
   t.deepEqual(await names(t), ['before', 'after']);
@@ -64,13 +57,13 @@ test.serial('Cancelling - a caller who leaves while a write waits cancels it', a
   await grpc.category('after');
   t.deepEqual(await names(t), ['before', 'after']);
 });
-const keyed = { metadata: { 'idempotency-key': 'a' } };
 
 test.serial('Idempotency key - a call that waits for another with its key ends at its own deadline', async (t) => {
   const { grpc } = t.context;
   const release = await holdDatabase(t);
-  const patient = [1, 2].map(() => grpc.exchange(Categories.createCategory, CATS, keyed));
-  const impatient = await grpc.failure(Categories.createCategory, CATS, { ...keyed, timeoutMs: 300 });
+  const [cats, keyed] = [{ category: { name: 'Cats' } }, { metadata: { 'idempotency-key': 'a' } }];
+  const patient = [1, 2].map(() => grpc.exchange(Categories.createCategory, cats, keyed));
+  const impatient = await grpc.failure(Categories.createCategory, cats, { ...keyed, timeoutMs: 300 });
   t.is(impatient.code, Code.DEADLINE_EXCEEDED);
   await release();
   const replays = (await Promise.all(patient)).map(({ headers }) => headers.get('idempotency-replayed').join());

@@ -2,7 +2,7 @@
  * A server whose two methods do what the test says, one unary and one that streams, and callers over HTTP/2 who see
  * every frame. It has no key, no limits and no Envoy: the protocol of a caller follows from its headers.
  */
-import { type ClientHttp2Session, type ClientHttp2Stream, connect, type Http2Session } from 'node:http2';
+import { type ClientHttp2Session, connect, type Http2Session } from 'node:http2';
 import { connect as connectTcp } from 'node:net';
 import { PassThrough } from 'node:stream';
 import { promisify } from 'node:util';
@@ -129,16 +129,7 @@ function makeScript(call: IncomingCall) {
 /** How a call ended for its caller. */
 export type Outcome = 'answered' | 'refused' | 'reset';
 
-export interface Caller {
-  readonly session: ClientHttp2Session;
-  readonly stream: ClientHttp2Stream;
-  readonly headers: Promise<Readonly<Record<string, unknown>>>;
-  /** The headers and the trailers so far. */
-  readonly fields: () => Readonly<Record<string, unknown>>;
-  readonly received: () => Buffer;
-  /** Resolves when the stream is closed. */
-  readonly outcome: Promise<Outcome>;
-}
+export type Caller = ReturnType<typeof request>;
 
 interface RequestOptions {
   readonly protocol: CallerProtocol;
@@ -173,7 +164,7 @@ function openConnection(port: number, window: number, from = '127.0.0.1'): Clien
 }
 
 /** Sends a request. */
-export function request(port: number, options: RequestOptions): Caller {
+export function request(port: number, options: RequestOptions) {
   const { protocol, isStream, id, window = 65_535, headers: more = {}, isWhole = true } = options;
   const session = options.session ?? openConnection(port, window, options.from);
   const { path } = isStream ? WebServiceService.getFile : WebServiceService.checkHealth;
@@ -186,16 +177,16 @@ export function request(port: number, options: RequestOptions): Caller {
   else stream.write(frame.subarray(0, 3));
   const chunks: Buffer[] = [];
   const arrived = Promise.withResolvers<Readonly<Record<string, unknown>>>();
+  /** The headers and the trailers so far. */
   const seen: Record<string, unknown> = {};
   stream.on('response', (found) => arrived.resolve(Object.assign(seen, found)));
   stream.on('trailers', (found) => Object.assign(seen, found));
   stream.on('data', (chunk: Buffer) => chunks.push(chunk));
   stream.on('error', () => undefined); // `rstCode` tells
-  const fields = () => seen;
   const outcome = new Promise<Outcome>((resolve) => {
-    stream.on('close', () => resolve(stream.rstCode ? 'reset' : outcomeOf(protocol, fields())));
+    stream.on('close', () => resolve(stream.rstCode ? 'reset' : outcomeOf(protocol, seen)));
   });
-  return { session, stream, headers: arrived.promise, fields, received: () => Buffer.concat(chunks), outcome };
+  return { session, stream, headers: arrived.promise, seen, received: () => Buffer.concat(chunks), outcome };
 }
 
 function outcomeOf(protocol: CallerProtocol, headers: Readonly<Record<string, unknown>>): Outcome {

@@ -1,6 +1,6 @@
 /** How streams of events end: cleanly between two events, so that who resumes misses and repeats nothing. */
 import { once } from 'node:events';
-import { connect, type IncomingHttpHeaders } from 'node:http2';
+import { connect, type IncomingHttpHeaders, type OutgoingHttpHeaders } from 'node:http2';
 import { setTimeout as delay } from 'node:timers/promises';
 import { status } from '@grpc/grpc-js';
 import anyTest, { type TestFn } from 'ava';
@@ -11,7 +11,7 @@ import {
   WatchEventsResponse,
 } from '../../../gen/petstore/v1/events.ts';
 import { openEvents } from '../../support/event-source.ts';
-import { grpcFrame } from '../../support/hostile/sockets.ts';
+import { grpcFrame, grpcHeaders } from '../../support/hostile/sockets.ts';
 import { connectOperator, type Operator } from '../../support/operator.ts';
 import { readAll } from '../../support/pages.ts';
 import { startTestStack, type TestStack } from '../../support/stack.ts';
@@ -137,7 +137,7 @@ test.serial('End - within 5 s of the end of its key, or at its maximum age, clea
 type Turn = () => Promise<unknown>;
 
 /** A stream with a small window that nobody reads until `turn` has resolved. Rejects when it is reset. */
-async function readLater(address: string, headers: IncomingHttpHeaders, turn: Turn, message?: Buffer) {
+async function readLater(address: string, headers: OutgoingHttpHeaders, turn: Turn, message?: Buffer) {
   const session = connect(`http://${address}`);
   const stream = session.request(headers).on('error', () => undefined); // reading rejects
   stream.end(message);
@@ -158,16 +158,11 @@ async function readLater(address: string, headers: IncomingHttpHeaders, turn: Tu
 
 /** Opens a stream of each protocol, from the first event on. */
 function openThree({ rest, publicAddress, grpcAddress }: TestStack, key: string, turn: Turn) {
-  const authorization = `Bearer ${key}`;
-  const grpc = {
-    ':method': 'POST',
-    ':path': Events.watchEvents.path,
-    'content-type': 'application/grpc',
-    authorization,
-  };
+  const get = { ':path': '/events/stream?after=0', authorization: `Bearer ${key}` };
+  const grpc = grpcHeaders(Events.watchEvents.path, key);
   const message = grpcFrame(WatchEventsRequest.encode({ after: 0n, types: [] }).finish());
   return [
-    readLater(new URL(rest.url).host, { ':path': '/events/stream?after=0', authorization }, turn),
+    readLater(new URL(rest.url).host, get, turn),
     readLater(publicAddress, grpc, turn, message),
     readLater(grpcAddress, grpc, turn, message),
   ] as const;
