@@ -1,6 +1,7 @@
 /** Helpers of the backup tests: they run the programs with a launcher's settings. */
 import { execFile } from 'node:child_process';
 import { join } from 'node:path';
+import type { ExecutionContext } from 'ava';
 import { findProgram } from '../support/find-program.ts';
 import { postgresMissing } from '../support/postgres.ts';
 
@@ -28,6 +29,13 @@ export function run(
       resolve({ code: error === null ? 0 : Number(error.code), output, errors }),
     );
   });
+}
+
+/** Asserts that a program ends with exit code 1 and this line alone. */
+export async function fails(t: ExecutionContext<unknown>, ending: Promise<Ended>, line: RegExp): Promise<void> {
+  const { errors, ...ended } = await ending;
+  t.deepEqual(ended, { code: 1, output: '' }, errors);
+  t.regex(errors, line);
 }
 
 /** Makes a backup, and resolves with its path. */

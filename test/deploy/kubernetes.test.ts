@@ -4,14 +4,13 @@
  */
 import { existsSync, globSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { fileURLToPath } from 'node:url';
 import test from 'ava';
 import { parse, parseAllDocuments } from 'yaml';
 import { SETTINGS } from '../../src/config/settings.ts';
 import { MAX_WAIT_MS } from '../../src/edge/readiness.ts';
 import { CLOSE_MS, DRAIN_MS } from '../../src/launcher/component.ts';
+import { ROOT } from '../../src/launcher/paths.ts';
 
-const ROOT = fileURLToPath(new URL('../..', import.meta.url));
 const FOLDER = join(ROOT, 'deploy/kubernetes');
 
 interface Manifest {

@@ -3,12 +3,12 @@ import { execFile } from 'node:child_process';
 import { existsSync, globSync, mkdirSync, readFileSync, statSync, writeFileSync } from 'node:fs';
 import { basename, join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
-import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
 import type { TestFn } from 'ava';
 import { SETTINGS } from '../../src/config/settings.ts';
 import { MAX_WAIT_MS } from '../../src/edge/readiness.ts';
 import { CLOSE_MS, DRAIN_MS } from '../../src/launcher/component.ts';
+import { ROOT } from '../../src/launcher/paths.ts';
 import { findProgram } from '../support/find-program.ts';
 import { temporaryFolder } from '../support/folder.ts';
 import { freePorts } from '../support/ports.ts';
@@ -16,7 +16,6 @@ import { TestProcess } from '../support/process.ts';
 import { testUnless } from '../support/programs.ts';
 
 const sh = promisify(execFile);
-const ROOT = fileURLToPath(new URL('../..', import.meta.url)).replace(/\/$/, '');
 const FOLDER = join(ROOT, 'deploy/systemd');
 const INSTALLED = '/opt/petstore';
 /** The highest exposure level allowed, of 10. systemd rates levels up to 2 as OK. */

@@ -122,12 +122,6 @@ function run({ hosts, processes, certificates, folder, shared }: Context, name: 
   return started;
 }
 
-function processOf({ processes }: Context, name: Name): TestProcess {
-  const found = processes.get(name);
-  if (found === undefined) throw new Error(`${name} was not started`);
-  return found;
-}
-
 function call({ hosts, key }: Context, edge: Name, path: string, body?: object): Promise<Response> {
   const headers = { authorization: `Bearer ${key}`, 'content-type': 'application/json' };
   const init = body === undefined ? { headers } : { headers, method: 'POST', body: JSON.stringify(body) };
@@ -210,13 +204,13 @@ test.serial('Concurrent calls - an edge allows 512 for each server that it has f
 });
 
 test.serial('Rolling restart - of all servers, with renewed certificates, loses no request', async (t) => {
-  const { certificates } = t.context;
+  const { certificates, processes } = t.context;
   const load = startCallers(t.context);
   await untilMore(load, 100);
   for (const name of EDGES) await certificates.issue(name, `DNS:${name}`);
   for (const name of SERVERS) {
     await certificates.issue(name, name === 'petstore-0' ? 'DNS:petstore-0' : 'DNS:petstore-others');
-    t.deepEqual(await processOf(t.context, name).end('SIGTERM'), CLEAN, name);
+    t.deepEqual(await processes.get(name)?.end('SIGTERM'), CLEAN, name);
     await untilMore(load, 50);
     await startServer(t.context, name);
     await untilHealthy(t.context, 3);
@@ -224,6 +218,6 @@ test.serial('Rolling restart - of all servers, with renewed certificates, loses 
   }
   await load.stop();
   t.deepEqual([...load.answers.keys()].toSorted(), ['200', '201'], JSON.stringify([...load.answers]));
-  for (const name of EDGES)
-    t.regex(processOf(t.context, name).output, /renewed certificate of INTERNAL_TLS_CERT is used/);
+  const said = EDGES.map((name) => processes.get(name)?.output ?? '');
+  for (const output of said) t.regex(output, /renewed certificate of INTERNAL_TLS_CERT is used/);
 });

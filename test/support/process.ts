@@ -3,14 +3,12 @@ import { type ChildProcess, type SpawnOptions, spawn } from 'node:child_process'
 import { mkdtemp, readFile, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { fileURLToPath } from 'node:url';
 import { demoKeyFile } from '../../src/access/keys/key-files.ts';
+import { ROOT } from '../../src/launcher/paths.ts';
 import { GrpcCaller } from './grpc-caller.ts';
 import { freePorts } from './ports.ts';
 import { UNLIMITED } from './unlimited.ts';
 import { until } from './until.ts';
-
-const ROOT = fileURLToPath(new URL('../..', import.meta.url));
 
 interface Ended {
   readonly code: number | null;
@@ -81,18 +79,10 @@ export class TestProcess extends Program {
   }
 }
 
-export interface ServerProcess extends TestProcess {
-  readonly dataDir: string;
-  readonly address: string;
-  readonly key: string;
-  readonly grpc: GrpcCaller;
-}
+export type ServerProcess = Awaited<ReturnType<typeof startServerProcess>>;
 
 /** Starts the gRPC server in its own process, and waits until it serves. */
-export async function startServerProcess(
-  dataDir: string,
-  settings: Readonly<Record<string, string>> = {},
-): Promise<ServerProcess> {
+export async function startServerProcess(dataDir: string, settings: Readonly<Record<string, string>> = {}) {
   const [port] = await freePorts(1);
   const fixed = { GRPC_PORT: String(port), DATA_DIR: dataDir, DEMO_ACCOUNT: 'yes' };
   const env = { ...UNLIMITED, ...fixed, ...settings };

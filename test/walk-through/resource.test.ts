@@ -3,11 +3,11 @@
  * gets them. When the patch no longer applies or no longer works, mend it and the walk-through.
  */
 import { spawnSync } from 'node:child_process';
-import { cpSync, mkdtempSync, readdirSync, readFileSync, rmSync, symlinkSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { cpSync, readdirSync, readFileSync, symlinkSync } from 'node:fs';
 import { join } from 'node:path';
-import anyTest, { type ExecutionContext, type TestFn } from 'ava';
-import { ROOT } from '../cli/command.ts';
+import test from 'ava';
+import { ROOT } from '../../src/launcher/paths.ts';
+import { temporaryFolder } from '../support/folder.ts';
 
 const PATCH = join(ROOT, 'test/walk-through/suppliers.patch');
 /** What the copy shares with the repository, and what it does not need. */
@@ -15,26 +15,6 @@ const [LINKED, LEFT_OUT] = [
   ['node_modules', '.envoy'],
   ['.git', 'build', 'data'],
 ];
-
-const test = anyTest as TestFn<{ copy: string }>;
-type Test = ExecutionContext<{ copy: string }>;
-
-test.before((t) => {
-  const copy = mkdtempSync(join(tmpdir(), 'petstore-walk-'));
-  t.context = { copy };
-  for (const name of readdirSync(ROOT).filter((one) => !LEFT_OUT.includes(one))) {
-    if (LINKED.includes(name)) symlinkSync(join(ROOT, name), join(copy, name));
-    else cpSync(join(ROOT, name), join(copy, name), { recursive: true });
-  }
-});
-test.after.always((t) => rmSync(t.context.copy, { recursive: true }));
-
-function run(t: Test, command: string, ...args: string[]): void {
-  const PATH = `${join(ROOT, 'node_modules/.bin')}:${process.env.PATH}`;
-  const env = { PATH, HOME: process.env.HOME };
-  const { status, stdout, stderr } = spawnSync(command, args, { cwd: t.context.copy, encoding: 'utf8', env });
-  t.is(status, 0, `${command} ${args.join(' ')}\n${stdout}\n${stderr}`);
-}
 
 test('A resource - is at most 12 files by hand, none of them in the platform', (t) => {
   const files = [...readFileSync(PATCH, 'utf8').matchAll(/^\+\+\+ b\/(.+)$/gm)].map(([, path = '']) => path);
@@ -44,10 +24,20 @@ test('A resource - is at most 12 files by hand, none of them in the platform', (
 
 test('A resource - the files of the walk-through make one that passes the tests of every operation', (t) => {
   t.timeout(600_000);
-  run(t, 'git', 'apply', PATCH);
-  run(t, 'node', 'scripts/generate.ts');
-  run(t, 'tsc');
-  run(t, 'buf', 'lint');
-  run(t, 'depcruise', '--output-type', 'err', '--do-not-follow', 'node_modules|^envoy/', 'src');
-  run(t, 'ava', 'test/rest/operations.test.ts', 'test/rest/suppliers/operations.test.ts');
+  const copy = temporaryFolder(t);
+  for (const name of readdirSync(ROOT).filter((one) => !LEFT_OUT.includes(one))) {
+    if (LINKED.includes(name)) symlinkSync(join(ROOT, name), join(copy, name));
+    else cpSync(join(ROOT, name), join(copy, name), { recursive: true });
+  }
+  const env = { PATH: `${join(ROOT, 'node_modules/.bin')}:${process.env.PATH}`, HOME: process.env.HOME };
+  const run = (command: string, ...args: string[]) => {
+    const { status, stdout, stderr } = spawnSync(command, args, { cwd: copy, encoding: 'utf8', env });
+    t.is(status, 0, `${command} ${args.join(' ')}\n${stdout}\n${stderr}`);
+  };
+  run('git', 'apply', PATCH);
+  run('node', 'scripts/generate.ts');
+  run('tsc');
+  run('buf', 'lint');
+  run('depcruise', '--output-type', 'err', '--do-not-follow', 'node_modules|^envoy/', 'src');
+  run('ava', 'test/rest/operations.test.ts', 'test/rest/suppliers/operations.test.ts');
 });
