@@ -7,6 +7,7 @@ import { toEventId } from '../../src/storage/model.ts';
 import { openPostgres } from '../../src/storage/postgres.ts';
 import { createStore } from '../../src/storage/store.ts';
 import { StoreUnavailable } from '../../src/storage/store-errors.ts';
+import { newCategory } from '../storage/suite/database.ts';
 import { postgresMissing, startPostgres, type TestPostgres } from '../support/postgres.ts';
 import { testUnless } from '../support/programs.ts';
 import { until } from '../support/until.ts';
@@ -56,9 +57,7 @@ async function idsAfter(settled: SettledEvents, after = START): Promise<number[]
   return (await settled.after(after, 100)).map(({ id }) => Number(id));
 }
 
-function add({ store }: Context) {
-  return store.write(({ categories }) => categories.insert({ name: 'Cats', description: undefined }));
-}
+const add = ({ store }: Context) => newCategory(store);
 
 /** A transaction has taken an id, and ends in a way. */
 function gap(title: string, ids: readonly number[], end: (late: Client, other: Client) => Promise<unknown>): void {

@@ -5,7 +5,6 @@ import { breaches, figuresOf } from '../support/hostile/bounds.ts';
 import { measureAttack } from '../support/hostile/experiment.ts';
 import { rawGrpc } from '../support/hostile/http2.ts';
 import { AS_DEPLOYED, hostileMissing } from '../support/hostile/service.ts';
-import { isFull } from '../support/hostile/size.ts';
 import { grpcFrame, targetOf } from '../support/hostile/sockets.ts';
 import { testUnless } from '../support/programs.ts';
 import { startTestStack } from '../support/stack.ts';
@@ -19,7 +18,7 @@ for (const [index, attack] of ATTACKS.entries()) {
     const stack = await startTestStack(AS_DEPLOYED);
     t.teardown(() => stack.close());
     const from = `127.0.2.${index + 1}`;
-    const report = await measureAttack(stack, attack, { isFull, from, key: stack.key });
+    const report = await measureAttack(stack, attack, from);
     t.log(figuresOf(report));
     t.deepEqual(breaches(attack, report), []);
     if (!attack.promise.startsWith('Slots')) return;

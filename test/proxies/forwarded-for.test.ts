@@ -3,7 +3,7 @@ import { once } from 'node:events';
 import { readFile } from 'node:fs/promises';
 import { setTimeout as delay } from 'node:timers/promises';
 import { accessLog } from '../../src/launcher/paths.ts';
-import { exceedsLimit, FEW_REQUESTS, isFirst } from '../support/allowances.ts';
+import { exceedsLimit, FEW_REQUESTS, isFirst, newAddress } from '../support/allowances.ts';
 import { callFrom, type Door, openFrom, PROTOCOLS } from '../support/callers.ts';
 import { openSession, targetOf } from '../support/hostile/sockets.ts';
 import { stackTest } from '../support/shared-stack.ts';
@@ -18,12 +18,6 @@ const doorOf = ({ config }: TestStack): Door => ({ port: config.port });
 /** More headers than a request may have. */
 const TOO_MANY = Object.fromEntries(Array.from({ length: 150 }, (_, index) => [`x-${index}`, '1']));
 
-/** Addresses for documentation (RFC 5737), each used once. */
-let last = 0;
-const newAddress = () => {
-  last += 1;
-  return `198.51.100.${last}`;
-};
 const forwardedFor = (text: string) => ({ headers: { 'x-forwarded-for': text } });
 
 for (const protocol of PROTOCOLS) {

@@ -1,17 +1,10 @@
 /** PROXY_PROTOCOL: whose header is trusted, and which bytes are a valid header. */
-import { exceedsLimit, FEW_REQUESTS, isFirst } from '../support/allowances.ts';
+import { exceedsLimit, FEW_REQUESTS, isFirst, newAddress } from '../support/allowances.ts';
 import { callFrom, openFrom } from '../support/callers.ts';
 import { stackTest } from '../support/shared-stack.ts';
 
 const PROXY = '127.0.0.2';
 const test = stackTest({ ...FEW_REQUESTS, PROXY_PROTOCOL: 'yes', TRUSTED_PROXIES: `${PROXY},127.0.0.3` });
-
-/** Addresses for documentation (RFC 5737), each used once. */
-let last = 0;
-const newAddress = () => {
-  last += 1;
-  return `203.0.113.${last}`;
-};
 
 const V1 = (address: string) => `PROXY TCP4 ${address} 127.0.0.1 40000 8080\r\n`;
 const V1_WITHOUT_ADDRESS = 'PROXY UNKNOWN\r\n';

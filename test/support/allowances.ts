@@ -6,6 +6,14 @@ import { callFrom, type Door, type Protocol, type Received } from './callers.ts'
 export const FEW_REQUESTS = { ADDRESS_PER_MINUTE: '5' };
 const LIMIT = Number(FEW_REQUESTS.ADDRESS_PER_MINUTE);
 
+let last = 0;
+
+/** An address for documentation (RFC 5737), which no other test of the file uses. */
+export function newAddress(): string {
+  last += 1;
+  return `203.0.113.${last}`;
+}
+
 /** Whether the request was the first of its address in this minute. */
 export function isFirst({ status, headers }: Received): boolean {
   return status === 401 && headers.get('x-ratelimit-remaining') === String(LIMIT - 1);

@@ -1,6 +1,4 @@
 /** A SQLite file in a temporary folder. */
-import { mkdtemp, rm } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { MIGRATIONS, type Store, TABLES } from '../../src/schema.ts';
@@ -8,12 +6,13 @@ import type { Engine } from '../../src/storage/engine.ts';
 import { openSqlite, type SqliteOptions } from '../../src/storage/sqlite.ts';
 import { compile } from '../../src/storage/statement.ts';
 import { createStore } from '../../src/storage/store.ts';
+import { createDataDir } from './process.ts';
 
 export type TestDatabase = Awaited<ReturnType<typeof createTestDatabase>>;
 
 export async function createTestDatabase() {
-  const folder = await mkdtemp(join(tmpdir(), 'petstore-db-'));
-  const file = join(folder, 'petstore.sqlite');
+  const { path, remove } = await createDataDir();
+  const file = join(path, 'petstore.sqlite');
   return {
     file,
     /** Opens another engine on the same file, as another process would. The test closes it. */
@@ -24,7 +23,7 @@ export async function createTestDatabase() {
       await setMaxPages(engine, 1);
       return () => setMaxPages(engine, 1_000_000);
     },
-    remove: () => rm(folder, { recursive: true, force: true }),
+    remove,
   };
 }
 

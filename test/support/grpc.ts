@@ -29,9 +29,8 @@ export function detailsOf(error: Pick<ServiceError, 'metadata'>) {
 /** The details in a `google.rpc.Status`. */
 export function readDetails(status: Uint8Array) {
   const { details } = Status.decode(status);
-  const find = (type: string) => details.find(({ typeUrl }) => typeUrl === `type.googleapis.com/google.rpc.${type}`);
   const decode = <T>(type: string, codec: { decode(bytes: Uint8Array): T }): T | undefined => {
-    const any = find(type);
+    const any = details.find(({ typeUrl }) => typeUrl === `type.googleapis.com/google.rpc.${type}`);
     return any && codec.decode(any.value);
   };
   return {

@@ -1,12 +1,11 @@
 /** The whole service for a test or a benchmark: server, Envoy and database, on free ports, in a temporary folder. */
-import { mkdtemp, readFile, rm } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
+import { readFile } from 'node:fs/promises';
 import { demoKeyFile } from '../../src/access/keys/key-files.ts';
 import { type Config, ConfigError, readConfig } from '../../src/config/config.ts';
 import { startStack } from '../../src/launcher/stack.ts';
 import { GrpcCaller } from './grpc-caller.ts';
 import { freePortRange, freePorts } from './ports.ts';
+import { createDataDir } from './process.ts';
 import { RestClient } from './rest-client.ts';
 import { UNLIMITED } from './unlimited.ts';
 
@@ -24,7 +23,7 @@ export async function startTestStack(
   { program, prepare }: StackOptions = {},
 ) {
   const env = { ...UNLIMITED, ...settings };
-  const dataDir = await mkdtemp(join(tmpdir(), 'petstore-test-'));
+  const { path: dataDir, remove } = await createDataDir();
   await prepare?.(readConfig({ DATA_DIR: dataDir, ...env }));
   const { config, stack } = await startOnFreePorts(dataDir, env, program);
   const key = program === undefined ? (await readFile(demoKeyFile(dataDir), 'utf8')).trim() : 'none';
@@ -47,7 +46,7 @@ export async function startTestStack(
       stack.ended.catch(() => undefined); // a test may have ended a process on purpose
       grpc.close();
       await stack.stop();
-      await rm(dataDir, { recursive: true, force: true });
+      await remove();
     },
   };
 }

@@ -3,7 +3,7 @@ import { connect as connectTcp } from 'node:net';
 import { type ConnectionOptions, connect as connectTls, type SecureVersion, type TLSSocket } from 'node:tls';
 import type { ExecutionContext } from 'ava';
 import { redirectListener } from '../../envoy/config/listeners.ts';
-import { callFrom, type Door, PROTOCOLS, type Sent } from '../support/callers.ts';
+import { callFrom, type Door, PROTOCOLS } from '../support/callers.ts';
 import { freePorts } from '../support/ports.ts';
 import { testUnless } from '../support/programs.ts';
 import { startTestStack, type TestStack } from '../support/stack.ts';
@@ -30,8 +30,6 @@ test.after.always(async ({ context }) => {
   await context.certificates.remove();
 });
 
-const https = ({ context }: ExecutionContext<Context>, sent: Sent) =>
-  callFrom('127.0.0.1', context.door, 'HTTP/1.1', sent);
 const bearer = ({ context }: ExecutionContext<Context>) => ({ authorization: `Bearer ${context.key}` });
 
 for (const protocol of PROTOCOLS) {
@@ -119,7 +117,7 @@ test('HTTP_PORT - a redirect to port 443 names no port', (t) => {
 
 test('HTTP_PORT - HTTPS responses have Strict-Transport-Security', async (t) => {
   for (const path of ['/docs', '/pets', '/']) {
-    const { headers } = await https(t, { path });
+    const { headers } = await callFrom('127.0.0.1', t.context.door, 'HTTP/1.1', { path });
     t.is(headers.get('strict-transport-security'), 'max-age=31536000', path);
   }
 });

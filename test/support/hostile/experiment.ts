@@ -11,6 +11,7 @@ import { type Bounds, CALM_MS, ON_A_BUSY_MACHINE } from './bounds.ts';
 import { Bystanders } from './bystanders.ts';
 import { leftOpen } from './probe.ts';
 import { MemoryWatch, pidsOf } from './resources.ts';
+import { isFull } from './size.ts';
 import { targetOf } from './sockets.ts';
 
 /** Memory is back when it is at most so many times what it was before. */
@@ -21,14 +22,7 @@ const BEGIN_MS = 40_000;
 const RECOVERY_MS = 60_000;
 const SHORT_HOLD_MS = 4_000;
 
-interface Conditions {
-  readonly isFull: boolean;
-  /** The attacker's address. */
-  readonly from: string;
-  readonly key: string;
-}
-
-function boundsOf({ bounds, shortBounds }: Attack, isFull: boolean): Bounds {
+function boundsOf({ bounds, shortBounds }: Attack): Bounds {
   if (isFull) return { isTimed: true, ...bounds };
   const maxShedShare = Math.max(ON_A_BUSY_MACHINE, bounds?.maxShedShare ?? 0);
   return { ...bounds, ...shortBounds, maxShedShare };
@@ -37,8 +31,9 @@ function boundsOf({ bounds, shortBounds }: Attack, isFull: boolean): Bounds {
 /** What an attack has done. */
 export type Report = Awaited<ReturnType<typeof measureAttack>>;
 
-export async function measureAttack(stack: TestStack, attack: Attack, { isFull, from, key }: Conditions) {
-  const bounds = boundsOf(attack, isFull);
+/** `from` is the attacker's address. */
+export async function measureAttack(stack: TestStack, attack: Attack, from: string) {
+  const bounds = boundsOf(attack);
   const { full, short = full, endsBut } = attack;
   const size = isFull ? full : short;
   const pids = pidsOf(stack);
@@ -47,7 +42,8 @@ export async function measureAttack(stack: TestStack, attack: Attack, { isFull, 
   await delay(WARM_UP_MS);
   const memory = { envoy: new MemoryWatch(pids.envoy), server: new MemoryWatch(pids.server) };
   const [cpuBeforeUs, fromMs] = [cpuUs(), performance.now()];
-  const attacker = new Attacker({ promise: attack.promise, target: targetOf(stack.publicAddress, from), size, key });
+  const job = { promise: attack.promise, target: targetOf(stack.publicAddress, from), size, key: stack.key };
+  const attacker = new Attacker(job);
   try {
     await until(() => attacker.told.hasBegun, 'the beginning', BEGIN_MS).catch(() => undefined);
     const unended = () => size.connections * size.perConnection - total(attacker.told.outcomes);
