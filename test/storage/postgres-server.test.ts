@@ -7,6 +7,7 @@ import { MIGRATIONS, TABLES } from '../../src/schema.ts';
 import { Availability } from '../../src/storage/availability.ts';
 import type { Runner } from '../../src/storage/engine.ts';
 import { openPostgres } from '../../src/storage/postgres.ts';
+import { unavailable } from '../../src/storage/postgres-errors.ts';
 import { PostgresPool } from '../../src/storage/postgres-pool.ts';
 import { compile, param } from '../../src/storage/statement.ts';
 import { createStore } from '../../src/storage/store.ts';
@@ -122,6 +123,21 @@ test('PostgreSQL - a call that gets no connection in time is refused, and the da
   await pool.close();
 });
 
+test('PostgreSQL - is unavailable when it lacks time or resources, and away when it ends connections', async (t) => {
+  const { logged, pool } = await watchedPool();
+  const raise = (code: string) =>
+    pool.use((connection) => connection.query(`DO $$ BEGIN RAISE EXCEPTION USING ERRCODE = '${code}'; END $$`));
+  const areUnavailable = async (...codes: string[]) => {
+    for (const code of codes) await t.throwsAsync(raise(code), { instanceOf: StoreUnavailable }, code);
+  };
+  await areUnavailable('57014', '25P03', '53100', '53200');
+  t.deepEqual(logged, []);
+  await areUnavailable('08006', '57P01', '57P02', '57P03', '57P05', '25006');
+  t.deepEqual(logged, ['away']);
+  await t.throwsAsync(raise('23505'), { code: '23505' });
+  await pool.close();
+});
+
 test('PostgreSQL - each connection prepares a statement once, by its name', async (t) => {
   const engine = await openPostgres(await server.createDatabase(), MIGRATIONS);
   const calls = "select generic_plans + custom_plans as calls from pg_prepared_statements where name = 'test.find'";
@@ -160,6 +176,7 @@ test('PostgreSQL - a database that does not exist or refuses the login is report
   await t.throwsAsync(openPostgres(url.href, MIGRATIONS), { instanceOf: StoreUnavailable, message });
   url.port = '1';
   await t.throwsAsync(openPostgres(url.href, MIGRATIONS), { instanceOf: StoreUnavailable, message: /ECONNREFUSED/ });
+  t.is(unavailable(new AggregateError([new Error('refused')])).message, 'refused', 'at each address of a name');
 });
 
 /** Many rows: PostgreSQL scans a small table instead of using an index. */
