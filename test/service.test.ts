@@ -1,10 +1,11 @@
 /** A start that fails: what it says, and that nothing stays open. The demo account. */
-import { readFile } from 'node:fs/promises';
+import { mkdir, readFile, rm, writeFile } from 'node:fs/promises';
 import { createServer } from 'node:net';
 import { dirname } from 'node:path';
+import { mock } from 'node:test';
 import test from 'ava';
 import { demoKeyFile, ensureDemoKey } from '../src/access/keys/key-files.ts';
-import { readConfig, TemporaryFailure } from '../src/config/config.ts';
+import { ConfigError, readConfig, TemporaryFailure } from '../src/config/config.ts';
 import { createService } from '../src/service.ts';
 import { createTestDatabase } from './support/database.ts';
 import { holdTransaction } from './support/hold-transaction.ts';
@@ -24,6 +25,26 @@ test('Service - a start that finds the SQLite file locked says so, and not that 
   await release();
   await other.close();
   await remove();
+});
+
+test('Service - a start says why a SQLite file can not be used, and nothing else', async (t) => {
+  const { file, open, remove } = await createTestDatabase();
+  t.teardown(remove);
+  await (await open()).close();
+  const print = mock.method(console, 'log', () => undefined);
+  const good = await readFile(file);
+  const spoil = (at: number) => () => writeFile(file, good.fill(9, at, at + 1));
+  for (const [code, make] of Object.entries({
+    READONLY: spoil(18), // the version for writes
+    CORRUPT: spoil(100), // the schema
+    CANTOPEN: () => rm(file).then(() => mkdir(file)),
+  })) {
+    await make();
+    const message = new RegExp(`SQLITE_${code}.*restore a backup$`);
+    const started = createService(readConfig({ DATA_DIR: dirname(file) }), { log, auditLog: log });
+    await t.throwsAsync(started, { instanceOf: ConfigError, message });
+  }
+  t.is(print.mock.callCount(), 0);
 });
 
 (process.platform === 'linux' ? test.serial : test.serial.skip)(

@@ -5,7 +5,7 @@ import { StoreUnavailable } from './store-errors.ts';
 const UNAVAILABLE = new Set(['SQLITE_FULL', 'SQLITE_IOERR', 'SQLITE_BUSY']);
 
 /** The file is damaged, or not readable and writable for this user. */
-const UNUSABLE = new Set(['SQLITE_CORRUPT', 'SQLITE_NOTADB', 'SQLITE_CANTOPEN', 'SQLITE_READONLY', 'SQLITE_PERM']);
+const UNUSABLE = new Set(['SQLITE_CORRUPT', 'SQLITE_NOTADB', 'SQLITE_CANTOPEN', 'SQLITE_READONLY']);
 
 /** Whether the store is unavailable because another process has locked the file. */
 export function isLockedByOther({ cause }: StoreUnavailable): boolean {

@@ -50,7 +50,8 @@ export async function openSqlite(
   migrations: readonly Migration[],
   { migrates = true, logger = SILENT, commitListener }: SqliteOptions = {},
 ): Promise<Engine> {
-  const knex = makeKnex({ client: 'sqlite3', connection: { filename: file }, useNullAsDefault: true });
+  const log = { warn: () => undefined }; // it also throws what it logs
+  const knex = makeKnex({ client: 'sqlite3', connection: { filename: file }, useNullAsDefault: true, log });
   try {
     for (const pragma of PRAGMAS) await knex.raw(pragma);
     await migrate(knex, { migrations, migrates, logger });

@@ -1,6 +1,7 @@
 /** The service on a disk that fills up, is full when it starts, and has room again. One disk has all tests. */
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
+import { run } from '../cli/command.ts';
 import { walk } from '../support/pages.ts';
 import { testUnless } from '../support/programs.ts';
 import { RestClient } from '../support/rest-client.ts';
@@ -93,10 +94,12 @@ test.serial('Start on a full disk - fails with one line that names the folder wi
   t.deepEqual(await launcher.end('SIGTERM'), { code: 0, signal: null });
   small.fill([process.pid]);
   const [old, fresh] = [launch(t, launcher.settings), launch(t, { DATA_DIR: join(small.path, 'new') })];
+  const server = run(process.execPath, ['src/main.ts'], { ...t.context.settings, DATA_DIR: join(small.path, 'x') });
   if (!small.isForAll) small.free([process.pid]); // the started processes keep the limit
   const remedy = 'make room there, or set DATA_DIR to a folder on another disk$';
   await refusedWith(t, old, new RegExp(`^there is no room to write in ${folder} \\(.+\\): ${remedy}`), 75);
   await refusedWith(t, fresh, new RegExp(`^there is no room to write in ${small.path}/new \\(.+\\): ${remedy}`), 75);
+  t.is((await server).exitCode, 75);
   small.free([process.pid]);
   const { url, key } = await launch(t, launcher.settings).opened();
   t.true(await allExist(new RestClient(url, key)));
