@@ -53,6 +53,7 @@ const INTERNAL = [
   [Edge.fail.path, Edge.fail.requestSerialize({ status: 503 } as never)],
   [Admin.listAccounts.path, Buffer.of()],
 ] as const;
+const WEB_TYPES = ['', '+proto', '-text', '-text+proto'].map((suffix) => `application/grpc-web${suffix}`);
 
 test('Internal methods - cannot be reached through Envoy by REST, gRPC or gRPC-Web, with any key', async (t) => {
   const { grpc, rest, config, key: apiKey } = t.context;
@@ -63,7 +64,7 @@ test('Internal methods - cannot be reached through Envoy by REST, gRPC or gRPC-W
       const code = isKnown ? Status.UNIMPLEMENTED : Status.UNAUTHENTICATED;
       const reason = isKnown ? 'ROUTE_NOT_FOUND' : 'API_KEY_INVALID';
       t.like(await grpc.withKey(key).failureOfBytes(path, request), { code, reason });
-      for (const type of ['application/grpc-web+proto', 'application/grpc-web-text']) {
+      for (const type of WEB_TYPES) {
         t.like(await grpcWeb({ ...t.context, key }, path, request, type), { code, message: undefined });
       }
     }
@@ -118,7 +119,7 @@ test('gRPC-Web - the public port supports it, in binary and in text', async (t) 
   const petId = BigInt(await t.context.rest.pet());
   const request = ListPetsRequest.encode({ ids: [petId], pageToken: '' }).finish();
   const none = ListPetsRequest.encode({ ids: [], limit: 0, pageToken: '' }).finish();
-  for (const type of ['application/grpc-web+proto', 'application/grpc-web', 'application/grpc-web-text+proto']) {
+  for (const type of WEB_TYPES) {
     const { headers, code, message } = await grpcWeb(t.context, Pets.listPets.path, request, type);
     t.regex(headers.get('content-type') ?? '', /^application\/grpc-web/);
     t.is(code, Status.OK);
