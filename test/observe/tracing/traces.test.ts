@@ -58,13 +58,15 @@ async function has(t: Test, traceId: string, ...names: readonly string[]): Promi
 const spansIn = ({ context }: Test, traceId: string) =>
   context.collector.spans.filter((span) => span.traceId === traceId);
 
-test('Traces - every operation has a span of its own, below the caller and Envoy', async (t) => {
+test('Traces - every operation has a span of its own, below the caller and Envoy; a feed has none', async (t) => {
+  const feed = await sent(t, 'HEAD', '/events/stream');
   const requests = await requestsTo(t.context.service.rest);
   await Promise.all(
     requests.map(async ({ operation, method, path, json }) =>
       has(t, await sent(t, method, path, json), method, operation.path.slice(1)),
     ),
   );
+  t.false(spansIn(t, feed).some(({ name }) => name.startsWith('petstore.v1.')));
 });
 
 test('Traces - of REST: caller, Envoy, call, and below the call its transaction and statements', async (t) => {
