@@ -78,7 +78,8 @@ test.serial('gRPC - a call of any other path counts, and without a key it is UNA
   const knownCalls = () => statistic(config.envoyAdminPort, 'cluster.petstore.upstream_rq_total');
   for (const path of ['/foo/bar', '/', '/pets', '/healthz', '/grpc.Any/Thing', '/petstore.web.v1.Any/Thing']) {
     const known = await rawGrpc(target, { path, key });
-    t.like(known, { status: Status.UNIMPLEMENTED, reason: 'ROUTE_NOT_FOUND' }, path);
+    const message = `nothing answers to POST ${path}`;
+    t.like(known, { status: Status.UNIMPLEMENTED, reason: 'ROUTE_NOT_FOUND', message });
     const before = await knownCalls();
     const anonymous = await rawGrpc(target, { path });
     t.like(anonymous, { status: Status.UNAUTHENTICATED, reason: 'API_KEY_MISSING' }, path);
