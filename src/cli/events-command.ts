@@ -35,7 +35,7 @@ export function eventsCommand(events: Command): void {
 
 async function tail(command: Command, { keyFile, json, after, types = [] }: Options): Promise<void> {
   const server = await findServer(command);
-  const connection = connect({ ...server, apiKey: await findApiKey(keyFile), maxAttempts: 1 });
+  const connection = connect({ ...server, apiKey: await findApiKey(keyFile) });
   const toJson = eventWriter();
   const interruption = new AbortController();
   const { signal } = interruption;

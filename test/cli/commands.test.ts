@@ -65,7 +65,7 @@ test('account list, key list - print the rows of all pages', async (t) => {
 });
 
 test('key - create prints it once, list never, and a revoked one is refused', async (t) => {
-  const { command, grpc } = t.context;
+  const { command, grpc, store } = t.context;
   const accountId = await newAccount(command);
   const created = await json(command, `key create --account ${accountId} --label laptop --expires 2099-12-31`);
   const { id, key, createTime, ...others } = created;
@@ -83,7 +83,10 @@ test('key - create prints it once, list never, and a revoked one is refused', as
   t.is((await json(command, `key revoke ${id}`)).revokeTime, revokeTime, 'it has been revoked before');
   await json(command, `key unban ${id}`);
   t.is((await caller.failure(Pets.listPets, {})).reason, 'API_KEY_INVALID');
-  t.regex(await text(command, `key list --account ${accountId}`), /\n *\d+ {2}pst_\w{8} {2}laptop +revoked /);
+  const old = { accountId: toAccountId(BigInt(accountId)), label: 'old', createdAtMs: 0, expiresAtMs: 1 };
+  await store.write((tx) => tx.keys.insert({ ...old, prefix: 'pst_12345678' }, Buffer.alloc(32)));
+  const rows = /EXPIRES\n *\d+ {2}pst_\w{8} {2}laptop +revoked .*\n *\d+ {2}pst_12345678 {2}old +expired /;
+  t.regex(await text(command, `key list --account ${accountId}`), rows);
 });
 
 test('key list - control characters in a label are replaced, those of direction too', async (t) => {
@@ -117,12 +120,14 @@ test('usage, bans - a key beyond its limit is shown everywhere, until its ban is
   t.deepEqual(ban, { keyId, prefix, label: 'till', accountId, accountName: 'Acme', ...why });
   t.regex(startTime, RFC_3339);
   t.is(Date.parse(endTime) - Date.parse(startTime), 300_000);
+  t.notRegex(await text(command, `ban list --account ${accountId}`), /(\d{4}-\d\d-\d\d) .*\1/, 'a date twice');
   const [listed] = await json(command, `key list --account ${accountId}`);
   t.regex(listed.lastUseTime, RFC_3339);
   t.like(listed.ban, why);
   t.regex(await text(command, `key list --account ${accountId}`), / till +banned /);
+  await json(command, `account set ${accountId} --per-day ${PER_DAY - 1}`);
   const shown = await json(command, `account show ${accountId}`);
-  t.like(shown, { day: { limit: PER_DAY, used: PER_DAY, left: 0 }, refusedToday: REFUSALS, local: false });
+  t.like(shown, { day: { limit: PER_DAY - 1, used: PER_DAY, left: 0 }, refusedToday: REFUSALS, local: false });
   t.regex(shown.day.resetTime, /T00:00:00\.000Z$/);
   t.is(shown.bans[0].keyId, keyId);
   t.is((await caller.failure(Pets.listPets, {})).reason, 'API_KEY_BANNED');

@@ -4,7 +4,7 @@ import { Program } from '../support/process.ts';
 import type { TestServer } from '../support/server.ts';
 import { serverTest } from '../support/shared-stack.ts';
 import { until } from '../support/until.ts';
-import { MAIN, settingsOf } from './command.ts';
+import { MAIN, petstore, settingsOf } from './command.ts';
 
 const test = serverTest();
 
@@ -45,4 +45,19 @@ test.serial('Events tail - ends without an error when the reader of its output h
   // Not always at the first event: a process that another test starts has a copy of the pipe for a moment.
   await until(create, 'the end of the command');
   await endsCleanly(t, tail);
+});
+
+test.serial('Events tail - reads no further while its output is not read', async (t) => {
+  const { write } = process.stdout;
+  const [lines, counts]: [unknown[], number[]] = [[], []];
+  process.stdout.write = (line: unknown) => lines.push(line) === 0; // false: its buffer is full
+  const ended = petstore({ ...settingsOf(t.context), API_KEY: t.context.key })(['events', 'tail', '--after', '0']);
+  for (let read = 1; read <= 3; read += 1) {
+    await until(() => lines.length >= read, `line ${read}`);
+    counts.push(lines.length);
+    process.stdout.emit('drain');
+  }
+  process.emit('SIGINT');
+  t.deepEqual([(await ended).exitCode, counts], [0, [1, 2, 3]]);
+  process.stdout.write = write;
 });

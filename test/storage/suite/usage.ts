@@ -65,6 +65,7 @@ export function usageTests(): void {
     }
     const { rows } = await store.bans.page({ after: 0n, limit: 1 }, NOW_MS + 20);
     t.deepEqual([await store.bans.inForce(NOW_MS + 20), rows, await store.bans.ofKeys([], NOW_MS)], [[], [], []]);
+    t.deepEqual(await store.bans.ofKeys([keyId], NOW_MS + 20), []);
     await store.write((tx) => tx.bans.remove(keyId));
     t.deepEqual(await store.bans.inForce(0), []);
   });
