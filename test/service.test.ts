@@ -7,6 +7,7 @@ import test from 'ava';
 import { demoKeyFile, ensureDemoKey } from '../src/access/keys/key-files.ts';
 import { ConfigError, readConfig, TemporaryFailure } from '../src/config/config.ts';
 import { createService } from '../src/service.ts';
+import { explain } from '../src/storage/open.ts';
 import { createTestDatabase } from './support/database.ts';
 import { holdTransaction } from './support/hold-transaction.ts';
 import { openFiles } from './support/open-files.ts';
@@ -45,6 +46,8 @@ test('Service - a start says why a SQLite file can not be used, and nothing else
     await t.throwsAsync(started, { instanceOf: ConfigError, message });
   }
   t.is(print.mock.callCount(), 0);
+  const noRoom = explain(Object.assign(new Error(), { code: 'ENOSPC' }), readConfig({ DATA_DIR: dirname(file) }));
+  t.regex(`${noRoom}`, /no room to write in/, 'for a key file');
 });
 
 (process.platform === 'linux' ? test.serial : test.serial.skip)(

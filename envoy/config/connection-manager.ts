@@ -48,7 +48,6 @@ export function publicConnectionManager(config: Config, files: Files): Message {
     common_http_protocol_options: {
       idle_timeout: hasProxies && !proxyProtocol ? PROXY_IDLE_TIMEOUT : IDLE_TIMEOUT,
       max_headers_count: 100,
-      // Headers with an underscore may pass: the server reads none.
     },
     http_protocol_options: {
       allow_chunked_length: false,

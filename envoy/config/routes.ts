@@ -39,7 +39,7 @@ const UNREAD_HEADERS = [
   ...['sec-ch-ua', 'sec-ch-ua-mobile', 'sec-ch-ua-platform', 'sec-fetch-dest', 'sec-fetch-mode', 'sec-fetch-site'],
 ];
 
-/** HTTP/2 allows neither an empty host nor one with a user: the server would reset the call. */
+/** HTTP/2 to the server allows neither an empty host nor one with a user: the server would reset the call. */
 const BAD_HOST = { name: ':authority', string_match: { safe_regex: { regex: '|.*@.*' } } };
 const ANONYMOUS = { name: EDGE_HEADERS.anonymous, present_match: true };
 const GET_OR_HEAD = { name: ':method', string_match: { safe_regex: { regex: 'GET|HEAD' } } };

@@ -2,7 +2,7 @@
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import { type Config, ConfigError, TemporaryFailure } from '../config/config.ts';
-import { diskFull } from '../files/private-folder.ts';
+import { diskFull, isDiskFull } from '../files/private-folder.ts';
 import type { Engine, StorageLogger } from './engine.ts';
 import type { CommitListener } from './group-commit.ts';
 import type { Migration } from './migrate.ts';
@@ -47,6 +47,7 @@ export function explain(error: unknown, { databaseUrl, dataDir }: Config): unkno
     const advice = 'check who owns it; if it is damaged, restore a backup';
     return new ConfigError(`${join(dataDir, 'petstore.sqlite')} can't be used (${error.message}): ${advice}`);
   }
+  if (isDiskFull(error)) return diskFull(dataDir, error); // a key file did not fit
   if (!(error instanceof StoreUnavailable)) return error;
   if (databaseUrl !== undefined) return new TemporaryFailure(`DATABASE_URL can't be used: ${error.message}`);
   if (!isLockedByOther(error)) return diskFull(dataDir, error);

@@ -50,7 +50,7 @@ export async function openSqlite(
   migrations: readonly Migration[],
   { migrates = true, logger = SILENT, commitListener }: SqliteOptions = {},
 ): Promise<Engine> {
-  const log = { warn: () => undefined }; // it also throws what it logs
+  const log = { warn: () => undefined }; // knex throws these errors too
   const knex = makeKnex({ client: 'sqlite3', connection: { filename: file }, useNullAsDefault: true, log });
   try {
     for (const pragma of PRAGMAS) await knex.raw(pragma);

@@ -10,6 +10,7 @@ import { withinOneMinute } from '../support/limit-windows.ts';
 import { connectOperator } from '../support/operator.ts';
 import type { RestRequest } from '../support/rest-client.ts';
 import { startTestStack, type TestStack } from '../support/stack.ts';
+import { until } from '../support/until.ts';
 
 interface Line {
   readonly request_id?: string;
@@ -62,10 +63,11 @@ const unknownKey = () => generateKey();
 const limited = ({ limited: key }: Sending) => key;
 const idOf = (metadata: Metadata) => metadata.get('x-request-id')[0];
 const UNTIL_FLOODED: Send = async ({ rest }) => {
-  for (;;) {
-    const { status, headers } = await rest.withKey(undefined).get('/pets');
-    if (status === 429) return headers.get('x-request-id');
-  }
+  const { headers } = await until(async () => {
+    const response = await rest.withKey(undefined).get('/pets');
+    return response.status === 429 && response;
+  }, 'a refusal');
+  return headers.get('x-request-id');
 };
 const KEY_IN_AGENT: Send = (stack) => get('/pets', `tool/1 ${stack.key} ${btoa(stack.key)} end`)(stack);
 const follow = (isLeft: boolean): Send => {

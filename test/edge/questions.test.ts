@@ -7,6 +7,7 @@ import { PetServiceService as Pets } from '../../gen/petstore/v1/pets.ts';
 import { generateKey } from '../../src/access/keys/format.ts';
 import { MAX_WAITING_BODIES } from '../../src/config/constants.ts';
 import { statistic } from '../support/exposition.ts';
+import { exchangeAlone } from '../support/hostile/http2.ts';
 import { openSession, targetOf } from '../support/hostile/sockets.ts';
 import { withinOneMinute } from '../support/limit-windows.ts';
 import { connectOperator } from '../support/operator.ts';
@@ -96,5 +97,7 @@ test.serial('Envoy - waits for so many bodies of one key at a time, and refuses 
   await until(async () => statuses.length > 0, 'a refusal');
   t.is(statuses[0], 429);
   t.is((await rest.get('/categories')).status, 200);
+  const withoutBody = () => exchangeAlone(targetOf(publicAddress, '127.0.0.1'), { ...headers, 'content-length': 0 });
+  for (let count = 0; count < 16; count += 1) t.is((await withoutBody()).status, 400);
   for (const session of sessions) session.destroy();
 });

@@ -34,6 +34,6 @@ test.serial('Connections - with many open, idle ones are closed even when proxie
   // Envoy itself responds, with a redirect.
   for (const socket of sockets) socket.write('GET / HTTP/1.1\r\nHost: petstore\r\nAccept: text/html\r\n\r\n');
   const closed = () => statistic(config.envoyAdminPort, 'http.public.downstream_cx_idle_timeout');
-  t.true(await until(async () => (await closed()) > 0, 'the end of an idle one'));
+  t.true(await until(async () => (await closed()) > 0, 'the end of an idle one', 60_000));
   for (const socket of sockets) socket.destroy();
 });

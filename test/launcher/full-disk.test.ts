@@ -99,7 +99,7 @@ test.serial('Start on a full disk - fails with one line that names the folder wi
   const remedy = 'make room there, or set DATA_DIR to a folder on another disk$';
   await refusedWith(t, old, new RegExp(`^there is no room to write in ${folder} \\(.+\\): ${remedy}`), 75);
   await refusedWith(t, fresh, new RegExp(`^there is no room to write in ${small.path}/new \\(.+\\): ${remedy}`), 75);
-  t.is((await server).exitCode, 75);
+  t.like(await server, { exitCode: 75, stdout: '' });
   small.free([process.pid]);
   const { url, key } = await launch(t, launcher.settings).opened();
   t.true(await allExist(new RestClient(url, key)));

@@ -16,7 +16,7 @@ const addresses = Object.values(networkInterfaces()).flatMap((some) => some ?? [
 const testIPv6 = addresses.some(({ address }) => address === '::1') ? test : test.skip;
 const dataDir = (t: Test) => t.context.settings.DATA_DIR ?? '';
 
-test('kill -9 of the launcher - ends server and Envoy, and the next start succeeds immediately', async (t) => {
+test('kill -9 of the launcher - ends server and Envoy, and the next start waits for them', async (t) => {
   const folders = [dataDir(t), join(dataDir(t), 'logs')];
   const pidFile = join(dataDir(t), 'service.pid');
   const first = launch(t);
@@ -24,6 +24,7 @@ test('kill -9 of the launcher - ends server and Envoy, and the next start succee
   const id = await new RestClient(url, key).category('Cats');
   const { server, envoy } = await first.pair();
   process.kill(server.pid, 'SIGSTOP'); // it holds its port until it is resumed
+  t.teardown(() => isRunning(server) && process.kill(server.pid, 'SIGKILL'));
   await first.end('SIGKILL');
   t.true(existsSync(pidFile) && existsSync(join(dataDir(t), 'envoy-admin.sock')));
   for (const folder of folders) chmodSync(folder, 0o777);

@@ -72,11 +72,7 @@ test('SIGTERM - during the start stops what has started, even if it hangs, and e
   t.regex(starting.output, /Stopped\.\n$/);
 
   const later = launch(t);
-  const bothRun = async () => {
-    const running = await later.children();
-    return running.length === 2 && running;
-  };
-  const children = await until(bothRun, 'server and Envoy');
+  const children = Object.values(await until(() => later.pair().catch(() => undefined), 'server and Envoy'));
   for (const child of children) process.kill(child.pid, 'SIGSTOP');
   later.process.kill('SIGTERM');
   await later.says(/Stopped/);

@@ -116,7 +116,7 @@ async function grpcWeb(
   return { httpStatus: response.status, headers: response.headers, message, code: Number(code) };
 }
 
-test('gRPC-Web - the public port supports it, in binary and in text', async (t) => {
+test('gRPC-Web - the public port supports it, in binary and in text; an error is a gRPC status', async (t) => {
   const petId = BigInt(await t.context.rest.pet());
   const request = ListPetsRequest.encode({ ids: [petId], pageToken: '' }).finish();
   const none = ListPetsRequest.encode({ ids: [], limit: 0, pageToken: '' }).finish();
