@@ -5,7 +5,7 @@ import anyTest, { type TestFn } from 'ava';
 import { HealthService, HealthCheckResponse_ServingStatus as Status } from '../../gen/grpc/health/v1/health.ts';
 import { insecure, stream, unary } from '../support/grpc.ts';
 import { rawGrpc } from '../support/hostile/http2.ts';
-import { grpcFrame, targetOf } from '../support/hostile/sockets.ts';
+import { grpcFrame, grpcHeaders, openSession, targetOf } from '../support/hostile/sockets.ts';
 import { reflectedMethods } from '../support/reflection.ts';
 import { PUBLIC, SERVICES } from '../support/resources.ts';
 import { startTestServer, type TestServer } from '../support/server.ts';
@@ -60,8 +60,9 @@ test('Health - Watch says SERVING at once, and NOT_SERVING when it drains, and t
 
 for (const version of ['v1', 'v1alpha'] as const) {
   const path = `/grpc.reflection.${version}.ServerReflection/ServerReflectionInfo`;
-  const ask = async (address: string, body: Buffer) =>
-    (await rawGrpc(targetOf(address, '127.0.0.1'), { path, body })).status;
+  const listServices = grpcFrame(Buffer.of(0x3a, 0));
+  const ask = async (address: string, body: Buffer, from = '127.0.0.1') =>
+    (await rawGrpc(targetOf(address, from), { path, body })).status;
 
   test(`Reflection ${version} - lists health and petstore.v1's services alone, without a key`, async (t) => {
     const health = ['Check', 'List', 'Watch'].map((name) => `grpc.health.v1.Health/${name}`);
@@ -74,9 +75,17 @@ for (const version of ['v1', 'v1alpha'] as const) {
   });
 
   test(`Reflection ${version} - a stream has at most 200 requests`, async (t) => {
-    const listServices = grpcFrame(Buffer.of(0x3a, 0));
     const times = (count: number) => Buffer.concat(Array.from({ length: count }, () => listServices));
     t.is(await ask(t.context.address, times(200)), Code.OK);
     t.is(await ask(t.context.address, times(201)), Code.RESOURCE_EXHAUSTED);
+  });
+
+  test(`Reflection ${version} - an address has at most 50 streams`, async (t) => {
+    const other = '127.0.0.2';
+    const session = await openSession(targetOf(t.context.address, other));
+    for (let count = 0; count < 50; count += 1) session.request(grpcHeaders(path)).on('error', () => undefined);
+    const isRefused = async () => (await ask(t.context.address, listServices, other)) === Code.RESOURCE_EXHAUSTED;
+    t.true(await until(isRefused, 'a refusal'));
+    session.destroy();
   });
 }
