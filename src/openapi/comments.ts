@@ -8,7 +8,7 @@ type Commented = DescEnum | DescEnumValue | DescField | DescMessage | DescMethod
 export function commentOf(desc: Commented): string {
   const { leading = '' } = getComments(desc);
   const paragraphs = leading.split(/\n\s*\n/).map((paragraph) => paragraph.replace(/\s+/g, ' ').trim());
-  const text = paragraphs.filter((paragraph) => paragraph !== '').join('\n\n');
+  const text = paragraphs.join('\n\n');
   if (text === '') throw new Error(`${desc.toString()} has no comment to describe it`);
   return text;
 }

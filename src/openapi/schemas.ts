@@ -25,10 +25,7 @@ export class Schemas {
 
   /** Adds a schema, unless the name is there already, and returns a reference to it. */
   add(name: string, schema: () => JsonObject): JsonObject {
-    if (!this.#components.has(name)) {
-      this.#components.set(name, {}); // before `schema()`, which may refer to itself
-      this.#components.set(name, schema());
-    }
+    if (!this.#components.has(name)) this.#components.set(name, schema());
     return { $ref: `#/components/schemas/${name}` };
   }
 

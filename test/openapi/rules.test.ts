@@ -4,6 +4,7 @@ import {
   createFileRegistry,
   type DescField,
   fromBinary,
+  getOption,
   type MessageInitShape,
   setExtension,
 } from '@bufbuild/protobuf';
@@ -45,11 +46,12 @@ test('Rules - the length of a text, and a pattern that JavaScript can read', (t)
 });
 
 test('Rules - those of a list and of its items', (t) => {
-  const { components } = describe(parcelRegistry) as { components: { schemas: Record<string, unknown> } };
+  type Schemas = Record<string, { readonly required?: readonly string[] }>;
+  const { components } = describe(parcelRegistry) as { components: { schemas: Schemas } };
   const description = 'The labels.';
   const labels = { type: 'string', minLength: 1, maxLength: 5 };
+  t.deepEqual(components.schemas.NewParcel?.required, ['name'], 'nobody has to send a list');
   t.like(components.schemas.NewParcel, {
-    required: ['name'], // nobody has to send a list
     properties: {
       labels: { type: 'array', minItems: 1, maxItems: 3, uniqueItems: true, items: labels, description },
       itemSizes: { type: 'array', items: { type: 'integer', format: 'int32', minimum: 1, maximum: 9 } },
@@ -62,19 +64,22 @@ test('Rules - those of a list and of its items', (t) => {
   t.like(components.schemas.ParcelPatch, {
     properties: { labels: { type: 'array', maxItems: 3, uniqueItems: true, items: labels, description } },
   });
-  t.false('Labels' in components.schemas);
-  t.like(components.schemas.Parcel, { required: ['id', 'name'] }); // an empty list is left out
+  t.like(components.schemas, { Labels: undefined, Boxes: { type: 'object' }, Sized: { type: 'object' } });
+  t.deepEqual(components.schemas.Parcel?.required, ['id', 'name'], 'an empty list is left out');
   t.like(components.schemas.Line, {
-    required: ['name'],
     properties: { notes: { type: 'array', items: { type: 'string', minLength: 1 } } },
   });
 });
 
 test('Rules - one that the document does not support stops the generation', (t) => {
+  const { cel } = getOption(fieldOf('NewPet', 'name'), fieldRules);
+  const shout = { id: 'shout', message: 'must be loud', expression: "this == this.upperAscii() || this == ''" };
   const unsupported: MessageInitShape<typeof FieldRulesSchema>[] = [
     { type: { case: 'string', value: { prefix: 'x' } } },
     { type: { case: 'double', value: { finite: true } } },
-    { cel: [{ id: 'shout', message: 'must be loud', expression: "this == this.upperAscii() || this == ''" }] },
+    { cel: [shout, ...cel.slice(1)] },
+    { cel: [...cel.slice(0, -1), shout] },
+    { cel: [...cel, shout] },
     { celExpression: ['this.size() > 2'] },
     { type: { case: 'repeated', value: { items: { type: { case: 'string', value: { suffix: 'x' } } } } } },
     { type: { case: 'repeated', value: { items: { required: true } } } },

@@ -201,4 +201,6 @@ test('Validation - a list that may be absent is named like any list, over REST',
   const paths = [1, 2].map((index) => [`parcel.labels.values[${index}]`, `labels[${index}]`]);
   t.deepEqual(inPatch(['red', '', 'a\0']), paths);
   t.deepEqual(inPatch(['a', 'a']), [['parcel.labels.values', 'labels']]);
+  const inTwoWords = inParcel({ oldLabels: { values: [''] } }, 'UpdateParcel');
+  t.deepEqual(inTwoWords, [['parcel.oldLabels.values[0]', 'oldLabels[0]']]);
 });
