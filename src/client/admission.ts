@@ -49,6 +49,7 @@ export class Admission {
       expiry.signal?.throwIfAborted();
       await this.#turn(expiry);
       try {
+        expiry.signal?.throwIfAborted(); // it may have aborted since the call was admitted
         return await send();
       } catch (error) {
         const isRefusal = error instanceof PetstoreError && error.grpcStatus === status.RESOURCE_EXHAUSTED;

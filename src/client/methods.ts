@@ -58,13 +58,11 @@ export type Methods<D extends Definition> = {
 /** A message as callers write it: lists are optional, as deep as messages go, and so is the page token. */
 export type Input<Message> = Message extends readonly (infer Item)[]
   ? readonly Input<Item>[]
-  : Message extends Uint8Array
-    ? Message
-    : Message extends object
-      ? { [Field in keyof Message as Field extends Omissible<Message> ? never : Field]: Input<Message[Field]> } & {
-          [Field in keyof Message as Field extends Omissible<Message> ? Field : never]?: Input<Message[Field]>;
-        }
-      : Message;
+  : Message extends object
+    ? { [Field in keyof Message as Field extends Omissible<Message> ? never : Field]: Input<Message[Field]> } & {
+        [Field in keyof Message as Field extends Omissible<Message> ? Field : never]?: Input<Message[Field]>;
+      }
+    : Message;
 
 type Omissible<Message> = {
   [Field in keyof Message]-?: Field extends 'pageToken'

@@ -157,24 +157,25 @@ test.serial('admission - a call fails when its deadline passes in the queue, in 
   t.is(ends.patient, 'OK');
 });
 
-test.serial('admission - an abort ends a call that waits, with its reason', async (t) => {
+test.serial('admission - an abort ends a call that waits or was just admitted, with its reason', async (t) => {
   const { admission, sent, call, pass } = t.context;
+  const early = new AbortController();
+  const admitted = admission.run(async () => t.fail('it was sent'), { deadlineMs: Date.now(), signal: early.signal });
+  early.abort(new Error('at once'));
+  await t.throwsAsync(admitted, { message: 'at once' });
   for (const name of ['a', 'b']) call(name, SECOND);
   await pass(0);
-  const controller = new AbortController();
-  const { signal } = controller;
-  const aborted = admission.run(async () => t.fail('it was sent'), { deadlineMs: Date.now() + SECOND, signal });
-  controller.abort(new Error('changed my mind'));
+  const queued = new AbortController();
+  const aborted = admission.run(async () => t.fail('sent'), { deadlineMs: Date.now() + SECOND, signal: queued.signal });
+  queued.abort(new Error('changed my mind'));
   sent[0]?.succeed();
   await t.throwsAsync(aborted, { message: 'changed my mind' });
   const late = new AbortController();
-  const refused = admission.run(
-    async () => {
-      late.abort(new Error('amid a refusal'));
-      throw refusal(20 * SECOND);
-    },
-    { deadlineMs: Date.now() + 60 * SECOND, signal: late.signal },
-  );
+  const send = async () => {
+    late.abort(new Error('amid a refusal'));
+    throw refusal(20 * SECOND);
+  };
+  const refused = admission.run(send, { deadlineMs: Date.now() + 60 * SECOND, signal: late.signal });
   await t.throwsAsync(refused, { message: 'amid a refusal' });
 });
 
