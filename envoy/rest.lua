@@ -51,7 +51,9 @@ local function read_body(handle)
   local headers = handle:headers()
   local length, authorization = headers:get("content-length"), headers:get("authorization") or ""
   if length == "0" then return nil end
-  if length and tonumber(length) > settings.max_body_bytes then return handle:respond({ [":status"] = "413" }, "") end
+  if tonumber(length or headers:get(HEADERS.received)) > settings.max_body_bytes then
+    return handle:respond({ [":status"] = "413" }, "")
+  end
   local period = bodies.begin(authorization, handle:timestamp())
   if not period then return handle:respond({ [":status"] = "425" }, "") end -- the server makes it a 429
   local body = handle:body()

@@ -8,7 +8,7 @@ import type { Files } from './bootstrap.ts';
 import { CORS_FILTER } from './cors.ts';
 import { CALLER_ADDRESS } from './local-replies.ts';
 import { luaFilter } from './lua.ts';
-import { matched, SKIP_BUFFER, SKIP_CALLER, SKIP_HEDGING, SKIP_REST } from './matchers.ts';
+import { matched, SKIP_BUFFER, SKIP_CALLER, SKIP_HEDGING, SKIP_RECEIVED, SKIP_REST } from './matchers.ts';
 import { extension, header, type Message, when } from './message.ts';
 import { REST_SERVICES } from './operations.ts';
 import { FRAME_BYTES } from './routes.ts';
@@ -28,6 +28,17 @@ export function httpFilters(config: Config, { root }: Files): readonly Message[]
     ...when(config.corsOrigins.length > 0, CORS_FILTER),
     LOG_FILTER,
     matched('petstore.caller', SKIP_CALLER, luaFilter(config, root, caller)),
+    // While Envoy asks about a key, the body may come to exceed the buffer. Then Envoy reads no more of it, and
+    // petstore.rest would wait for its end: this number tells it.
+    matched(
+      'petstore.received',
+      SKIP_RECEIVED,
+      headerMutation('envoy.filters.http.header_mutation', {
+        request_mutations: [
+          { append: header(EDGE_HEADERS.received, '%BYTES_RECEIVED%', 'OVERWRITE_IF_EXISTS_OR_ADD') },
+        ],
+      }),
+    ),
     matched('petstore.rest', SKIP_REST, luaFilter(config, root, 'envoy_on_request = require("rest").on_request')),
     extension('envoy.filters.http.grpc_web', `${HTTP}.grpc_web.v3.GrpcWeb`),
     transcoder(root),

@@ -12,6 +12,8 @@ export const SKIP_CALLER = skipWhen(
   not(responseHeader(EDGE_HEADERS.length, ANY)),
 );
 
+export const SKIP_RECEIVED = skipWhen(requestHeader('content-length', ANY));
+
 /** Requests with these methods have no body unless they have a length. */
 export const SKIP_REST = skipWhen(
   requestHeader(':method', regex('GET|HEAD|DELETE')),

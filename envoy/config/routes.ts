@@ -36,6 +36,7 @@ const RETRY_POLICY = {
 const UNREAD_HEADERS = [
   ...['accept', 'accept-encoding', 'accept-language', 'cache-control', 'cookie', 'pragma', 'priority'],
   ...['referer', 'user-agent', 'x-envoy-external-address', 'x-forwarded-proto'],
+  EDGE_HEADERS.received,
   ...['sec-ch-ua', 'sec-ch-ua-mobile', 'sec-ch-ua-platform', 'sec-fetch-dest', 'sec-fetch-mode', 'sec-fetch-site'],
 ];
 

@@ -99,9 +99,11 @@ test('BODY_TOO_LARGE - a body of 64 KiB is accepted, one byte more is a 413', as
     }
   }
   const operator = await connectOperator(t.context);
-  const unused = { ...t.context, key: await operator.keyOf(Plan.PLAN_PRO) }; // Envoy's own limit comes too late for it
+  for (const size of [MAX + 1, 3 * MAX]) {
+    const unused = { ...t.context, key: await operator.keyOf(Plan.PLAN_PRO) }; // Envoy asks about it
+    isError(t, await send(unused, 'HTTP/1.1, chunked', 'application/json', padded(size)), 413, 'BODY_TOO_LARGE');
+  }
   operator.close();
-  isError(t, await send(unused, 'HTTP/1.1, chunked', 'application/json', padded(MAX + 1)), 413, 'BODY_TOO_LARGE');
 });
 
 test('INVALID_ARGUMENT - names the field for any body of up to 64 KiB, query and value', async (t) => {
