@@ -192,4 +192,5 @@ test.serial('SIGTERM - during a rolling restart stops everything, and the next s
   await rm(inFolder('demo.key'));
   const again = launch(t, launcher.settings);
   t.regex((await again.opened()).curl, /Bearer <API_KEY>"/, 'there is no demo key on this machine any more');
+  t.regex(again.output, new RegExp(`\n2 servers run\\. .*: kill -USR2 ${again.pid}\n`));
 });

@@ -7,13 +7,16 @@ import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import { promisify } from 'node:util';
 import { isRunning } from '../support/launcher.ts';
+import { testUnless } from '../support/programs.ts';
 import { RestClient } from '../support/rest-client.ts';
+import { makeCertificates, noOpenssl } from '../support/tls.ts';
 import { until } from '../support/until.ts';
-import { launch, refusedWith, type Test, test } from './launch.ts';
+import { type Context, launch, refusedWith, type Test, test } from './launch.ts';
 
 const sh = promisify(execFile);
 const addresses = Object.values(networkInterfaces()).flatMap((some) => some ?? []);
-const testIPv6 = addresses.some(({ address }) => address === '::1') ? test : test.skip;
+const hasIPv6 = addresses.some(({ address }) => address === '::1');
+const testIPv6 = hasIPv6 ? testUnless<Context>(noOpenssl) : test.skip;
 const dataDir = (t: Test) => t.context.settings.DATA_DIR ?? '';
 
 test('kill -9 of the launcher - ends server and Envoy, and the next start waits for them', async (t) => {
@@ -78,9 +81,14 @@ test('Network - HOST and ENVOY_ADMIN_HOST open their ports to other machines, an
   t.regex(launcher.output, /\nAccounts and keys are made with the petstore command: .*\n/);
 });
 
-testIPv6('Start - works on IPv6', async (t) => {
-  const { curl, url } = await launch(t, { HOST: '::' }).opened();
-  t.is(url, `http://[::1]:${t.context.settings.PORT}`);
-  t.is(curl, `curl -H "Authorization: Bearer $(cat '${dataDir(t)}/demo.key')" '${url}/pets'`);
+testIPv6('Start - works on IPv6; the curl command also with TLS and the PROXY protocol', async (t) => {
+  const certificates = await makeCertificates();
+  t.teardown(certificates.remove);
+  const tls = { TLS_CERT: certificates.path('server.pem'), TLS_KEY: certificates.path('server-key.pem') };
+  const proxy = { PROXY_PROTOCOL: 'yes', TRUSTED_PROXIES: '::1' };
+  const { curl, url } = await launch(t, { HOST: '::', ...tls, ...proxy }).opened();
+  t.is(url, `https://[::1]:${t.context.settings.PORT}`);
+  const key = `$(cat '${dataDir(t)}/demo.key')`;
+  t.is(curl, `curl --insecure --haproxy-protocol -H "Authorization: Bearer ${key}" '${url}/pets'`);
   t.is((await sh('sh', ['-c', `${curl} --silent --fail`])).stdout, '[]');
 });
