@@ -79,7 +79,9 @@ export class Envoy extends Component {
       ...(this.log.isFile ? ['--log-path', this.log.path] : ['--log-format', JSON_LOG_FORMAT]),
     ];
     // Hot restart is not used. Its socket has no permissions: any user of the machine could stop Envoy.
-    const args = ['--config-path', this.#configFile, '--disable-hot-restart', ...this.#threads(), ...log];
+    // While Envoy drains, each kept connection ends with its next response: no later request on it is cut off.
+    const fixed = ['--disable-hot-restart', '--drain-strategy', 'immediate'];
+    const args = ['--config-path', this.#configFile, ...fixed, ...this.#threads(), ...log];
     const env = Object.fromEntries(INHERITED_VARIABLES.map((name) => [name, process.env[name]]));
     return new Child('Envoy', this.#binary, args, { env, endsWithParent: true, log: this.log });
   }

@@ -131,10 +131,7 @@ browserTest<Context>().serial(
       const script = `import('/events.js').then(async ({ followEvents }) => {
         for await (const { id, type } of followEvents('${key}', '${rest.url}')) await show(id + ' ' + type);
       }).catch(({ code, message }) => { throw new Error(code + ': ' + message); })`;
-      const ended = page.evaluate(script).then(
-        () => 'it has ended',
-        (error: unknown) => String(error),
-      );
+      const ended = page.evaluate(script).then(() => 'it has ended', String);
       return {
         lines: async () => lines,
         cursor: async () => Number(await page.evaluate("localStorage.getItem('cursor')")),

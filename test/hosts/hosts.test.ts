@@ -3,10 +3,9 @@
  * The servers restart under load.
  */
 import { readFile } from 'node:fs/promises';
-import { request } from 'node:http';
 import { join } from 'node:path';
-import { text } from 'node:stream/consumers';
 import { demoKeyFile } from '../../src/access/keys/key-files.ts';
+import { callAdmin } from '../../src/launcher/envoy-admin.ts';
 import { startLoad, untilMore } from '../support/load.ts';
 import { type Host, Network, noNamespaces } from '../support/network.ts';
 import { postgresMissing, startPostgres } from '../support/postgres.ts';
@@ -144,14 +143,9 @@ function startCallers(context: Context) {
   );
 }
 
-/** Sends a request to Envoy's admin interface on the edge's Unix socket. */
-async function requestAdmin({ folder }: Context, edge: Name, path: string): Promise<string> {
-  const socketPath = join(folder, edge, 'envoy-admin.sock');
-  return new Promise<string>((resolve, reject) => {
-    request({ socketPath, path }, (response) => text(response).then(resolve, reject))
-      .on('error', reject)
-      .end();
-  });
+/** Calls Envoy's admin interface on the edge. */
+function requestAdmin({ folder }: Context, edge: Name, path: string): Promise<string> {
+  return callAdmin({ dataDir: join(folder, edge) }, 'GET', path);
 }
 
 /** A number of an edge about its servers. */

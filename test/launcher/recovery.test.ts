@@ -9,12 +9,8 @@ const shared = launchForAll();
 /** Resolves when calls succeed again. */
 async function untilAnswered(): Promise<void> {
   const rest = new RestClient(shared.url, shared.key);
-  const isAnswered = () =>
-    rest.get('/pets').then(
-      ({ status }) => status === 200,
-      () => false, // the port is not open yet
-    );
-  await until(isAnswered, 'a response');
+  const statusNow = () => rest.get('/pets').then(({ status }) => status); // rejects while the port is not open
+  await until(async () => (await statusNow().catch(() => 0)) === 200, 'a response');
 }
 
 /** Less than 5 s on an idle machine. A busy one may be five times slower. */

@@ -1,12 +1,13 @@
 /** How the service ends: by a signal, or with its terminal. */
 import { spawn } from 'node:child_process';
+import { once } from 'node:events';
 import { readFile } from 'node:fs/promises';
-import { request } from 'node:http';
+import { Agent, get, request } from 'node:http';
 import { join } from 'node:path';
 import { text } from 'node:stream/consumers';
 import { setTimeout as delay } from 'node:timers/promises';
 import { openEvents } from '../support/event-source.ts';
-import { childrenOf, isRunning } from '../support/launcher.ts';
+import { childrenOf, isRunning, signal } from '../support/launcher.ts';
 import { until } from '../support/until.ts';
 import { launch, type Test, test } from './launch.ts';
 
@@ -18,10 +19,7 @@ async function openRequest(t: Test, url: string, key: string): Promise<() => Pro
   const fixed = { 'content-type': 'application/json', 'content-length': Buffer.byteLength(body) };
   const headers = { authorization: `Bearer ${key}`, ...fixed };
   const sending = request(`${url}/categories`, { method: 'POST', headers });
-  const received = new Promise<string>((resolve, reject) => {
-    sending.once('error', reject);
-    sending.once('response', async (response) => resolve(`${response.statusCode} ${await text(response)}`));
-  });
+  const received = once(sending, 'response').then(async ([reply]) => `${reply.statusCode} ${await text(reply)}`);
   received.catch(() => undefined); // a test may ignore it
   sending.write(body.slice(0, 5));
   const stats = `http://127.0.0.1:${t.context.settings.ENVOY_ADMIN_PORT}/stats?filter=public.downstream_rq_active`;
@@ -30,6 +28,14 @@ async function openRequest(t: Test, url: string, key: string): Promise<() => Pro
     sending.end(body.slice(5));
     return received;
   };
+}
+
+/** Calls /healthz on a connection of the agent. Resolves with what becomes of it; undefined if it is refused. */
+function healthOn(agent: Agent | false, url: string): Promise<string | undefined> {
+  return new Promise((resolve) => {
+    const sent = get(`${url}/healthz`, { agent }, ({ headers }) => resolve(headers.connection ?? 'keep-alive'));
+    sent.once('response', (response) => response.resume()).once('error', () => resolve(undefined));
+  });
 }
 
 for (const [signal, why] of [
@@ -45,6 +51,8 @@ for (const [signal, why] of [
     const finish = await openRequest(t, url, key);
     const stream = await openEvents(`${url}/events/stream`, key);
     t.is((await stream.next())?.event, 'ready');
+    const kept = new Agent({ keepAlive: true });
+    t.is(await healthOn(kept, url), 'keep-alive');
     process.kill(-launcher.pid, signal); // to the whole group, as a terminal does for Ctrl-C
     // Another signal, as two of one kind may become one; and at once, as later it would be another key press.
     if (signal === 'SIGINT') launcher.process.kill('SIGTERM');
@@ -53,8 +61,8 @@ for (const [signal, why] of [
       await delay(1_000);
       launcher.process.kill(signal);
     }
-    const isOpen = () => fetch(`${url}/healthz`).catch(() => undefined);
-    await until(async () => (await isOpen()) === undefined, 'the refusal of new connections');
+    await until(async () => (await healthOn(false, url)) === undefined, 'the refusal of new connections');
+    t.is(await healthOn(kept, url), 'close', 'a connection that was kept');
     t.is(await stream.next(), undefined, 'the stream ends between two events, and the stop does not wait for it');
     t.is(await finish(), '201 {"id":1,"name":"Late"}');
     t.deepEqual(await launcher.ended, CLEAN);
@@ -108,9 +116,7 @@ test('Closed terminal - stops server and Envoy cleanly', async (t) => {
   const [launcher] = await childrenOf(terminal.pid ?? -1);
   if (launcher === undefined) throw new Error('there is no launcher');
   const all = [launcher, ...(await childrenOf(launcher.pid))];
-  t.teardown(() => {
-    for (const one of all) if (isRunning(one)) process.kill(one.pid, 'SIGKILL');
-  });
+  t.teardown(() => all.forEach(({ pid }) => void signal(pid, 'SIGKILL')));
   t.is(all.length, 3);
   terminal.kill('SIGKILL');
   await until(() => !all.some(isRunning), 'the end of the launcher, its server and Envoy');
