@@ -10,6 +10,8 @@ local M = {}
 
 -- The clusters of the servers. The names are part of Envoy's statistics.
 local CLUSTER, ANONYMOUS_CLUSTER = "petstore", "petstore_anonymous"
+-- Twice as many as for reads: a question may be sent to the same server again.
+local MAX_RETRIES = "4"
 -- The clock counts whole milliseconds, and a timer may fire a millisecond early.
 local CLOCK_SLACK_MS = 100
 
@@ -27,8 +29,11 @@ function M.call(handle, name, values, caller, timeout_ms)
     [":authority"] = CLUSTER,
     ["content-type"] = "application/grpc",
     ["te"] = "trailers",
-    ["x-envoy-retry-on"] = settings.retries.on,
-    ["x-envoy-max-retries"] = tostring(settings.retries.times),
+    -- Hedging, as for reads: a server may be frozen.
+    ["x-envoy-retry-on"] = settings.retry_on,
+    ["x-envoy-max-retries"] = MAX_RETRIES,
+    ["x-envoy-upstream-rq-per-try-timeout-ms"] = tostring(settings.hedge_delay_ms),
+    ["x-envoy-hedge-on-per-try-timeout"] = "true",
     ["authorization"] = caller.authorization,
     ["x-forwarded-for"] = caller.forwarded_for,
     ["x-request-id"] = caller.request_id,

@@ -9,7 +9,8 @@ import { apiError } from '../../src/errors.ts';
 import { toDetails } from '../../src/rpc/status.ts';
 import { extension, type Message } from './message.ts';
 import { BODIES, EDGE_METHODS, JSON_OPERATIONS, OPEN_PATHS } from './operations.ts';
-import { RETRIES } from './routes.ts';
+import { RETRY_ON } from './routes.ts';
+import { hedgeDelayMs } from './servers.ts';
 
 /** Later than the server's own timeout, which has a better response for gRPC callers. */
 export const EDGE_BODY_TIMEOUT_MS = BODY_TIMEOUT_MS + 1_000;
@@ -23,7 +24,8 @@ export function luaFilter(config: Config, root: string, code: string): Message {
 }
 
 /** Lua code that defines the module `settings`. */
-export function luaSettings({ edgeSecret = '', limits }: Pick<Config, 'edgeSecret' | 'limits'>): string {
+export function luaSettings(config: Config): string {
+  const { edgeSecret = '', limits } = config;
   const [unavailable, late, flood] = [apiError('UNAVAILABLE'), apiError('DEADLINE_EXCEEDED'), floodError(limits)];
   const settings = {
     edge_secret: edgeSecret,
@@ -32,7 +34,8 @@ export function luaSettings({ edgeSecret = '', limits }: Pick<Config, 'edgeSecre
     max_waiting_bodies: MAX_WAITING_BODIES,
     body_timeout_ms: EDGE_BODY_TIMEOUT_MS,
     call_timeout_ms: CALL_TIMEOUT_MS,
-    retries: RETRIES,
+    retry_on: `${RETRY_ON},reset`,
+    hedge_delay_ms: hedgeDelayMs(config),
     /** What an address may send without a known key. */
     address_burst: limits.addressBurst,
     address_per_second: limits.addressPerSecond,

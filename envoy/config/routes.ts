@@ -13,14 +13,14 @@ import { any, extension, header, type Message, seconds, when } from './message.t
 import { FEEDS } from './operations.ts';
 
 /** What Envoy retries, on another server if there is one: only calls that cannot have begun. */
-export const RETRIES = { on: 'connect-failure,refused-stream,reset-before-request', times: 2 } as const;
+export const RETRY_ON = 'connect-failure,refused-stream,reset-before-request';
 
 /** Larger than a body, which is in a gRPC frame by now. */
 export const FRAME_BYTES = 131_072;
 
 const RETRY_POLICY = {
-  retry_on: RETRIES.on,
-  num_retries: RETRIES.times,
+  retry_on: RETRY_ON,
+  num_retries: 2,
   retry_host_predicate: [
     extension(
       'envoy.retry_host_predicates.previous_hosts',

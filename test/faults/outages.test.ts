@@ -1,9 +1,12 @@
 /** The whole service, three servers behind Envoy, while PostgreSQL, Redis or a server is killed, hangs or waits. */
 import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
+import { Plan } from '../../gen/petstore/admin/v1/admin.ts';
 import { type Load, startLoad, total, untilMore } from '../support/load.ts';
+import { connectOperator } from '../support/operator.ts';
 import { query } from '../support/postgres.ts';
 import { testUnless } from '../support/programs.ts';
+import { RestClient } from '../support/rest-client.ts';
 import { type Shared, sharedMissing, startShared } from '../support/shared.ts';
 import { startTestStack, type TestStack } from '../support/stack.ts';
 import { until } from '../support/until.ts';
@@ -183,6 +186,9 @@ const READ_MS = 2_000 + 2_000;
 test.serial('Frozen server - other servers answer reads, no write runs twice, and it is replaced', async (t) => {
   const { service, url } = t.context;
   const { rest, stack } = service;
+  const operator = await connectOperator(service);
+  const unused = await Promise.all(Array.from({ length: 12 }, () => operator.keyOf(Plan.PLAN_PRO)));
+  operator.close();
   const id = await rest.category();
   const frozen = stack.servers[1];
   let slowestReadMs = 0;
@@ -200,12 +206,15 @@ test.serial('Frozen server - other servers answer reads, no write runs twice, an
   });
   await untilMore(reads, 500);
   frozen?.process.kill('SIGSTOP');
+  const first = (key: string) => new RestClient(`http://${service.publicAddress}`, key).get(`/categories/${id}`);
+  const firsts = await Promise.all(unused.map(first));
   await until(() => stack.servers[1] !== frozen && stack.servers[1]?.isRunning, 'the replacement');
   await untilMore(reads, 500);
   await untilMore(writes, 100);
   await Promise.all([reads.stop(), writes.stop()]);
   t.deepEqual([...reads.answers.keys()], ['200'], JSON.stringify([...reads.answers]));
   t.true(slowestReadMs < READ_MS, `${slowestReadMs} ms`);
+  for (const { status } of firsts) t.is(status, 200, 'Envoy asks about each key');
   for (const status of writes.answers.keys()) t.regex(status, /^(201|503)$/);
   t.true((writes.answers.get('503') ?? 0) <= 4, 'each writer has one open request');
 
