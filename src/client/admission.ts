@@ -52,6 +52,7 @@ export class Admission {
         expiry.signal?.throwIfAborted(); // it may have aborted since the call was admitted
         return await send();
       } catch (error) {
+        if (error === expiry.signal?.reason) throw error;
         const isRefusal = error instanceof PetstoreError && error.grpcStatus === status.RESOURCE_EXHAUSTED;
         if (!isRefusal || error.retryAfterMs === undefined) throw error;
         this.#refusal = { error, endsAtMs: Date.now() + error.retryAfterMs };
