@@ -12,13 +12,13 @@ export const SKIP_CALLER = skipWhen(
   not(responseHeader(EDGE_HEADERS.length, ANY)),
 );
 
-export const SKIP_RECEIVED = skipWhen(requestHeader('content-length', ANY));
-
 /** Requests with these methods have no body unless they have a length. */
-export const SKIP_REST = skipWhen(
-  requestHeader(':method', regex('GET|HEAD|DELETE')),
-  not(requestHeader('content-length', ANY)),
-);
+const HAS_NO_BODY = requestHeader(':method', regex('GET|HEAD|DELETE'));
+const HAS_LENGTH = requestHeader('content-length', ANY);
+
+export const SKIP_RECEIVED = skipWhen({ or_matcher: { predicate: [HAS_NO_BODY, HAS_LENGTH] } });
+
+export const SKIP_REST = skipWhen(HAS_NO_BODY, not(HAS_LENGTH));
 
 /** Only a request whose body the filter for REST has read is complete. */
 export const SKIP_BUFFER = skipWhen(not(requestHeader(EDGE_HEADERS.bodyType, ANY)));
