@@ -10,8 +10,6 @@ local M = {}
 
 -- The clusters of the servers. The names are part of Envoy's statistics.
 local CLUSTER, ANONYMOUS_CLUSTER = "petstore", "petstore_anonymous"
--- Twice as many as for reads: a question may be sent to the same server again.
-local MAX_RETRIES = "4"
 -- The clock counts whole milliseconds, and a timer may fire a millisecond early.
 local CLOCK_SLACK_MS = 100
 
@@ -29,9 +27,9 @@ function M.call(handle, name, values, caller, timeout_ms)
     [":authority"] = CLUSTER,
     ["content-type"] = "application/grpc",
     ["te"] = "trailers",
-    -- Hedging, as for reads: a server may be frozen.
+    -- Hedging, as for reads: a server may be frozen. A question may go to the same server again, a read does not.
     ["x-envoy-retry-on"] = settings.retry_on,
-    ["x-envoy-max-retries"] = MAX_RETRIES,
+    ["x-envoy-max-retries"] = tostring(settings.max_retries),
     ["x-envoy-upstream-rq-per-try-timeout-ms"] = tostring(settings.hedge_delay_ms),
     ["x-envoy-hedge-on-per-try-timeout"] = "true",
     ["authorization"] = caller.authorization,

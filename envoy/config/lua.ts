@@ -9,7 +9,7 @@ import { apiError } from '../../src/errors.ts';
 import { toDetails } from '../../src/rpc/status.ts';
 import { extension, type Message } from './message.ts';
 import { BODIES, EDGE_METHODS, JSON_OPERATIONS, OPEN_PATHS } from './operations.ts';
-import { RETRY_ON } from './routes.ts';
+import { MAX_RETRIES, RETRY_ON } from './routes.ts';
 import { hedgeDelayMs } from './servers.ts';
 
 /** Later than the server's own timeout, which has a better response for gRPC callers. */
@@ -35,6 +35,7 @@ export function luaSettings(config: Config): string {
     body_timeout_ms: EDGE_BODY_TIMEOUT_MS,
     call_timeout_ms: CALL_TIMEOUT_MS,
     retry_on: `${RETRY_ON},reset`,
+    max_retries: MAX_RETRIES,
     hedge_delay_ms: hedgeDelayMs(config),
     /** What an address may send without a known key. */
     address_burst: limits.addressBurst,

@@ -14,13 +14,14 @@ import { FEEDS } from './operations.ts';
 
 /** What Envoy retries, on another server if there is one: only calls that cannot have begun. */
 export const RETRY_ON = 'connect-failure,refused-stream,reset-before-request';
+export const MAX_RETRIES = 2;
 
 /** Larger than a body, which is in a gRPC frame by now. */
 export const FRAME_BYTES = 131_072;
 
 const RETRY_POLICY = {
   retry_on: RETRY_ON,
-  num_retries: 2,
+  num_retries: MAX_RETRIES,
   retry_host_predicate: [
     extension(
       'envoy.retry_host_predicates.previous_hosts',

