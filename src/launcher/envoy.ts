@@ -79,7 +79,7 @@ export class Envoy extends Component {
       ...(this.log.isFile ? ['--log-path', this.log.path] : ['--log-format', JSON_LOG_FORMAT]),
     ];
     // Hot restart is not used. Its socket has no permissions: any user of the machine could stop Envoy.
-    // While Envoy drains, each kept connection ends with its next response: no later request on it is cut off.
+    // While Envoy drains, each kept connection ends with its next response, not at a random time.
     const fixed = ['--disable-hot-restart', '--drain-strategy', 'immediate'];
     const args = ['--config-path', this.#configFile, ...fixed, ...this.#threads(), ...log];
     const env = Object.fromEntries(INHERITED_VARIABLES.map((name) => [name, process.env[name]]));

@@ -31,11 +31,9 @@ async function openRequest(t: Test, url: string, key: string): Promise<() => Pro
 }
 
 /** Calls /healthz on a connection of the agent. Resolves with what becomes of it; undefined if it is refused. */
-function healthOn(agent: Agent | false, url: string): Promise<string | undefined> {
-  return new Promise((resolve) => {
-    const sent = get(`${url}/healthz`, { agent }, ({ headers }) => resolve(headers.connection ?? 'keep-alive'));
-    sent.once('response', (response) => response.resume()).once('error', () => resolve(undefined));
-  });
+async function healthOn(agent: Agent | false, url: string): Promise<string | undefined> {
+  const [response] = await once(get(`${url}/healthz`, { agent }), 'response').catch(() => []);
+  return response && (response.resume().headers.connection ?? 'keep-alive');
 }
 
 for (const [signal, why] of [
