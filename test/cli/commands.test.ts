@@ -6,11 +6,12 @@ import { Plan } from '../../gen/petstore/admin/v1/admin.ts';
 import { PetServiceService as Pets } from '../../gen/petstore/v1/pets.ts';
 import { isWellFormed } from '../../src/access/keys/format.ts';
 import { dayIndexAt } from '../../src/access/limits/windows.ts';
+import { ROOT } from '../../src/launcher/paths.ts';
 import { toAccountId } from '../../src/rpc/caller.ts';
 import { withinOneDay } from '../support/limit-windows.ts';
 import { connectOperator } from '../support/operator.ts';
 import { startTestServer, type TestServer } from '../support/server.ts';
-import { json, type Petstore, petstore, ROOT, run, settingsOf, text } from './command.ts';
+import { json, type Petstore, petstore, run, settingsOf, text } from './command.ts';
 
 const test = anyTest as TestFn<TestServer & { command: Petstore }>;
 const REFUSALS = 5;

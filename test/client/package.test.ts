@@ -4,7 +4,7 @@ import { copyFile, mkdir, mkdtemp, readdir, readFile, rm, writeFile } from 'node
 import { tmpdir } from 'node:os';
 import { delimiter, join } from 'node:path';
 import { promisify } from 'node:util';
-import { ROOT } from '../cli/command.ts';
+import { ROOT } from '../../src/launcher/paths.ts';
 import { missesNothing, runFollower } from '../support/following-programs.ts';
 import { testUnless } from '../support/programs.ts';
 import { startTestStack, type TestStack } from '../support/stack.ts';
@@ -23,7 +23,7 @@ interface Context extends TestStack {
 }
 
 const run = promisify(execFile);
-const UPGRADES = `${ROOT}test/upgrades/`;
+const UPGRADES = `${ROOT}/test/upgrades/`;
 const OLDEST = 20;
 const oldest = findNode(OLDEST);
 const noOldest = oldest === undefined ? `NO NODE ${OLDEST} FOUND in PATH, so the client is not run on it` : undefined;
@@ -62,7 +62,7 @@ test.after.always(async ({ context }) => {
  * service of this file.
  */
 async function readSamples(address: string, secureAddress: string): Promise<string[]> {
-  const page = await readFile(`${ROOT}docs/client.md`, 'utf8');
+  const page = await readFile(`${ROOT}/docs/client.md`, 'utf8');
   const ofPage = [...page.matchAll(/^```ts\n(.+?)^```$/gms)].map(([, code = '']) => code);
   const older = (await readdir(UPGRADES)).filter((file) => file.endsWith('.client.ts'));
   const ofReleases = await Promise.all(older.map((file) => readFile(UPGRADES + file, 'utf8')));

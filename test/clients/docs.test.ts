@@ -6,7 +6,7 @@ import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { promisify } from 'node:util';
 import type { ExecutionContext } from 'ava';
-import { ROOT } from '../cli/command.ts';
+import { ROOT } from '../../src/launcher/paths.ts';
 import { browserTest, startBrowser } from '../support/browser.ts';
 import { findProgram } from '../support/find-program.ts';
 import { type FollowingProgram, missesNothing, runFollower } from '../support/following-programs.ts';
@@ -44,7 +44,7 @@ test.after.always(async ({ context }) => {
 
 /** The commands of a section of the page. Its files are written into a folder that is named after the language. */
 async function prepare({ folder, publicAddress, key }: Context, section: string, language: string) {
-  const page = await readFile(`${ROOT}docs/clients.md`, 'utf8');
+  const page = await readFile(`${ROOT}/docs/clients.md`, 'utf8');
   const text = page.split(/^##+ /m).find((part) => part.startsWith(`${section}\n`)) ?? '';
   const block = (kind: string) =>
     new RegExp(`^\`\`\`${kind}\n(.+?)^\`\`\``, 'ms').exec(text)?.[1]?.replaceAll('127.0.0.1:8080', publicAddress);
@@ -57,7 +57,7 @@ async function prepare({ folder, publicAddress, key }: Context, section: string,
     await writeFile(join(project, name), content);
   }
   const gobin = join(folder, 'bin');
-  const PATH = `${gobin}:${ROOT}node_modules/.bin:${process.env.PATH}`;
+  const PATH = `${gobin}:${ROOT}/node_modules/.bin:${process.env.PATH}`;
   const env = { ...process.env, API_KEY: key, GOBIN: gobin, PATH };
   // As the page has it, pyenv writes its own folder anew afterwards, which fails when two do so at once.
   const commands = block('sh')?.replaceAll('python3 -m pip ', 'python3 -mpip ') ?? '';

@@ -1,6 +1,6 @@
 /** The setup of the launcher's tests. After each test, all processes that it launched are killed. */
 import anyTest, { type ExecutionContext, type TestFn } from 'ava';
-import { isRunning, Launcher, launcherSettings } from '../support/launcher.ts';
+import { Launcher, launcherSettings, signal } from '../support/launcher.ts';
 import { Turns } from '../support/turns.ts';
 
 type Settings = Readonly<Record<string, string>>;
@@ -36,7 +36,7 @@ test.afterEach.always(async (t) => {
 async function kill(launcher: Launcher): Promise<void> {
   const children = launcher.hasEnded ? [] : await launcher.children();
   await launcher.end('SIGKILL');
-  for (const child of children) if (isRunning(child)) process.kill(child.pid, 'SIGKILL');
+  for (const { pid } of children) signal(pid, 'SIGKILL');
 }
 
 /** Runs the launcher. `settings` override those of the test. */

@@ -1,12 +1,12 @@
 /** Starts with other settings, and starts after others. */
 import { execFile } from 'node:child_process';
 import { chmodSync, existsSync, readFileSync, statSync, writeFileSync } from 'node:fs';
-import { connect } from 'node:net';
 import { networkInterfaces } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import { promisify } from 'node:util';
-import { isRunning } from '../support/launcher.ts';
+import { isRunning, signal } from '../support/launcher.ts';
+import { isFree } from '../support/ports.ts';
 import { testUnless } from '../support/programs.ts';
 import { RestClient } from '../support/rest-client.ts';
 import { makeCertificates, noOpenssl } from '../support/tls.ts';
@@ -27,7 +27,7 @@ test('kill -9 of the launcher - ends server and Envoy, and the next start waits 
   const id = await new RestClient(url, key).category('Cats');
   const { server, envoy } = await first.pair();
   process.kill(server.pid, 'SIGSTOP'); // it holds its port until it is resumed
-  t.teardown(() => isRunning(server) && process.kill(server.pid, 'SIGKILL'));
+  t.teardown(() => signal(server.pid, 'SIGKILL'));
   await first.end('SIGKILL');
   t.true(existsSync(pidFile) && existsSync(join(dataDir(t), 'envoy-admin.sock')));
   for (const folder of folders) chmodSync(folder, 0o777);
@@ -48,14 +48,6 @@ test('kill -9 of the launcher - ends server and Envoy, and the next start waits 
   await refusedWith(t, launch(t), /file is not a database\): .*restore a backup$/);
 });
 
-function canConnect(host: string, port: string | undefined): Promise<boolean> {
-  return new Promise((resolve) => {
-    const socket = connect({ host, port: Number(port) });
-    socket.once('error', () => resolve(false)).once('connect', () => resolve(true));
-    socket.once('connect', () => socket.destroy());
-  });
-}
-
 /**
  * Addresses that a listener on 127.0.0.1 does not have. On Linux one is enough: others may be those of other tests'
  * networks, which come and go.
@@ -73,7 +65,8 @@ test('Network - HOST and ENVOY_ADMIN_HOST open their ports to other machines, an
   t.is(url, `http://127.0.0.1:${PORT}`);
   t.true(outside.length > 0);
   for (const host of outside) {
-    t.deepEqual(await Promise.all([PORT, GRPC_PORT].map((port) => canConnect(host, port))), [true, false], host);
+    const areOpen = [PORT, GRPC_PORT].map(async (port) => !(await isFree(Number(port), host)));
+    t.deepEqual(await Promise.all(areOpen), [true, false], host);
     t.is((await fetch(`http://${host}:${ENVOY_ADMIN_PORT}/stats/prometheus`)).status, 200, host);
   }
   t.is(curl, `curl -H "Authorization: Bearer <API_KEY>" ${url}/pets`, 'without a demo account');

@@ -47,9 +47,9 @@ function claim(port: number): Promise<boolean> {
 }
 
 /** Whether nobody listens. To listen here would occupy the port in each child that is being forked meanwhile. */
-export function isFree(port: number): Promise<boolean> {
+export function isFree(port: number, host = '127.0.0.1'): Promise<boolean> {
   return new Promise((resolve) => {
-    const socket = connect(port, '127.0.0.1');
+    const socket = connect(port, host);
     socket.once('error', () => resolve(true));
     socket.once('connect', () => {
       socket.destroy();

@@ -154,6 +154,6 @@ async function listening(program: Program, ports: readonly number[]): Promise<vo
   const { spawnfile } = program.process;
   await until(async () => {
     if (program.hasEnded) throw new Error(`${spawnfile} has ended: ${program.errors}`);
-    return !(await Promise.all(ports.map(isFree))).includes(true);
+    return !(await Promise.all(ports.map((port) => isFree(port)))).includes(true);
   }, spawnfile);
 }
