@@ -115,6 +115,7 @@ test('usage, bans - a key beyond its limit is shown everywhere, until its ban is
   const [today, ...others] = await json(command, `usage --account ${accountId} --days 1`);
   t.deepEqual([today, others], [{ day: today.day, requests: PER_DAY, refused: REFUSALS }, []]);
   t.regex(today.day, /^\d{4}-\d{2}-\d{2}$/);
+  t.regex(await text(command, `usage --account ${accountId}`), new RegExp(`TOTAL +${PER_DAY + 7} +${REFUSALS}\\s*$`));
 
   const why = { refusals: REFUSALS, window: 'day' };
   const [{ startTime, endTime, ...ban }] = await json(command, `ban list --account ${accountId}`);

@@ -3,6 +3,7 @@ import test from 'ava';
 import { Registry } from 'prom-client';
 import { anyError, type ErrorCode } from '../../../src/error-table.ts';
 import { callMetrics } from '../../../src/observe/metrics/calls.ts';
+import { commitMetrics } from '../../../src/observe/metrics/dependencies.ts';
 import { type Caller, toAccountId, toKeyId } from '../../../src/rpc/caller.ts';
 import type { End } from '../../../src/rpc/chain.ts';
 import { newCall } from '../../support/call.ts';
@@ -61,11 +62,7 @@ const CASES: readonly (readonly [title: string, how: HowItEnded, expected: reado
     { ...failed('UNAVAILABLE'), code: Status.DEADLINE_EXCEEDED },
     [called('DEADLINE_EXCEEDED'), took, 'errors_total DEADLINE_EXCEEDED none'],
   ],
-  [
-    'a response from the record of an earlier call, as a replay',
-    { isReplay: true },
-    [called('OK'), took, 'idempotent_replays_total'],
-  ],
+  ['the replay of an earlier response', { isReplay: true }, [called('OK'), took, 'idempotent_replays_total']],
   [
     'a stream, without a duration',
     { path: '/grpc.health.v1.Health/Watch' },
@@ -92,4 +89,14 @@ test('Metrics - bans and faults are 0 from the beginning, so that the first one 
   const samples = samplesOf(await registry.metrics());
   const zeros = (name: string) => samples.filter((one) => one.name === `petstore_${name}` && one.value === 0).length;
   t.deepEqual([zeros('bans_total'), zeros('errors_total')], [4, 5 * 3]); // of plans, and faults with a plan or without
+});
+
+test('Metrics - count the writes of a commit on SQLite, and in seconds how long each waited and it took', async (t) => {
+  const registry = new Registry();
+  const commits = commitMetrics(registry);
+  commits.onTurn(250);
+  commits.onCommitted(2, 1_500);
+  const text = await registry.metrics();
+  for (const sum of ['writes_sum 2', 'wait_seconds_sum 0.25', 'duration_seconds_sum 1.5'])
+    t.true(text.includes(`petstore_group_commit_${sum}\n`), sum);
 });
