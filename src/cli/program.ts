@@ -49,8 +49,7 @@ export function report(error: unknown, args: readonly string[], err: Writer): nu
 
 /** Determined here, as parsing may fail before it reads the option. */
 function wantsJson(args: readonly string[]): boolean {
-  const end = args.indexOf('--');
-  return args.slice(0, end < 0 ? args.length : end).includes('--json');
+  return args.includes('--json');
 }
 
 /** Builds the `petstore` command. `isJson`: write nothing but JSON. */
