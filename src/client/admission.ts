@@ -45,14 +45,12 @@ export class Admission {
    * before the call is sent; with the signal's reason when it aborts.
    */
   async run<T>(send: () => Promise<T>, expiry: Expiry): Promise<T> {
-    for (;;) {
-      expiry.signal?.throwIfAborted();
+    while (!expiry.signal?.aborted) {
       await this.#turn(expiry);
       try {
-        expiry.signal?.throwIfAborted(); // it may have aborted since the call was admitted
+        if (expiry.signal?.aborted) break; // since the call was admitted
         return await send();
       } catch (error) {
-        if (error === expiry.signal?.reason) throw error;
         const isRefusal = error instanceof PetstoreError && error.grpcStatus === status.RESOURCE_EXHAUSTED;
         if (!isRefusal || error.retryAfterMs === undefined) throw error;
         this.#refusal = { error, endsAtMs: Date.now() + error.retryAfterMs };
@@ -63,6 +61,7 @@ export class Admission {
         this.#dispatch();
       }
     }
+    throw expiry.signal?.reason;
   }
 
   /** Rejects every call that waits, and every later one, as CANCELLED. Resolves when those in flight are over. */
