@@ -9,13 +9,18 @@
 import type { Knex } from 'knex';
 
 /**
- * (Re)creates the triggers of a table. Each migration that adds a column to the table calls it again. The rows that
- * exist already get an event each if the feed has none of their kind, as if they were created now, so that the feed
- * alone can rebuild the table.
+ * (Re)creates the triggers of tables, by the kind of their events: first those that others refer to. Each migration
+ * that adds a column calls it again. The rows that exist already get an event each if the feed has none of their kind,
+ * as if they were created now, so that the feed alone can rebuild the table.
  */
-export async function recordEvents(knex: Knex, kind: string, table: string): Promise<void> {
+export async function recordEvents(knex: Knex, tables: Readonly<Record<string, string>>): Promise<void> {
   const isSqlite = knex.client.config.client === 'sqlite3';
-  await (isSqlite ? sqliteTriggers(knex, kind, table) : postgresTriggers(knex, kind, table));
+  // Transactions write to the last ones first: an order, then its pet. Locks in another order would deadlock with them.
+  const locked = Object.values(tables).toReversed();
+  if (!isSqlite) await knex.raw(`lock table ${locked} in share row exclusive mode`);
+  for (const [kind, table] of Object.entries(tables)) {
+    await (isSqlite ? sqliteTriggers(knex, kind, table) : postgresTriggers(knex, kind, table));
+  }
 }
 
 const unrecorded = (kind: string) => `not exists (select 1 from events where type like '${kind}.%')`;

@@ -6,7 +6,7 @@
  *
  * While the disk is full, writes fail and reads work. Both work again as soon as there is room.
  */
-import makeKnex from 'knex';
+import makeKnex, { type Knex } from 'knex';
 import { Availability } from './availability.ts';
 import { type Engine, type EngineOptions, SILENT } from './engine.ts';
 import type { Row } from './fields.ts';
@@ -35,6 +35,12 @@ const PRAGMAS = [
 /** What a savepoint may undo stays in memory, a few MB: the disk of temporary files may be full or read-only. */
 const IN_MEMORY = 'PRAGMA temp_store = MEMORY';
 
+/** Waits for other writers at once. knex begins a transaction that fails if one of them writes before it does. */
+async function lock(trx: Knex.Transaction): Promise<void> {
+  await trx.raw('COMMIT');
+  await trx.raw('BEGIN IMMEDIATE');
+}
+
 export interface SqliteOptions extends EngineOptions {
   readonly commitListener?: CommitListener | undefined;
 }
@@ -54,7 +60,7 @@ export async function openSqlite(
   const knex = makeKnex({ client: 'sqlite3', connection: { filename: file }, useNullAsDefault: true, log });
   try {
     for (const pragma of PRAGMAS) await knex.raw(pragma);
-    await migrate(knex, { migrations, migrates, logger });
+    await migrate(knex, { migrations, migrates, logger, lock });
   } catch (error) {
     throw toStoreError(error);
   } finally {

@@ -14,12 +14,12 @@ test('Event triggers - a column that is added is in later events, and no row is 
   await database.raw('create table parcels (id integer primary key, name text)');
   await database.raw("insert into parcels values (1, 'a'), (2, 'b')");
 
-  await recordEvents(database, 'parcel', 'parcels');
+  await recordEvents(database, { parcel: 'parcels' });
   const created = [1, 2].map((id) => ({ type: 'parcel.created', id, name: id === 1 ? 'a' : 'b' }));
   t.deepEqual(await events(), created);
 
   await database.raw("alter table parcels add column labels text not null default '[]'");
-  await recordEvents(database, 'parcel', 'parcels');
+  await recordEvents(database, { parcel: 'parcels' });
   t.deepEqual(await events(), created);
 
   await database.raw(`update parcels set labels = '["red"]' where id = 1`);

@@ -13,7 +13,5 @@ export async function up(knex: Knex): Promise<void> {
     table.bigInteger('time_ms').notNullable();
     table.text('resource').notNullable(); // the row, as a JSON object
   });
-  await recordEvents(knex, 'category', 'categories');
-  await recordEvents(knex, 'pet', 'pets');
-  await recordEvents(knex, 'order', 'orders');
+  await recordEvents(knex, { category: 'categories', pet: 'pets', order: 'orders' });
 }
