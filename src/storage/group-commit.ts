@@ -24,7 +24,7 @@ const COMMIT = 'RELEASE work; COMMIT';
 
 /** Observes the queue and successful commits, for metrics. */
 export interface CommitListener {
-  /** A write leaves the queue. */
+  /** The turn of a write has come, if only to be cancelled. */
   onTurn(waitedMs: number): void;
   onCommitted(writes: number, tookMs: number): void;
 }

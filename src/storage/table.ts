@@ -183,21 +183,25 @@ export function resource<R extends { readonly id: bigint }>(
 }
 
 /**
- * Stores many records, which may name each `key` once. They are sorted, so that two servers lock the rows in the same
- * order and can't deadlock. Where there is a row with the same key, it is updated: `set` returns the SQL of a column's
- * value.
+ * Stores those of many records whose parent exists, and returns how many: their first column has the id of a row of
+ * `parents`, which may have gone with a restore. They may name each `key` once. They are sorted, so that two servers
+ * lock the rows in the same order and can't deadlock. Where there is a row with the same key, it is updated: `set`
+ * returns the SQL of a column's value.
  */
 export function put<R extends object>(
   engine: Engine,
   table: Table<R>,
+  parents: string,
   key: readonly string[],
   set: (column: string) => string,
 ) {
+  const [parent = ''] = table.columns;
   const updates = table.columns.filter((column) => !key.includes(column)).map((column) => `${column} = ${set(column)}`);
-  const rest = `order by 1, 2 on conflict (${key}) do update set ${updates}`;
+  const having = `where exists (select 1 from ${parents} where id = ${table.fromJson(engine, [parent])})`;
+  const rest = `${having} order by 1, 2 on conflict (${key}) do update set ${updates} returning ${parent}`;
   const statement = compile(`${table.name}.put`, insertFromJson(engine, table, 'rows', rest));
   return (tx: Runner) => async (records: readonly R[]) =>
-    void (await tx.all(statement, { rows: toJson(records.map(table.toValues)) }));
+    (await tx.all(statement, { rows: toJson(records.map(table.toValues)) })).length;
 }
 
 /** Composes an insert of the rows in the JSON array of the parameter `rows`. `rest` is the SQL after their table. */

@@ -3,10 +3,10 @@
  * half second, so that no request pays for a write: a crash loses the last half second at most, a clean stop loses
  * nothing. When keys were last used is stored every half minute, for the operator.
  *
- * One statement, which is a transaction by itself, stores many rows but not all. Where there is one writer, as on
- * SQLite, other writes take turns with these statements, so they wait for one statement and not for all accounts.
+ * One statement stores many rows but not all: other writes may wait for it.
  *
  * Failure: rows that could not be stored are stored the next time, with whatever was added since; the limits go on.
+ * Rows of an account or a key that is gone, as after a restore, are dropped.
  */
 import type { Logger } from 'pino';
 import type { KeyId } from '../../rpc/caller.ts';
@@ -56,13 +56,14 @@ export function createUsageRecorder(store: AccessStore, limiter: UsageSource, lo
   /** Stores rows in portions, and removes each from `unsaved` unless it has changed meanwhile. */
   const saveAll = async <Key, Row>(
     unsaved: Map<Key, Row>,
-    put: (tx: AccessTransaction, rows: readonly Row[]) => Promise<void>,
+    put: (tx: AccessTransaction, rows: readonly Row[]) => Promise<number>,
   ): Promise<void> => {
     const all = [...unsaved];
     for (let start = 0; start < all.length; start += MAX_ROWS) {
       const portion = all.slice(start, start + MAX_ROWS);
       const rows = portion.map(([, row]) => row);
-      await store.write((tx) => put(tx, rows));
+      const dropped = rows.length - (await store.write((tx) => put(tx, rows)));
+      if (dropped > 0) logger.warn({ dropped }, 'usage and bans of accounts and keys that are gone are dropped');
       for (const [key, row] of portion) if (unsaved.get(key) === row) unsaved.delete(key);
     }
   };

@@ -47,7 +47,7 @@ export function banTable(engine: Engine) {
         .join('accounts', 'accounts.id', 'account_id'),
     'key_id',
   );
-  const putAll = put(engine, BANS, ['key_id'], (column) => `excluded.${column}`);
+  const putAll = put(engine, BANS, 'api_keys', ['key_id'], (column) => `excluded.${column}`);
   const statements = {
     inForce: compile('bans.in_force', ending().select(IN_FORCE.columns)),
     ofKeys: compile('bans.of_keys', engine.whereIdIn(ending().select(BANS.columns), 'key_id')),
@@ -63,7 +63,7 @@ export function banTable(engine: Engine) {
       page: (page: PageRequest, nowMs: number, accountId?: AccountId) => banned(page, { accountId }, { nowMs }),
     },
     writes: (tx: Runner) => ({
-      /** Inserts or replaces bans. */
+      /** Inserts or replaces bans of keys that exist. Returns how many. */
       put: putAll(tx),
       remove: async (keyId: KeyId) => void (await tx.all(statements.remove, { keyId })),
     }),

@@ -28,8 +28,8 @@ export function usageTable(engine: Engine) {
   const { knex, reader } = engine;
   const ofAccount = knex('usage').select(USAGE.columns).where('account_id', param('accountId'));
   const keysOfAccount = knex('api_keys').select('id').where('account_id', param('accountId'));
-  const putTotals = put(engine, USAGE, ['account_id', 'day_index'], greater('usage'));
-  const putKeyUses = put(engine, KEY_USES, ['key_id'], greater('key_uses'));
+  const putTotals = put(engine, USAGE, 'accounts', ['account_id', 'day_index'], greater('usage'));
+  const putKeyUses = put(engine, KEY_USES, 'api_keys', ['key_id'], greater('key_uses'));
   const statements = {
     ofDay: compile('usage.of_day', knex('usage').select(USAGE.columns).where('day_index', param('dayIndex'))),
     ofAccount: compile(
@@ -66,9 +66,9 @@ export function usageTable(engine: Engine) {
         optional(KEY_USES.fields.lastUsedAtMs).read(onlyRow(await reader.all(statements.lastUseOf, { accountId }))),
     },
     writes: (tx: Runner) => ({
-      /** Stores the totals of accounts' days: of two servers' totals the greater one, since totals only grow. */
+      /** Stores totals of accounts that exist: of two the greater one, since totals only grow. Returns how many. */
       put: putTotals(tx),
-      /** Stores when keys were last used. The later time is kept. */
+      /** Stores when keys that exist were last used. The later time is kept. Returns how many. */
       putKeyUses: putKeyUses(tx),
       /** Deletes at most `limit` rows of days before `dayIndex`. Returns how many it deleted. */
       deleteBefore: async (dayIndex: number, limit: number) =>

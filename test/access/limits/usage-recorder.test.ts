@@ -5,7 +5,7 @@ import pino from 'pino';
 import { createMemoryLimiter } from '../../../src/access/limits/memory.ts';
 import { createUsageRecorder, deleteOldUsage, restoreLimits } from '../../../src/access/limits/usage-recorder.ts';
 import { dayStartMs } from '../../../src/access/limits/windows.ts';
-import { type AccountId, type KeyId, toKeyId } from '../../../src/rpc/caller.ts';
+import { type AccountId, type KeyId, toAccountId, toKeyId } from '../../../src/rpc/caller.ts';
 import type { Store } from '../../../src/schema.ts';
 import { createTestStore } from '../../support/database.ts';
 import { until } from '../../support/until.ts';
@@ -68,6 +68,19 @@ test('Usage - counts that can not be stored are kept, logged once, stored later,
   const restarted = createMemoryLimiter(OPTIONS);
   await restoreLimits(store, { ...restarted, now: () => 0 });
   t.like(restarted.counts(id, 0), { counter: { dayCount: 4 } });
+});
+
+test('Usage - of an account or a key that is gone is dropped and logged, and the others’ is stored', async (t) => {
+  const { store, id } = t.context;
+  const { recorder, use, lines } = recorderOn(store);
+  use(id);
+  use(toAccountId(id + 1n));
+  recorder.recordBan({ keyId: toKeyId(99n), untilMs: 20, durationMs: 5, refusals: 20, window: 'minute' });
+  await recorder.flush();
+  t.like(await store.usage.ofDay(0), { length: 1, 0: { accountId: id, requests: 1 } });
+  t.is(recorder.backlog, 0);
+  t.deepEqual(new Set(lines), new Set(['usage and bans of accounts and keys that are gone are dropped']));
+  await recorder.close();
 });
 
 test('Usage - counts of 600 accounts are stored at once', async (t) => {

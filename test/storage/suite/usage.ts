@@ -1,6 +1,7 @@
 /** Usage, bans, and when keys were last used: rows that several servers store. */
 import type { Ban } from '../../../src/access/tables/model.ts';
-import { type KeyId, toKeyId } from '../../../src/rpc/caller.ts';
+import type { AccessTransaction } from '../../../src/access/tables/tables.ts';
+import { type KeyId, toAccountId, toKeyId } from '../../../src/rpc/caller.ts';
 import type { Store } from '../../../src/schema.ts';
 import { test } from './database.ts';
 import { NOW_MS, newAccount, newKey } from './rows.ts';
@@ -51,6 +52,23 @@ export function usageTests(): void {
     const rounds = Array.from({ length: 20 }, (_, round) => round + 1);
     await Promise.all(rounds.flatMap((round) => [put(store, ids, round), put(other, ids.toReversed(), round)]));
     t.deepEqual(new Set((await store.usage.ofDay(1)).map(({ requests }) => requests)), new Set([20]));
+  });
+
+  test('Rows in the background - of an account or a key that is gone are not stored, the others are', async (t) => {
+    const { store } = t.context;
+    const { id: accountId } = await newAccount(store);
+    const { id: keyId } = await newKey(store, accountId);
+    const [noAccount, noKey] = [toAccountId(accountId + 1n), toKeyId(keyId + 1n)];
+    const day = { dayIndex: 1, requests: 2, refused: 0 };
+    const puts = [
+      ({ usage }) => usage.put([noAccount, accountId].map((id) => ({ accountId: id, ...day }))),
+      ({ bans }) => bans.put([noKey, keyId].map((id) => newBan(id, NOW_MS))),
+      ({ usage }) => usage.putKeyUses([noKey, keyId].map((id) => ({ keyId: id, lastUsedAtMs: NOW_MS }))),
+    ] satisfies readonly ((tx: AccessTransaction) => Promise<number>)[];
+    for (const put of puts) t.is(await store.write(put), 1);
+    t.deepEqual(await store.usage.ofDay(1), [{ accountId, ...day }]);
+    t.deepEqual(await store.bans.inForce(0), [{ keyId, untilMs: NOW_MS }]);
+    t.deepEqual(await store.usage.lastUses([keyId, noKey]), [{ keyId, lastUsedAtMs: NOW_MS }]);
   });
 
   test('Bans - are in force until they end, with their cause as last stored, and can be removed', async (t) => {
