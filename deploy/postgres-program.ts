@@ -5,6 +5,10 @@ import { text } from 'node:stream/consumers';
 import { pipeline } from 'node:stream/promises';
 import { ConfigError } from '../src/config/config.ts';
 
+const NEW_SETTING = /^SET transaction_timeout = 0;$/m;
+/** Of the settings with which the output of pg_restore begins, before any data. */
+const LAST_SETTING = 'SET row_security = off;';
+
 /** Runs a program to its end. Returns its output. Throws ConfigError with its message if it fails. */
 export function runProgram(program: string, args: readonly string[], databaseUrl?: string): string {
   const { options, env } = connection(databaseUrl);
@@ -38,7 +42,7 @@ export async function runWithDump(
   const says = Promise.all([psql.stdout, psql.stderr, restore.stderr].map((stream) => text(stream)));
   psql.stdin.on('error', () => undefined); // it has ended, and says why
   psql.stdin.write(before);
-  await pipeline(restore.stdout, psql.stdin, { end: false }).catch(() => undefined);
+  await pipeline(restore.stdout, withoutNewSetting, psql.stdin, { end: false }).catch(() => undefined);
   try {
     const [restoreStatus] = (await restored) ?? [];
     psql.stdin.end(restoreStatus === 0 ? after : '');
@@ -50,6 +54,21 @@ export async function runWithDump(
   } catch (error) {
     throw error instanceof ConfigError ? error : missing('psql or pg_restore', error as Error);
   }
+}
+
+/** A pg_restore of 17 or later sets a time limit, to none, that PostgreSQL before 17 does not know. */
+async function* withoutNewSetting(sql: AsyncIterable<Buffer>): AsyncGenerator<Buffer> {
+  let head: Buffer | undefined = Buffer.alloc(0);
+  for await (const chunk of sql) {
+    if (head === undefined) yield chunk;
+    else {
+      head = Buffer.concat([head, chunk]);
+      if (!head.includes(LAST_SETTING)) continue;
+      yield Buffer.from(head.toString('latin1').replace(NEW_SETTING, ''), 'latin1');
+      head = undefined;
+    }
+  }
+  if (head !== undefined) yield head;
 }
 
 function connection(databaseUrl: string | undefined): { options: readonly string[]; env: NodeJS.ProcessEnv } {

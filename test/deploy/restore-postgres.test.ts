@@ -1,5 +1,5 @@
 /** `deploy/restore.ts` with PostgreSQL: its own pg_dump, pg_restore and psql. */
-import { chmodSync, mkdirSync, writeFileSync } from 'node:fs';
+import { chmodSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import type { ExecutionContext } from 'ava';
 import { MIGRATIONS } from '../../src/schema.ts';
@@ -120,17 +120,27 @@ test('Restore - killed in the middle of the dump, nothing has changed', async (t
   const { folder, url, settings } = await places(t);
   const dump = await backup(join(folder, 'backups'), settings);
   await query(url, "INSERT INTO categories (name) VALUES ('later')");
-  const programs = join(folder, 'programs');
-  mkdirSync(programs);
-  const real = findProgram(['pg_restore']);
-  writeFileSync(join(programs, 'pg_restore'), `#!/bin/sh\n${real} "$@" | head -c 9000\nkill -9 $PPID\n`);
-  chmodSync(join(programs, 'pg_restore'), 0o755);
-  const { output } = await run('restore', [dump], { ...settings, PATH: `${programs}:${process.env.PATH}` });
+  const programs = programsWith(folder, (real) => `${real} "$@" | head -c 9000\nkill -9 $PPID`);
+  const { output } = await run('restore', [dump], { ...settings, ...programs });
   t.is(output, '');
   const others = 'SELECT pid FROM pg_stat_activity WHERE datname = current_database() AND pid <> pg_backend_pid()';
   await until(async () => (await query(url, others)).length === 0, 'the end of psql');
   t.deepEqual(await categories(url), ['old', 'later']);
   t.deepEqual(await kept(url), []);
+});
+
+test('Restore - works with the output of pg_restore 17, which sets what PostgreSQL 15 does not know', async (t) => {
+  const { folder, url, settings } = await places(t);
+  const dump = await backup(join(folder, 'backups'), settings);
+  const set = 'SET transaction_timeout = 0;';
+  const programs = programsWith(
+    folder,
+    (real) => `echo -n "${set.slice(0, 7)}"; sleep 0.2; echo "${set.slice(7)}"; ${real} "$@"`,
+  );
+  await query(url, "INSERT INTO categories (name) VALUES ('later')");
+  const { code, errors } = await run('restore', [dump], { ...settings, ...programs });
+  t.is(code, 0, errors);
+  t.deepEqual(await categories(url), ['old']);
 });
 
 test('Backup - an unreachable database ends with one line, without the password', async (t) => {
@@ -144,4 +154,12 @@ test('Backup - an unreachable database ends with one line, without the password'
 async function dumpTo(file: string | undefined, url: string): Promise<void> {
   const { runProgram } = await import('../../deploy/postgres-program.ts');
   runProgram('pg_dump', ['--format=custom', `--file=${file}`], url);
+}
+
+/** A pg_restore that is this script of a shell. */
+function programsWith(folder: string, script: (real: string) => string): { readonly PATH: string } {
+  const program = join(folder, 'pg_restore');
+  writeFileSync(program, `#!/bin/sh\n${script(findProgram(['pg_restore']) ?? '')}\n`);
+  chmodSync(program, 0o755);
+  return { PATH: `${folder}:${process.env.PATH}` };
 }
