@@ -1,5 +1,5 @@
 /** Checks that the Containerfile and the compose file agree with the repository. No image is built. */
-import { execFile } from 'node:child_process';
+import { execFile, spawnSync } from 'node:child_process';
 import { existsSync, readdirSync, readFileSync, statSync } from 'node:fs';
 import { createServer, type RequestListener } from 'node:http';
 import { createServer as createHttpsServer } from 'node:https';
@@ -16,6 +16,7 @@ import { ROOT } from '../../src/launcher/paths.ts';
 import { findProgram } from '../support/find-program.ts';
 import { temporaryFolder } from '../support/folder.ts';
 import { freePorts } from '../support/ports.ts';
+import { postgresMissing, startPostgres } from '../support/postgres.ts';
 import { testUnless } from '../support/programs.ts';
 import { makeCertificates, noOpenssl } from '../support/tls.ts';
 
@@ -27,6 +28,7 @@ const ownServices = ['edge', 'server-1', 'server-2', 'server-3', 'migrate'];
 
 const HOW = 'NO DOCKER-COMPOSE FOUND, so compose.yaml is not tested by it: install it (apt-get install docker-compose)';
 const opensslTest = testUnless(noOpenssl);
+const postgresTest = testUnless(postgresMissing);
 const composeTest = testUnless(findProgram(['docker-compose']) === undefined ? HOW : undefined);
 
 test('Containerfile - every copied file exists, and .dockerignore includes it', (t) => {
@@ -105,6 +107,22 @@ composeTest('Compose - docker-compose accepts the file without a warning', async
   const { stderr } = await sh('docker-compose', ['--file', COMPOSE_FILE, 'config', '--quiet']);
   t.is(stderr, '');
 });
+
+postgresTest(
+  'Compose - PostgreSQL is not healthy while only its socket is open, as during the first start',
+  async (t) => {
+    const [, ...check] = compose.services.postgres.healthcheck.test as readonly string[];
+    for (const [settings, code] of [
+      [[], 0],
+      [['listen_addresses='], 2],
+    ] as const) {
+      const postgres = await startPostgres(settings);
+      const { status } = spawnSync('env', check, { env: { ...process.env, ...postgres.socket } });
+      await postgres.stop();
+      t.is(status, code);
+    }
+  },
+);
 
 for (const name of ownServices) {
   const { environment, secrets, stop_grace_period } = compose.services[name];

@@ -40,6 +40,7 @@ export async function startPostgres(extraSettings: readonly string[] = []) {
   const settings = ['listen_addresses=127.0.0.1', `port=${port}`, `unix_socket_directories=${folder}`];
   const options = [...settings, 'max_connections=200', ...extraSettings].flatMap((setting) => ['-c', setting]);
   const url = `postgres://postgres@127.0.0.1:${port}/postgres`;
+  const onSocket = `${url}?host=${folder}`;
   const pid = async () => Number((await readFile(join(data, 'postmaster.pid'), 'utf8')).split('\n')[0]);
 
   let ended: Promise<unknown> = Promise.resolve();
@@ -47,7 +48,7 @@ export async function startPostgres(extraSettings: readonly string[] = []) {
     const program = join(dirname(initdb), 'postgres');
     const server = spawn(program, ['-D', data, ...options], { ...owner, cwd: tmpdir(), stdio: 'ignore' });
     ended = once(server, 'exit');
-    await until(() => query(url, 'SELECT 1').catch(() => undefined), 'PostgreSQL');
+    await until(() => query(onSocket, 'SELECT 1').catch(() => undefined), 'PostgreSQL');
   };
   const end = async (signal: NodeJS.Signals) => {
     process.kill(await pid(), signal);
@@ -61,6 +62,8 @@ export async function startPostgres(extraSettings: readonly string[] = []) {
   };
   await start();
   return {
+    /** As PostgreSQL's programs find it. */
+    socket: { PGHOST: folder, PGPORT: String(port) },
     /** Creates an empty database, or a copy of the one with this name. Resolves with its URL. */
     async createDatabase(template = 'template1') {
       const name = `petstore_${randomUUID().replaceAll('-', '')}`;
