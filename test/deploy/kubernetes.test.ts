@@ -2,16 +2,28 @@
  * Checks that the Kubernetes manifests agree with each other and with the service. Kubernetes' schemas are large:
  * `deploy/kubernetes/check.sh` downloads them and checks the manifests against them.
  */
-import { existsSync, globSync, readFileSync } from 'node:fs';
+import { execFile } from 'node:child_process';
+import { existsSync, globSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
+import { promisify } from 'node:util';
 import test from 'ava';
-import { parse, parseAllDocuments } from 'yaml';
+import { parse, parseAllDocuments, stringify } from 'yaml';
 import { SETTINGS } from '../../src/config/settings.ts';
 import { MAX_WAIT_MS } from '../../src/edge/readiness.ts';
 import { CLOSE_MS, DRAIN_MS } from '../../src/launcher/component.ts';
 import { ROOT } from '../../src/launcher/paths.ts';
+import { findProgram } from '../support/find-program.ts';
+import { temporaryFolder } from '../support/folder.ts';
+import { testUnless } from '../support/programs.ts';
+
+const sh = promisify(execFile);
+const NO_PROMTOOL = 'NO PROMTOOL FOUND, so the query of the autoscaler is not tested: apt-get install prometheus';
+const promtoolTest = testUnless(findProgram(['promtool']) === undefined ? NO_PROMTOOL : undefined);
 
 const FOLDER = join(ROOT, 'deploy/kubernetes');
+
+/** Three checks, one every ten seconds. */
+const LOAD_BALANCER_S = 30;
 
 interface Manifest {
   readonly kind: string;
@@ -66,8 +78,15 @@ for (const { metadata, spec } of ofKind('Deployment')) {
   test(`${metadata.name} - has enough time for open requests before it is killed`, (t) => {
     const [{ lifecycle }] = pod.containers;
     t.true(spec.minReadySeconds >= 10, 'others must have found the new pod before the next one goes');
-    const needed = MAX_WAIT_MS + DRAIN_MS + 2 * CLOSE_MS + (lifecycle?.preStop.sleep.seconds ?? 0) * 1_000;
-    t.true(pod.terminationGracePeriodSeconds * 1_000 > needed);
+    const preStopS: number = lifecycle?.preStop.sleep.seconds ?? 0;
+    t.true(pod.terminationGracePeriodSeconds * 1_000 > MAX_WAIT_MS + DRAIN_MS + 2 * CLOSE_MS + preStopS * 1_000);
+    const service = ofKind('Service').find((one) => one.metadata.name === metadata.name);
+    const isFoundOutByChecks = service?.spec.externalTrafficPolicy === 'Local';
+    t.true(!isFoundOutByChecks || preStopS >= LOAD_BALANCER_S, 'the load balancer still sends it connections');
+  });
+
+  test(`${metadata.name} - is ready by itself, not only while another workload responds`, (t) => {
+    t.truthy(pod.containers[0].readinessProbe.tcpSocket);
   });
 
   test(`${metadata.name} - has a service, a disruption budget, an autoscaler and a policy that select it`, (t) => {
@@ -85,6 +104,64 @@ for (const { metadata, spec } of ofKind('Deployment')) {
     t.is(spec.replicas, undefined, 'a number here would override the autoscaler with each apply');
   });
 }
+
+test('Edge - redirects plain HTTP to a port that its Service has', (t) => {
+  const named = (kind: string) => ofKind(kind).find((one) => one.metadata.name === 'petstore-edge')?.spec;
+  const { env } = named('Deployment').template.spec.containers[0];
+  const listens = ['PORT', 'HTTP_PORT'].map((setting) => env.find(({ name }: { name: string }) => name === setting));
+  const open = named('Service').ports.map(({ port }: { port: number }) => String(port));
+  t.deepEqual(
+    listens.map(({ value }) => value),
+    open,
+  );
+});
+
+test('Policies - allow traffic of workloads of the kit, and connections to each port of the examples', (t) => {
+  const names = workloads.map(({ metadata }) => metadata.name);
+  const selected = ofKind('NetworkPolicy').filter(({ spec }) => spec.podSelector.matchLabels !== undefined);
+  t.deepEqual(selected.map(({ spec }) => spec.podSelector.matchLabels['app.kubernetes.io/name']).sort(), names.sort());
+  const policy = selected.find(({ metadata }) => metadata.name === 'petstore-server');
+  const allowed = policy?.spec.egress.flatMap(({ ports }: { ports: { port: number }[] }) =>
+    ports.map((one) => one.port),
+  );
+  const usual: Record<string, number> = { postgres: 5432, redis: 6379, rediss: 6379 };
+  const pages = ['hosts', 'operations'].map((page) => readFileSync(join(ROOT, `docs/${page}.md`), 'utf8')).join();
+  const urls = [...pages.matchAll(/\b(postgres|rediss?):\/\/\S+?@[\w.]+(?::(\d+))?/g)];
+  t.true(urls.length >= 5);
+  for (const [url, scheme = '', port] of urls) t.true(allowed.includes(Number(port ?? usual[scheme])), url);
+});
+
+test('Secrets - the migration gets another URL of the database than the servers', (t) => {
+  const page = readFileSync(join(ROOT, 'docs/operations.md'), 'utf8').replaceAll('\\\n', '');
+  const commands = [...page.matchAll(/^kubectl create secret generic (\S+) .+$/gm)];
+  const files = new Map(commands.map(([command, name]) => [name, /=database-url(?:=(\S+))?/.exec(command)?.[1]]));
+  t.deepEqual(
+    [...files],
+    [
+      ['petstore', undefined],
+      ['petstore-migration', 'migration-database-url'],
+    ],
+  );
+});
+
+promtoolTest('Autoscaling by calls - counts no idle streams of events', async (t) => {
+  const { metricsQuery, seriesQuery } = parse(read('autoscaling-by-calls/adapter-values.yaml')).rules.custom[0];
+  const [name = ''] = /^\w+/.exec(seriesQuery) ?? [];
+  const [expr = ''] = [
+    ['<<.Series>>', name],
+    ['<<.LabelMatchers>>', 'namespace="petstore"'],
+    ['<<.GroupBy>>', 'pod'],
+  ].reduce(([query = ''], [from = '', to = '']) => [query.replace(from, to)], [metricsQuery as string]);
+  const series = ['unary', 'stream', 'feed'].map((kind, index) => ({
+    series: `${name}{namespace="petstore",pod="a",kind="${kind}"}`,
+    values: `${10 ** index}`,
+  }));
+  const promql_expr_test = [{ expr, eval_time: '0m', exp_samples: [{ labels: '{pod="a"}', value: 1 }] }];
+  const file = join(temporaryFolder(t), 'query.test.yml');
+  writeFileSync(file, stringify({ tests: [{ interval: '1m', input_series: series, promql_expr_test }] }));
+  const { stdout } = await sh('promtool', ['test', 'rules', file]).catch((error: { stdout: string }) => error);
+  t.regex(stdout, /SUCCESS/);
+});
 
 function read(name: string): string {
   return readFileSync(join(FOLDER, name), 'utf8');
