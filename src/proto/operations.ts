@@ -10,7 +10,6 @@ import {
   type DescMethod,
   type FileRegistry,
   fromBinary,
-  type Message,
   type Registry,
   toBinary,
 } from '@bufbuild/protobuf';
@@ -21,7 +20,6 @@ import {
   FileDescriptorSetSchema,
   MethodOptions_IdempotencyLevel,
 } from '@bufbuild/protobuf/wkt';
-import { apiError } from '../errors.ts';
 import { type HttpRule, httpRule, type OperationOptions, operationOptions } from './options.ts';
 
 const DESCRIPTOR_SET = new URL('../../gen/petstore.binpb', import.meta.url);
@@ -129,15 +127,6 @@ export function compilePath(template: string, { typeName, fields }: DescMessage)
     const values = message as Readonly<Record<string, unknown>>;
     return parts.reduce((path, { property, text }) => path + encodeURIComponent(String(values[property])) + text, head);
   };
-}
-
-/** Decodes a request message by its descriptor. Throws MALFORMED_BODY. */
-export function decodeRequest(operation: Operation, bytes: Uint8Array): Message {
-  try {
-    return fromBinary(operation.input, bytes);
-  } catch (error) {
-    throw apiError('MALFORMED_BODY', { detail: error instanceof Error ? error.message : String(error) });
-  }
 }
 
 /** Reads one method from its descriptor. */

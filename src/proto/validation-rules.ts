@@ -7,24 +7,21 @@ import { TimestampSchema } from '@bufbuild/protobuf/wkt';
 import { createValidator, type Violation as RuleViolation } from '@bufbuild/protovalidate';
 import type { Violation } from '../errors.ts';
 import { fieldAt } from './fields.ts';
-import { decodeRequest, type Operation } from './operations.ts';
+import type { Operation } from './operations.ts';
 
 /**
- * Finds the rules that a request message violates. A message without rules is not even decoded. An absent REST body is
- * validated as an empty message, so the violations name its required fields.
- *
- * @throws MALFORMED_BODY
+ * Finds the rules that a request message violates. An absent REST body is validated as an empty message, so the
+ * violations name its required fields. The message stays as it is, but for lists that are too long.
  */
-export type FindViolations = (operation: Operation, bytes: Uint8Array) => readonly Violation[];
+export type FindViolations = (operation: Operation, message: Message) => readonly Violation[];
 
 export function createValidation(registry: FileRegistry): FindViolations {
   const validator = createValidator({ registry });
   const isRuled = new Map<DescMessage, boolean>();
-  return (operation, bytes) => {
+  return (operation, message) => {
     const { input } = operation;
     if (!isRuled.has(input)) isRuled.set(input, hasRules(input, new Set()));
     if (!isRuled.get(input)) return [];
-    const message = decodeRequest(operation, bytes);
     cutLists(message);
     const result = validator.validate(input, withBody(operation, message));
     if (result.kind === 'error') throw result.error;
@@ -68,7 +65,7 @@ function hasRules(message: DescMessage, seen: Set<DescMessage>): boolean {
 function withBody({ input, bodyField }: Operation, message: Message): Message {
   const body = input.fields.find(({ name }) => name === bodyField);
   if (body?.message === undefined || isFieldSet(message, body)) return message;
-  return Object.assign(message, { [body.localName]: create(body.message) });
+  return { ...message, [body.localName]: create(body.message) };
 }
 
 /** The texts and Timestamps that no rule refuses and that can't be stored or shown, in lists too. */

@@ -7,10 +7,12 @@
  */
 import { randomUUID } from 'node:crypto';
 import type { Http2Session } from 'node:http2';
+import type { Message } from '@bufbuild/protobuf';
 import { type Metadata, status as Status } from '@grpc/grpc-js';
 import { BODY_TIMEOUT_MS } from '../config/constants.ts';
 import { type ApiError, apiError } from '../errors.ts';
 import type { Operation } from '../proto/operations.ts';
+import { readRequest } from '../proto/request.ts';
 import type { Remember } from '../storage/model.ts';
 import type { Answer, CallEvents } from './answer.ts';
 import type { Caller, Identity } from './caller.ts';
@@ -76,8 +78,7 @@ export class IncomingCall implements Call, Arrival, CallEvents {
   readonly #beforeAnswer: CallOptions['beforeAnswer'];
   readonly #startMs = performance.now();
   readonly #onClose: (() => void)[] = [];
-  #message: Buffer | undefined;
-  #request: unknown;
+  #request: Message | undefined;
   /** Settles the read in progress: with a message, or with undefined when there are no more. */
   #reading: PromiseWithResolvers<Buffer | undefined> | undefined;
   /** An error in the request, found while nothing was being read. */
@@ -118,18 +119,8 @@ export class IncomingCall implements Call, Arrival, CallEvents {
     return this.#answer.session;
   }
 
-  get requestBytes(): Buffer {
-    if (this.#message === undefined) throw new Error('the message has not been received');
-    return this.#message;
-  }
-
-  get request(): unknown {
-    if (this.#request !== undefined) return this.#request;
-    try {
-      this.#request = this.codec.requestDeserialize(this.requestBytes);
-    } catch (error) {
-      throw unreadable(error instanceof Error ? error.message : String(error));
-    }
+  get request(): Message {
+    if (this.#request === undefined) throw new Error('the message has not been received');
     return this.#request;
   }
 
@@ -148,7 +139,7 @@ export class IncomingCall implements Call, Arrival, CallEvents {
       const bytes = await this.#read();
       if (bytes === undefined) throw unreadable('there is no message');
       if ((await this.#read()) !== undefined) throw unreadable('there is more than one message');
-      this.#message = bytes;
+      this.#request = readRequest(this.operation, bytes);
     } finally {
       this.#isReceiving = false;
     }

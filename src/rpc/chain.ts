@@ -8,6 +8,7 @@
  * Streams: the response of a method that streams is a sequence of messages. The chain ends when the sequence is there,
  * before its first message. How a call ended, a stream too, only observers learn.
  */
+import type { Message } from '@bufbuild/protobuf';
 import type { status as Status } from '@grpc/grpc-js';
 import type { ApiError } from '../errors.ts';
 import type { Operation } from '../proto/operations.ts';
@@ -15,9 +16,8 @@ import type { Remember } from '../storage/model.ts';
 import type { Caller, Identity } from './caller.ts';
 import type { EntityTags } from './entity-tags.ts';
 
-/** Encodes and decodes the messages of a method. ts-proto's definition of a method is one. */
+/** Encodes and decodes the responses of a method. ts-proto's definition of a method is one. */
 export interface Codec {
-  requestDeserialize(bytes: Buffer): unknown;
   responseSerialize(message: unknown): Buffer;
   responseDeserialize(bytes: Buffer): unknown;
 }
@@ -56,14 +56,12 @@ export interface Call {
   readonly isFromEdge: boolean;
   /** The address at the other end of the connection, `host:port`. */
   readonly peer: string;
-  /** Reads the request message. Rejects with ApiError when it is too large, too slow or malformed. */
+  /** Reads the request message, once for all. Rejects with ApiError when it is too large, too slow or malformed. */
   receive(): Promise<void>;
   /** The messages of a method whose request is a stream. Reads each when it is asked for, so it holds one at a time. */
   messages(): AsyncIterable<Buffer>;
-  /** The request message as it came off the wire. Available after `receive`. */
-  readonly requestBytes: Buffer;
-  /** The decoded request message. Throws MALFORMED_BODY. */
-  readonly request: unknown;
+  /** The request message. Available after `receive`. */
+  readonly request: Message;
   /** Identifies the request in logs: the x-request-id of the caller or of Envoy. */
   readonly requestId: string;
   /** True once the deadline has passed or the caller has left. */

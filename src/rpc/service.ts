@@ -90,4 +90,4 @@ export function implement<S>(
 
 const asIs = (bytes: unknown) => bytes as Buffer;
 /** The codec of a method that works on bytes. */
-export const RAW: Codec = { requestDeserialize: asIs, responseSerialize: asIs, responseDeserialize: asIs };
+export const RAW: Codec = { responseSerialize: asIs, responseDeserialize: asIs };

@@ -1,10 +1,10 @@
 /** A call as interceptors see it, without a server. */
 import type { Http2Session } from 'node:http2';
 import { Metadata, status as Status } from '@grpc/grpc-js';
-import { REQUESTS } from '../../gen/client/methods.ts';
 import { origins } from '../../src/edge/protocols.ts';
-import { ApiError, apiError } from '../../src/errors.ts';
+import { ApiError } from '../../src/errors.ts';
 import { loadOperations, type Operation } from '../../src/proto/operations.ts';
+import { readRequest } from '../../src/proto/request.ts';
 import type { AnyResponse, Call, Codec, End, Next, Response } from '../../src/rpc/chain.ts';
 import { toApiError } from '../../src/rpc/error-mapping.ts';
 
@@ -26,18 +26,8 @@ function operation(path: string): Operation {
   return found;
 }
 
-function decode(path: string, bytes: Buffer): unknown {
-  try {
-    // Each is the code of a message, of which the client uses one function.
-    return (REQUESTS[path] as { decode?(bytes: Uint8Array): unknown } | undefined)?.decode?.(bytes);
-  } catch {
-    throw apiError('MALFORMED_BODY', { detail: 'it is not a message' });
-  }
-}
-
 /** Encodes responses as JSON. */
 export const jsonCodec: Codec = {
-  requestDeserialize: (bytes) => bytes,
   responseSerialize: (message) => Buffer.from(JSON.stringify(message)),
   responseDeserialize: (bytes) => JSON.parse(bytes.toString()),
 };
@@ -83,11 +73,10 @@ export function newCall(
     codec: jsonCodec,
     receive: async () => undefined,
     async *messages() {
-      yield this.requestBytes;
+      yield Buffer.from(bytes);
     },
-    requestBytes: Buffer.from(bytes),
     get request() {
-      return decode(this.operation.path, this.requestBytes);
+      return readRequest(this.operation, bytes);
     },
     requestId: requestId ?? 'request-1',
     isCancelled: () => false,

@@ -6,7 +6,6 @@
  */
 import { toJson } from '@bufbuild/protobuf';
 import type { Logger } from 'pino';
-import { decodeRequest } from '../../proto/operations.ts';
 import type { AnyResponse, Call, Interceptor } from '../../rpc/chain.ts';
 import { toApiError } from '../../rpc/error-mapping.ts';
 
@@ -42,10 +41,10 @@ export function audit(log: Pick<Logger, 'info' | 'warn'>): Interceptor {
   };
 }
 
-/** Undefined when the message was not read, or can't be decoded. */
+/** Undefined when the message was not read. */
 function argumentsOf(call: Call): object | undefined {
   try {
-    const all = toJson(call.operation.input, decodeRequest(call.operation, call.requestBytes)) as object;
+    const all = toJson(call.operation.input, call.request) as object;
     return Object.fromEntries(Object.entries(all).filter(([name]) => LOGGED_FIELDS.includes(name)));
   } catch {
     return undefined;

@@ -13,7 +13,6 @@ import { hash } from 'node:crypto';
 import { toBinary } from '@bufbuild/protobuf';
 import { IDEMPOTENCY_KEY } from '../../config/constants.ts';
 import { ApiError, apiError, invalidArgument } from '../../errors.ts';
-import { decodeRequest } from '../../proto/operations.ts';
 import type { IdempotencyRecord } from '../../storage/model.ts';
 import { AlreadyDone } from '../../storage/store-errors.ts';
 import type { Call, Interceptor, Response } from '../chain.ts';
@@ -72,9 +71,8 @@ function recordId({ caller, operation }: Call, key: string): string {
  * A digest of the message in a canonical encoding: fields in the order of their numbers, without absent and unknown
  * ones. So the same request has the same digest from the transcoder and from any gRPC client.
  */
-function digestOf({ operation, requestBytes }: Call): Buffer {
-  const message = decodeRequest(operation, requestBytes);
-  return hash('sha256', toBinary(operation.input, message, { writeUnknownFields: false }), 'buffer');
+function digestOf({ operation, request }: Call): Buffer {
+  return hash('sha256', toBinary(operation.input, request), 'buffer');
 }
 
 /** Throws IDEMPOTENCY_KEY_REUSED when the record is that of a different request. */

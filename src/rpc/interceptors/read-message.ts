@@ -1,6 +1,6 @@
 /**
- * Reads the request message, and checks it against the `buf.validate` rules of the proto files. Messages without rules
- * are not decoded. The interceptors before this one decide by the headers alone.
+ * Reads the request message, and checks it against the `buf.validate` rules of the proto files. The interceptors before
+ * this one decide by the headers alone; those behind it have the message that was checked, and no other.
  */
 import { invalidArgument } from '../../errors.ts';
 import type { FindViolations } from '../../proto/validation-rules.ts';
@@ -9,7 +9,7 @@ import type { Interceptor } from '../chain.ts';
 export function readMessage(findViolations: FindViolations): Interceptor {
   return async (call, next) => {
     await call.receive();
-    const violations = findViolations(call.operation, call.requestBytes);
+    const violations = findViolations(call.operation, call.request);
     if (violations.length > 0) throw invalidArgument(violations);
     return next(call);
   };

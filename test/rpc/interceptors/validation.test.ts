@@ -153,8 +153,9 @@ const parcels = createValidation(parcelRegistry);
 function inParcel(parcel: object, method = 'CreateParcel') {
   const operation = parcelOperations.find(({ path }) => path.endsWith(method));
   if (operation === undefined) throw new Error(`there is no ${method}`);
-  const bytes = toBinary(operation.input, fromJson(operation.input, { parcel } as never));
-  return parcels(operation, bytes).map(({ path, name }) => (path === `parcel.${name}` ? name : [path, name]));
+  return parcels(operation, fromJson(operation.input, { parcel } as never)).map(({ path, name }) =>
+    path === `parcel.${name}` ? name : [path, name],
+  );
 }
 
 const labels = ['red'];
