@@ -95,7 +95,13 @@ export class OpenCalls {
     if (call.isFromEdge) return () => undefined; // Envoy's health checks, which nobody's calls may keep out
     const holder = `${what} ${call.address}`;
     if (this.#byAddress.of(holder) < MAX_PER_ADDRESS) return this.#byAddress.hold(holder, call);
+    if (this.#isRepeated(call)) return () => undefined;
     throw tooMany(MAX_PER_ADDRESS, AT_A_TIME, `address:${call.address}`);
+  }
+
+  /** True for a request that the edge has sent here twice: its caller must not get the refusal of the second. */
+  #isRepeated({ isForwarded, requestId }: Call): boolean {
+    return isForwarded && this.#calls.filter((call) => call.isForwarded && call.requestId === requestId).length > 1;
   }
 
   /**
@@ -106,6 +112,7 @@ export class OpenCalls {
   holdForAccount(call: Call, account: AccountId): void | Promise<void> {
     if (call.operation.isFeed) return this.#holdFeed(call, account);
     const held = this.#byAccount.of(account);
+    if (held >= SHARE_OF_CROWDED && this.#isRepeated(call)) return;
     if (this.#isCrowded && this.#byAccount.size > 1 && held >= SHARE_OF_CROWDED) throw pastShare(account);
     if (held >= SHARE_OF_ALONE) throw apiError('UNAVAILABLE');
     this.#byAccount.hold(account, call);

@@ -2,6 +2,8 @@
 import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { Plan } from '../../gen/petstore/admin/v1/admin.ts';
+import { generateKey } from '../../src/access/keys/format.ts';
+import { withinOneMinute } from '../support/limit-windows.ts';
 import { type Load, startLoad, total, untilMore } from '../support/load.ts';
 import { connectOperator } from '../support/operator.ts';
 import { query } from '../support/postgres.ts';
@@ -179,6 +181,35 @@ for (const [how, away, back] of [
     );
   });
 }
+
+test.serial('Slow database - a read or a question that Envoy sends again counts once, and gets no 429', async (t) => {
+  const { service, url } = t.context;
+  const operator = await connectOperator(service);
+  const clientOf = (key: string) => new RestClient(`http://${service.publicAddress}`, key);
+  const free = clientOf(await operator.keyOf(Plan.PLAN_FREE));
+  operator.close();
+  const slowly = async (table: string, requests: readonly (() => ReturnType<RestClient['get']>)[]) => {
+    const locked = query(url, `BEGIN; LOCK TABLE ${table} IN ACCESS EXCLUSIVE MODE; SELECT pg_sleep(2.5); COMMIT`);
+    const all = await Promise.all(requests.map((send) => send()));
+    await locked;
+    const left = Math.min(...all.map(({ headers }) => Number(headers.get('x-ratelimit-remaining'))));
+    return { statuses: [...new Set(all.map(({ status }) => status))], left };
+  };
+  await withinOneMinute(10_000);
+  t.is((await free.get('/pets')).status, 200); // Envoy and the server know the key
+  t.deepEqual(
+    await slowly(
+      'pets',
+      Array(59).fill(() => free.get('/pets')),
+    ),
+    { statuses: [200], left: 0 },
+  );
+  const guesses = await slowly(
+    'api_keys',
+    Array(5).fill(() => clientOf(generateKey()).get('/pets')),
+  );
+  t.deepEqual(guesses, { statuses: [401], left: service.config.limits.addressPerMinute - 5 });
+});
 
 /** Less than until a frozen server is killed. A read takes 1.5 s then, or 3 s with the question about its key. */
 const READ_MS = 4_000;

@@ -49,6 +49,17 @@ test.serial('limits - health checks, reflection and /healthz need no key and cou
   t.is(await leftOfAddress(), 58);
 });
 
+test.serial('limits - a request counts whatever x-request-id its caller sends', async (t) => {
+  await withinOneMinute(10_000);
+  const { rest: demo, operator } = t.context;
+  const rest = demo.withKey(await operator.keyOf({ perMinute: 3, perDay: 9 }));
+  const send = () => rest.get('/pets', { headers: { 'x-request-id': '01234567-89ab-4cde-8f01-23456789abcd' } });
+  t.deepEqual(
+    [await send(), await send(), await send(), await send()].map(({ status }) => status),
+    [200, 200, 200, 429],
+  );
+});
+
 test('limits - every response shows limit, remaining and reset, also responses by Envoy', async (t) => {
   const { rest: demo, operator } = t.context;
   const { id } = await operator.account({ perMinute: 1_000, perDay: 12 });

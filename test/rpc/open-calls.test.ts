@@ -37,6 +37,8 @@ interface Opened {
   readonly from?: string;
   /** Use the connection of this caller. */
   readonly beside?: Caller | undefined;
+  /** Of a request that Envoy sends again. */
+  readonly id?: string;
 }
 
 let ids = 0;
@@ -44,11 +46,13 @@ let ids = 0;
 /** Opens a call and waits until the server has it. */
 async function open({ context }: Test, { isStream = false, headers = {}, beside, ...options }: Opened) {
   ids += 1;
-  const id = `open ${ids}`;
+  const { id = `open ${ids}` } = options;
+  const before = context.server.find(id);
   const session = beside === undefined ? {} : { session: beside.session };
-  const caller = request(context.server.port, { protocol: 'gRPC', isStream, id, headers, ...options, ...session });
+  const caller = request(context.server.port, { protocol: 'gRPC', isStream, headers, ...options, id, ...session });
   context.callers.push(caller);
-  const scripted = await until(() => context.server.find(id), 'the call');
+  const isNew = () => context.server.find(id) !== before && context.server.find(id);
+  const scripted = await until(isNew, 'the call');
   return { caller, scripted };
 }
 
@@ -113,6 +117,19 @@ test("Address - Envoy's checks take no share, its callers count by their address
   await isServed(t, of(EDGE_SECRET, '192.0.2.2'));
   await openMany(t, MAX_PER_ADDRESS, of('a guess', '192.0.2.3'));
   for (const wrong of [of('a guess', '192.0.2.4'), of('a guess')]) t.regex(await refusal(t, wrong), /50 at a time/);
+});
+
+test('Shares - a request that Envoy sends to a server twice takes one', async (t) => {
+  const edge = { 'x-petstore-edge': EDGE_SECRET, 'x-forwarded-for': '192.0.2.1' };
+  for (const [headers, count] of [
+    [{ ...edge, 'x-share': '1' }, MAX_PER_ADDRESS],
+    [{ ...edge, 'x-account': '1' }, SHARE * 7],
+  ] as const) {
+    const [first] = await openMany(t, count, { headers });
+    await isServed(t, { headers, id: first?.scripted.call.requestId ?? '' });
+    t.regex(await refusal(t, { headers }), /at a time|not available/);
+    for (const { session } of t.context.callers) session.destroy();
+  }
 });
 
 test('Account - alone it may have seven eighths of the slots', async (t) => {

@@ -71,7 +71,7 @@ export function limits(limiter: Limiter, { shares, onBan }: LimitsOptions): Limi
       const { caller } = call;
       if (caller === undefined) throw new Error('a call reached the limits without a caller');
       const { accountId, keyId, quota } = caller;
-      const attempt = { kind: 'account', accountId, keyId, quota, nowMs: Date.now() } as const;
+      const attempt = { kind: 'account', accountId, keyId, quota, ...momentOf(call) } as const;
       await hold(call, attempt, () => shares.holdForAccount(call, accountId));
       const { counting } = call.operation;
       if (counting === 'always') await count(call, attempt);
@@ -102,13 +102,23 @@ export function limits(limiter: Limiter, { shares, onBan }: LimitsOptions): Limi
   };
 }
 
-function addressAttempt({ address }: Call): AddressAttempt {
-  return { kind: 'address', address, nowMs: Date.now() };
+/** Only the edge repeats a request by itself, under the id that it has given to it. Callers choose theirs. */
+function momentOf({ isForwarded, requestId }: Call) {
+  return { nowMs: Date.now(), requestId: isForwarded ? requestId : undefined };
+}
+
+function addressAttempt(call: Call): AddressAttempt {
+  return { kind: 'address', address: call.address, ...momentOf(call) };
 }
 
 /** Guesses of keys are counted apart from the other requests of an address. */
-function guessAttempt({ address }: Call): AddressAttempt {
-  return { kind: 'address', address: `guesses of ${address}`, nowMs: Date.now() };
+function guessAttempt(call: Call): AddressAttempt {
+  const attempt = addressAttempt(call);
+  return {
+    ...attempt,
+    address: `guesses of ${call.address}`,
+    requestId: attempt.requestId && `guess ${call.requestId}`,
+  };
 }
 
 function setHeaders({ responseHeaders }: Call, { limit, remaining, resetAtSeconds }: Reading): void {

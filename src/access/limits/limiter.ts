@@ -19,17 +19,26 @@ export function subjectName(subject: Subject): string {
   return subject.kind === 'account' ? `account:${subject.accountId}` : `address:${subject.address}`;
 }
 
-/** A request with a valid key. It counts against the account; its refusals count against the key. */
-export type AccountAttempt = Extract<Subject, { kind: 'account' }> & {
-  readonly keyId: KeyId;
-  readonly quota: Quota;
+interface Moment {
   readonly nowMs: number;
-};
+  /**
+   * Identifies the request. The edge may send a request to several servers: they decide on it once within
+   * `REPEATED_MS`, and it counts once. Undefined for a request that nobody repeats by itself.
+   */
+  readonly requestId?: string | undefined;
+}
+
+/** A request with a valid key. It counts against the account; its refusals count against the key. */
+export type AccountAttempt = Extract<Subject, { kind: 'account' }> &
+  Moment & { readonly keyId: KeyId; readonly quota: Quota };
 
 /** A request without a valid key. It counts against its address, by the minute alone. */
-export type AddressAttempt = Extract<Subject, { kind: 'address' }> & { readonly nowMs: number };
+export type AddressAttempt = Extract<Subject, { kind: 'address' }> & Moment;
 
 export type Attempt = AccountAttempt | AddressAttempt;
+
+/** Longer than the edge waits for the response to a request, and so than it sends it again. */
+export const REPEATED_MS = 20_000;
 
 /** The key is banned. The numbers are the account's; this request does not count in them. */
 export interface Banned extends Refused {

@@ -23,6 +23,7 @@ import {
   type LimiterOptions,
   type Outcome,
   quotaOf,
+  REPEATED_MS,
   type State,
   type Subject,
   toDecision,
@@ -67,11 +68,13 @@ export interface MemoryLimiter extends Limiter {
 export function createMemoryLimiter(options: LimiterOptions): MemoryLimiter {
   const { maxTracked } = options.addresses;
   // With the days beside today: counts go on when a clock that was a day wrong is right again.
-  const accounts = new Counters<AccountId>(dayIndexAt, 3);
-  const addresses = new Counters<string>(minuteIndexAt, 1);
+  const accounts = new Windows<AccountId, Counter>(dayIndexAt, 3);
+  const addresses = new Windows<string, Counter>(minuteIndexAt, 1);
   const bans = new BanTracker(options.ban);
   /** The counters that have changed since the last drain. */
   let changed = new Map<Counter, AccountId>();
+  /** What was decided on requests that the edge may send again. */
+  const decided = new Windows<string, Outcome['status']>((nowMs) => Math.floor(nowMs / REPEATED_MS), 2);
   /** When keys were last used, since the last drain. */
   let keyUses = new Map<KeyId, number>();
 
@@ -111,15 +114,25 @@ export function createMemoryLimiter(options: LimiterOptions): MemoryLimiter {
   }
 
   function count(attempt: Attempt): Outcome {
-    const { nowMs } = attempt;
-    const counter = use(attempt, nowMs);
+    const { nowMs, requestId } = attempt;
     const banEndMs = attempt.kind === 'account' ? bans.bannedUntil(attempt.keyId, nowMs) : 0;
-    const isAdmitted = banEndMs === 0 && countRequest(counter, quotaOf(attempt, options));
-    if (isAdmitted) return { status: 'admitted', counter, bannedUntilMs: 0, nowMs };
+    const known = requestId === undefined ? undefined : decidedOn(requestId, nowMs);
+    if (known === 'admitted' || (known === 'refused' && banEndMs === 0)) {
+      return { status: known, counter: find(attempt, nowMs), bannedUntilMs: 0, nowMs };
+    }
+    const counter = use(attempt, nowMs);
+    const status = banEndMs > 0 ? 'banned' : countRequest(counter, quotaOf(attempt, options)) ? 'admitted' : 'refused';
+    const isCounted = status === 'admitted' || (status === 'refused' && attempt.kind === 'account');
+    if (requestId !== undefined && isCounted) decided.at(nowMs).set(requestId, status);
+    if (status === 'admitted') return { status, counter, bannedUntilMs: 0, nowMs };
     counter.refused += 1;
-    if (banEndMs > 0) return { status: 'banned', counter, bannedUntilMs: banEndMs, nowMs };
+    if (status === 'banned') return { status, counter, bannedUntilMs: banEndMs, nowMs };
     const bannedUntilMs = attempt.kind === 'account' ? bans.recordRefusal(attempt.keyId, nowMs) : 0;
-    return { status: 'refused', counter, bannedUntilMs, nowMs };
+    return { status, counter, bannedUntilMs, nowMs };
+  }
+
+  function decidedOn(requestId: string, nowMs: number): Outcome['status'] | undefined {
+    return decided.at(nowMs - REPEATED_MS).get(requestId) ?? decided.at(nowMs).get(requestId);
   }
 
   return {
@@ -168,26 +181,26 @@ export function createMemoryLimiter(options: LimiterOptions): MemoryLimiter {
   };
 }
 
-/** Counters by key, in the last `kept` windows that were entered. */
-class Counters<Key> {
+/** Values by key, in the last `kept` windows that were entered. */
+class Windows<Key, Value> {
   readonly #indexAt: (nowMs: number) => number;
   readonly #kept: number;
-  readonly #windows = new Map<number, Map<Key, Counter>>();
+  readonly #windows = new Map<number, Map<Key, Value>>();
 
   constructor(indexAt: (nowMs: number) => number, kept: number) {
     this.#indexAt = indexAt;
     this.#kept = kept;
   }
 
-  /** Returns the counters of the window at this time. */
-  at(nowMs: number): Map<Key, Counter> {
+  /** Returns the values of the window at this time. */
+  at(nowMs: number): Map<Key, Value> {
     const index = this.#indexAt(nowMs);
     const found = this.#windows.get(index);
     if (found !== undefined) return found;
-    const counters = new Map<Key, Counter>();
-    this.#windows.set(index, counters);
+    const values = new Map<Key, Value>();
+    this.#windows.set(index, values);
     const [oldest] = this.#windows.size > this.#kept ? this.#windows.keys() : [];
     if (oldest !== undefined) this.#windows.delete(oldest);
-    return counters;
+    return values;
   }
 }

@@ -2,7 +2,8 @@
 -- ban-tracker.ts do in memory. The numbers that callers see are made of the reply in TypeScript.
 --
 -- KEYS   1: what the subject has used, "minute index, count, day index, count, refused". For a request with an API key
---        also 2: a list, the times of the key's refusals, newest first; 3: the end of the key's ban, 0 if it was ended
+--        also 2: a list, the times of the key's refusals, newest first; 3: the end of the key's ban, 0 if it was ended.
+--        For a request that the edge may send again, one more at the end: what was decided on it, for ARGV[10] ms
 -- ARGV   1: "admit", "read" or "unban"; 2: the time in ms, 0 for Redis's own; 3 to 5: the ban policy (duration,
 --        refusals, window); but for "unban" 6: what the subject has used, as far as the server knows; for "admit" 7, 8:
 --        the quota by the minute and by the day; 9: the end of the last ban that the server knows of, or 0
@@ -19,6 +20,7 @@ end
 local minuteIndex = math.floor(now / MINUTE_MS)
 local dayIndex = math.floor(minuteIndex / DAY_MINUTES)
 local isAccount = KEYS[3] ~= nil
+local decision = #KEYS % 2 == 0 and KEYS[#KEYS]
 local durationMs, maxRefusals, windowMs = tonumber(ARGV[3]), tonumber(ARGV[4]), tonumber(ARGV[5])
 
 -- What the subject has used: of two counts of a window the larger one. That is right in whatever order servers come,
@@ -59,6 +61,8 @@ end
 -- Decides on a request, and counts it if it is admitted. Returns the status and the end of the key's ban.
 local function admit()
   local untilMs = isAccount and bannedUntil() or 0
+  local decided = decision and redis.call("GET", decision)
+  if decided == "admitted" or decided == "refused" and untilMs == 0 then return decided, untilMs end
   local hasRoom = minuteCount < tonumber(ARGV[7]) and dayCount < tonumber(ARGV[8])
   local status = untilMs > 0 and "banned" or hasRoom and "admitted" or "refused"
   if status == "admitted" then
@@ -69,6 +73,7 @@ local function admit()
     refused = refused + 1
     if status == "refused" then untilMs = recordRefusal() end
   end
+  if decision and status ~= "banned" then redis.call("SET", decision, status, "PX", ARGV[10]) end
   local used = table.concat({ minuteIndex, minuteCount, dayIndex, dayCount, refused }, " ")
   redis.call("SET", KEYS[1], used, "PX", isAccount and ACCOUNT_EXPIRY_MS or ADDRESS_EXPIRY_MS)
   return status, untilMs

@@ -16,6 +16,7 @@ import {
   type LimiterOptions,
   type Outcome,
   quotaOf,
+  REPEATED_MS,
   type State,
   type Subject,
   subjectName,
@@ -58,8 +59,14 @@ export async function openRedisLimiter(options: RedisLimiterOptions): Promise<Re
   /** The braces make a cluster keep all entries of a subject on one node. */
   const nameOf = (subject: Subject, entry: string) => `${prefix}:{${subjectName(subject)}}:${entry}`;
 
-  function run(action: string, subject: Subject, keyId: KeyId | undefined, nowMs: number, args: (number | string)[]) {
+  function run(
+    action: string,
+    subject: Subject,
+    { keyId, requestId, nowMs }: { readonly keyId?: KeyId; readonly requestId?: string | undefined; nowMs: number },
+    args: (number | string)[],
+  ) {
     const ofKey = keyId === undefined ? [] : [nameOf(subject, `refusals:${keyId}`), nameOf(subject, `ban:${keyId}`)];
+    if (requestId !== undefined) ofKey.push(nameOf(subject, `request:${requestId}`));
     const common = [action, time === 'attempt' ? nowMs : 0, ban.durationMs, ban.refusals, ban.windowMs];
     return client.evaluate(LIMITS, [nameOf(subject, 'used'), ...ofKey], [...common, ...args].map(String));
   }
@@ -67,14 +74,13 @@ export async function openRedisLimiter(options: RedisLimiterOptions): Promise<Re
   async function admit(attempt: Parameters<Limiter['admit']>[0], known: Known): Promise<Outcome> {
     const { perMinute, perDay } = quotaOf(attempt, options);
     const quota = [perMinute, perDay].map((limit) => Math.min(limit, Number.MAX_SAFE_INTEGER));
-    const keyId = attempt.kind === 'account' ? attempt.keyId : undefined;
-    const args = [toText(known), ...quota, known.lastBanEndMs];
-    return toOutcome(await run('admit', known.subject, keyId, attempt.nowMs, args));
+    const args = [toText(known), ...quota, known.lastBanEndMs, REPEATED_MS];
+    return toOutcome(await run('admit', known.subject, attempt, args));
   }
 
   function read(subject: Subject, nowMs: number): Promise<State | undefined> {
     const known = memory.known(subject, nowMs);
-    return client.run(async () => toOutcome(await run('read', known.subject, undefined, nowMs, [toText(known)])));
+    return client.run(async () => toOutcome(await run('read', known.subject, { nowMs }, [toText(known)])));
   }
 
   await client.start(() =>
@@ -110,7 +116,7 @@ export async function openRedisLimiter(options: RedisLimiterOptions): Promise<Re
       return { counter: state.counter, isLocal: false };
     },
     async unban(accountId, keyId) {
-      const reply = await client.run(() => run('unban', { kind: 'account', accountId }, keyId, 0, []));
+      const reply = await client.run(() => run('unban', { kind: 'account', accountId }, { keyId, nowMs: 0 }, []));
       return reply !== undefined && memory.unban(accountId, keyId);
     },
     get isDegraded() {
