@@ -127,7 +127,7 @@ export function createServer(dependencies: Dependencies): PetstoreServer {
     ],
     forUnknown: judged,
     operations,
-    originOf: origins(all, edgeSecret),
+    ...origins(all, edgeSecret),
     openCalls,
     beforeAnswer: addAccessLogHeaders,
     observers: [...(metrics === undefined ? [] : [metrics.observe]), logging(logger)],

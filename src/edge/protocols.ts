@@ -5,6 +5,7 @@ import type { Operation } from '../proto/operations.ts';
 import { addressOf } from '../rpc/address.ts';
 import type { Arrival, Origin } from '../rpc/call.ts';
 import type { Protocol } from '../rpc/chain.ts';
+import type { IsEdge } from '../rpc/private-parts.ts';
 import { GRPC_HEADERS, GRPC_OK, toFrame, toTrailers } from '../rpc/status.ts';
 import { connectBody, connectHttpStatus } from './connect-error.ts';
 import { EDGE_HEADERS, ORIGINAL_PATH } from './headers.ts';
@@ -36,26 +37,28 @@ const CONNECT: Protocol = {
 const EDGE: Protocol = { ...GRPC, name: 'edge', fail: restError };
 
 /**
- * Returns a function that finds out where a call comes from.
+ * Finds out where a call comes from, and which connections are an edge's.
  *
  * Only Envoy knows the address of a caller. It is believed when it shows the secret that the launcher has given to
  * both, or over mutual TLS. Everybody else speaks gRPC and counts by the address of the connection: any user of this
  * machine reaches the private port.
  */
-export function origins(operations: Iterable<Operation>, edgeSecret: string | undefined): (call: Arrival) => Origin {
+export function origins(
+  operations: Iterable<Operation>,
+  edgeSecret: string | undefined,
+): { readonly originOf: (call: Arrival) => Origin; readonly isEdge: IsEdge } {
   const rest = restProtocol(operations);
   const expected = edgeSecret === undefined ? undefined : hashKey(edgeSecret);
   /** The connections on which a call has shown the secret. */
   const trusted = new WeakSet<object>();
 
-  const isTrusted = (call: Arrival): boolean => {
-    const { session } = call;
+  const isEdge: IsEdge = (session, header) => {
     if (session === undefined) return false;
     if (trusted.has(session)) return true;
-    const secret = call.header(EDGE_HEADERS.edge);
-    const isEdge = secret !== undefined && expected !== undefined && timingSafeEqual(hashKey(secret), expected);
-    if (isEdge || session.encrypted) trusted.add(session);
-    return isEdge || session.encrypted === true;
+    const secret = header(EDGE_HEADERS.edge);
+    const isShown = secret !== undefined && expected !== undefined && timingSafeEqual(hashKey(secret), expected);
+    if (isShown || session.encrypted) trusted.add(session);
+    return isShown || session.encrypted === true;
   };
 
   const protocolOf = (call: Arrival): Protocol => {
@@ -64,8 +67,8 @@ export function origins(operations: Iterable<Operation>, edgeSecret: string | un
     return call.header(ORIGINAL_PATH) === undefined ? GRPC : rest;
   };
 
-  return (call) => {
-    const isByEdge = isTrusted(call);
+  const originOf = (call: Arrival): Origin => {
+    const isByEdge = isEdge(call.session, (name) => call.header(name));
     const forwarded = isByEdge ? call.header(FORWARDED_FOR) : undefined;
     return {
       protocol: isByEdge ? protocolOf(call) : GRPC,
@@ -74,4 +77,5 @@ export function origins(operations: Iterable<Operation>, edgeSecret: string | un
       isFromEdge: isByEdge && forwarded === undefined,
     };
   };
+  return { originOf, isEdge };
 }

@@ -2,7 +2,13 @@
  * The private parts of grpc-js that this server needs, all of them. `test/rpc/private-parts.test.ts` fails when they
  * change.
  */
-import { constants, type IncomingHttpHeaders, type ServerHttp2Stream, type ServerOptions } from 'node:http2';
+import {
+  constants,
+  type Http2Session,
+  type IncomingHttpHeaders,
+  type ServerHttp2Stream,
+  type ServerOptions,
+} from 'node:http2';
 import type { Server, ServerInterceptingCallInterface } from '@grpc/grpc-js';
 
 /** A call as grpc-js's server makes it. */
@@ -40,13 +46,17 @@ interface ServerParts {
   _runHandlerForCall(call: BaseCall & Decompression, handler: { readonly path: string }): boolean;
 }
 
+/** Whether a connection is an edge's, which a header of a call on it may prove. */
+export type IsEdge = (session: Http2Session | undefined, header: (name: string) => string | undefined) => boolean;
+
 /**
  * Gives every call of a server to `take`, in place of grpc-js's own handlers. By itself grpc-js answers a call of an
  * unknown method, or with a wrong content type, at once: to callers without a key, and without ever reading what they
  * send, so that Node keeps the stream for good.
  */
-export function takeEveryCall(server: Server, take: (call: BaseCall, path: string) => void): void {
+export function takeEveryCall(server: Server, isEdge: IsEdge, take: (call: BaseCall, path: string) => void): void {
   const parts = server as unknown as ServerParts;
+  const boundResets = resetBound();
   const verifyContentType = parts._verifyContentType.bind(server);
   parts._retrieveHandler = (path) => ({ path, serialize: asIs, deserialize: asIs });
   parts._runHandlerForCall = (call, { path }) => {
@@ -55,6 +65,7 @@ export function takeEveryCall(server: Server, take: (call: BaseCall, path: strin
     return true;
   };
   parts._verifyContentType = (stream, headers) => {
+    if (!isEdge(stream.session, (name) => headers[name]?.toString()) && !boundResets(stream)) return false;
     showWrong(headers);
     const isGrpc = verifyContentType(stream, headers);
     if (!isGrpc) {
@@ -70,8 +81,8 @@ const UNLIMITED = 2 ** 32 - 1;
 /**
  * By itself Node closes a connection that ends 33 calls a second early, after a burst of 1,000, or that has had 1,000
  * malformed calls. An edge's connection has the calls of many callers, and one of them could end those of all others;
- * Envoy bounds what each of them may end. Node also leaves out a header with a space at an end: a write would go
- * through as if it had no If-Match.
+ * Envoy bounds what each of them may end. `resetBound` is for other connections. Node also leaves out a header with a
+ * space at an end: a write would go through as if it had no If-Match.
  */
 const HTTP2_OPTIONS = {
   streamResetBurst: UNLIMITED,
@@ -79,6 +90,31 @@ const HTTP2_OPTIONS = {
   maxSessionInvalidFrames: UNLIMITED,
   strictFieldWhitespaceValidation: false,
 };
+
+/** What an address may end early within this time, but for an edge: as much as Node allows a connection. */
+const MAX_RESETS = 1_000;
+const RESETS_MS = 30_000;
+/** What a connection may call while its address has ended more: enough for the operator's command. */
+const CALLS_BESIDE_RESETS = 10;
+
+/**
+ * Bounds the calls that callers end early. By address: a new connection is cheap. Returns false for a call too many,
+ * and ends its connection.
+ */
+function resetBound(): (stream: ServerHttp2Stream) => boolean {
+  let resets = new Map<string, number>();
+  let sinceMs = 0;
+  return (stream) => {
+    const address = stream.session?.socket.remoteAddress ?? '';
+    if (performance.now() - sinceMs > RESETS_MS) [resets, sinceMs] = [new Map(), performance.now()];
+    stream.once('close', () => {
+      if (stream.rstCode !== constants.NGHTTP2_NO_ERROR) resets.set(address, (resets.get(address) ?? 0) + 1);
+    });
+    const isBounded = (stream.id ?? 0) > 2 * CALLS_BESIDE_RESETS && (resets.get(address) ?? 0) > MAX_RESETS;
+    if (isBounded) stream.session?.destroy();
+    return !isBounded;
+  };
+}
 
 /** Sets them for a server that does not listen yet. */
 export function setHttp2Options(server: Server): void {

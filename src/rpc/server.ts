@@ -24,7 +24,7 @@ import {
 } from './chain.ts';
 import { toApiError } from './error-mapping.ts';
 import type { OpenCalls } from './open-calls.ts';
-import { setHttp2Options, takeEveryCall } from './private-parts.ts';
+import { type IsEdge, setHttp2Options, takeEveryCall } from './private-parts.ts';
 import { type Implementation, RAW } from './service.ts';
 
 /** A method of the server, with its chain. */
@@ -72,6 +72,7 @@ export interface GrpcServerOptions extends CallOptions {
   readonly forUnknown: readonly Interceptor[];
   readonly operations: Operations;
   readonly openCalls: OpenCalls;
+  readonly isEdge: IsEdge;
   readonly observers?: readonly Observer[];
   /** Runs each call in a span. Undefined without a collector of traces. */
   readonly traceCall?: ((call: Call, run: () => Promise<End>) => void) | undefined;
@@ -79,7 +80,8 @@ export interface GrpcServerOptions extends CallOptions {
 
 /** @throws ConfigError when the proto files have a method that nothing serves. */
 export function createGrpcServer(options: GrpcServerOptions): Server {
-  const { methods, forUnknown, operations, openCalls, observers = [], traceCall = (_, run) => void run() } = options;
+  const { methods, forUnknown, operations, openCalls, isEdge } = options;
+  const { observers = [], traceCall = (_, run) => void run() } = options;
   const byPath = new Map(methods.map((method) => [method.operation.path, method]));
   const missing = [...operations.byPath.keys()].find((path) => !byPath.has(path));
   if (missing !== undefined) {
@@ -94,7 +96,7 @@ export function createGrpcServer(options: GrpcServerOptions): Server {
   };
   const server = new Server({ 'grpc.max_receive_message_length': MAX_BODY_BYTES, 'grpc.enable_channelz': 0 });
   setHttp2Options(server);
-  takeEveryCall(server, (base, path) => {
+  takeEveryCall(server, isEdge, (base, path) => {
     new Answer(base, (answer, metadata) => {
       const method = byPath.get(path) ?? unknown(path);
       const call = new IncomingCall(answer, metadata, method, options);

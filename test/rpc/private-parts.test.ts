@@ -1,9 +1,15 @@
 /** The private parts of grpc-js that the server uses (src/rpc/private-parts.ts) are there, and do what it needs. */
 import { constants } from 'node:http2';
 import { setTimeout as delay } from 'node:timers/promises';
-import test from 'ava';
+import test, { type ExecutionContext } from 'ava';
 import { grpcHeaders } from '../support/hostile/sockets.ts';
-import { request, startScriptedServer, streamsOf } from '../support/scripted-server.ts';
+import {
+  EDGE_SECRET,
+  request,
+  type ScriptedServer,
+  startScriptedServer,
+  streamsOf,
+} from '../support/scripted-server.ts';
 import { until } from '../support/until.ts';
 
 test('grpc-js - an unknown method or a wrong content type is answered, and leaves no stream', async (t) => {
@@ -36,16 +42,14 @@ test('grpc-js - an unknown method or a wrong content type is answered, and leave
   server.close();
 });
 
-test('grpc-js - a connection stays open however many of its calls end early or are malformed', async (t) => {
-  const server = await startScriptedServer();
-  const caller = request(server.port, { protocol: 'gRPC', isStream: true, id: 'open' });
-  t.teardown(() => {
-    caller.session.destroy();
-    server.close();
-  });
-  const { session } = await until(() => server.find('open'), 'the call');
-  if (session === undefined) return t.fail();
-  for (let ended = 0; ended < 5_000; ended += 100) {
+/** Opens a call of this id, and ends 5,000 others on its connection early. Resolves with both ends of it. */
+async function endEarly(t: ExecutionContext, server: ScriptedServer, id: string, headers: Record<string, string>) {
+  const caller = request(server.port, { protocol: 'gRPC', isStream: true, id, headers });
+  t.teardown(() => caller.session.destroy());
+  const { session } = await until(() => server.find(id), 'the call');
+  caller.session.on('error', () => undefined);
+  caller.stream.on('error', () => undefined);
+  for (let ended = 0; ended < 5_000 && !caller.session.destroyed; ended += 100) {
     const streams = Array.from({ length: 100 }, (_, index) => {
       const malformed = index % 2 === 0 ? {} : { ':authority': 'user@host' };
       return caller.session.request({ ...grpcHeaders('/a.b.C/D'), ...malformed }, { endStream: false });
@@ -53,8 +57,24 @@ test('grpc-js - a connection stays open however many of its calls end early or a
     for (const stream of streams) stream.on('error', () => undefined).close(constants.NGHTTP2_CANCEL);
     await until(() => streams.every(({ destroyed }) => destroyed), 'the end of the calls');
   }
-  await until(() => streamsOf(session) === 1 || session.destroyed, 'the end of the calls at the server', 20_000);
-  t.deepEqual([caller.session.closed, session.destroyed], [false, false]);
+  if (session === undefined) throw new Error('the call has ended');
+  return { caller, session };
+}
+
+test("grpc-js - an edge's connection stays open however many of its calls end early, another does not", async (t) => {
+  const server = await startScriptedServer();
+  t.teardown(() => server.close());
+  const edge = await endEarly(t, server, 'edge', { 'x-petstore-edge': EDGE_SECRET });
+  await until(() => streamsOf(edge.session) === 1, 'the end of the calls at the server', 20_000);
+  const other = await endEarly(t, server, 'other', {});
+  t.deepEqual(
+    [edge.caller, other.caller].map(({ session }) => session.closed),
+    [false, true],
+  );
+  const next = request(server.port, { protocol: 'gRPC', isStream: true, id: 'next' });
+  (await until(() => server.find('next'), 'a call on a new connection')).step('end');
+  t.is(await next.outcome, 'answered');
+  next.session.destroy();
 });
 
 test('grpc-js - no header is left out because of its bytes, and none that is malformed becomes right', async (t) => {

@@ -11,7 +11,7 @@ import { toApiError } from '../../src/rpc/error-mapping.ts';
 const { byPath, registry } = loadOperations();
 
 const EDGE_SECRET = 'the secret of the edge';
-const originOf = origins([...byPath.values()], EDGE_SECRET);
+const { originOf } = origins([...byPath.values()], EDGE_SECRET);
 /** The connection of Envoy, and that of another program of this machine. */
 const [ENVOY, OTHER] = [{ encrypted: false }, { encrypted: false }] as unknown as [Http2Session, Http2Session];
 const PEER = '127.0.0.1:40000';

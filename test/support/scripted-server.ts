@@ -90,7 +90,7 @@ export async function startScriptedServer({ maxStreamMs = FOREVER_MS } = {}) {
     methods: serve(operations, implement<WebServiceServer>(WebServiceService, methods), [shares, gate, message]),
     forUnknown: [],
     operations,
-    originOf: origins(all, EDGE_SECRET),
+    ...origins(all, EDGE_SECRET),
     openCalls,
     observers: [(call, end) => scriptOf(call).ends.push(end)],
   });
