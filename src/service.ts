@@ -89,9 +89,9 @@ async function openService(config: Config, { log, auditLog }: Logs, opened: Asyn
   const stopRetention = startRetention(limiter.now, logger, {
     usage: deleteOldUsage(store, config.usageDays),
     'idempotency records': (maxRows, nowMs) =>
-      store.write(({ idempotency }) => idempotency.deleteOldest(maxRows, nowMs - config.idempotencyMs)),
+      store.transaction((tx) => tx.idempotency.deleteOldest(maxRows, nowMs, config.idempotencyMs)),
     events: (maxRows, nowMs) =>
-      store.write((tx) => tx.events.deleteOldest(maxRows, nowMs - config.eventsDays * DAY_MS)),
+      store.transaction((tx) => tx.events.deleteOldest(maxRows, nowMs, config.eventsDays * DAY_MS)),
   });
   opened.defer(stopRetention);
 

@@ -69,7 +69,7 @@ test('Service - a start says why a SQLite file can not be used, and nothing else
 test('Demo account - is for a new database alone, also when the record of its creation has been deleted', async (t) => {
   const { store, database, key, close } = await startTestServer();
   t.teardown(close);
-  await store.write(({ idempotency }) => idempotency.deleteOldest(10, Date.now() + 1));
+  await store.transaction(({ idempotency }) => idempotency.deleteOldest(10, Date.now() + 1, 0));
   const folder = dirname(database.file);
   await ensureDemoKey(store, folder);
   t.is((await readFile(demoKeyFile(folder), 'utf8')).trim(), key);

@@ -26,7 +26,7 @@ export function startRetention(now: Now, logger: Logger, portions: Readonly<Reco
     for (;;) {
       for (const [what, deletePortion] of Object.entries(portions)) {
         try {
-          while ((await deletePortion(MAX_ROWS, await now())) === MAX_ROWS) await pause(PAUSE_MS);
+          while ((await deletePortion(MAX_ROWS, await now())) > 0) await pause(PAUSE_MS);
         } catch (error) {
           if (!signal.aborted) logger.warn({ err: error }, `old ${what}: not deleted yet, trying again in an hour`);
         }

@@ -1,7 +1,7 @@
 /** What the tables have in common: statements, reads and writes of records, made from their fields. */
 import type { Knex } from 'knex';
 import type { Engine, Given, Runner } from './engine.ts';
-import { type Field, type Fields, type Row, record } from './fields.ts';
+import { bigInteger, type Field, type Fields, integer, type Row, record } from './fields.ts';
 import type { Page, PageRequest } from './model.ts';
 import { sharedReads } from './shared-reads.ts';
 import { compile, type Params, param, type SqlValue, type Statement, toJson, toJsonArray } from './statement.ts';
@@ -130,20 +130,35 @@ export function pages<R extends object>(
   };
 }
 
+const AGED = record({ key: bigInteger('key'), timeMs: integer('time_ms') });
+
 /**
- * Deletes those of the `count` oldest records, in the ascending order of `key`, whose column `timeMs` is before
- * `beforeMs`; all or only those below a `limit`. Returns how many it deleted.
+ * Deletes at most `count` records that come before the first one whose column `timeMs` is no more than `keptMs` before
+ * `nowMs`, in the ascending order of `key`, which is that of their age; all or only those below a `limit`. Among those
+ * that are kept is no gap. One that a wrong clock has dated ahead is as old as the next one. Returns how many it deleted.
  */
 export function oldest({ knex }: Engine, name: string, key: string, timeMs: string, limit?: Knex.Raw) {
   // Raw SQL since knex drops `returning` from a delete, and its `limit` takes no parameter.
-  const first = knex(name)
-    .select(key)
-    .orderByRaw('?? limit ?', [key, param('count')] as never);
-  const old = knex(name).whereIn(key, first).where(timeMs, '<', param('beforeMs'));
+  const inOrder = (...columns: string[]) =>
+    knex(name)
+      .select(columns)
+      .orderByRaw('?? limit ?', [key, param('count')] as never);
+  const next = inOrder(`${key} as key`, `${timeMs} as time_ms`).where(key, '>', param('after'));
+  const old = knex(name).whereIn(key, inOrder(key).where(key, '<=', param('last')));
   if (limit !== undefined) old.where(key, '<', limit);
-  const statement = compile(`${name}.delete_oldest`, knex.raw('? returning ??', [old.delete(), key]));
-  return (tx: Runner) => async (count: number, beforeMs: number) =>
-    (await tx.all(statement, { count, beforeMs })).length;
+  const look = compile(`${name}.look_at_oldest`, next);
+  const remove = compile(`${name}.delete_oldest`, knex.raw('? returning ??', [old.delete(), key]));
+  return (tx: Runner) => async (count: number, nowMs: number, keptMs: number) => {
+    const beforeMs = nowMs - keptMs;
+    for (let after = 0n; ; ) {
+      const rows = (await tx.all(look, { after, count })).map(AGED.read);
+      const end = rows.findIndex((row) => row.timeMs >= beforeMs && row.timeMs <= nowMs);
+      const last = rows.slice(0, end === -1 ? count : end).findLast((row) => row.timeMs < beforeMs);
+      if (last !== undefined) return (await tx.all(remove, { last: last.key, count })).length;
+      if (end !== -1 || rows.length < count) return 0;
+      after = rows.at(-1)?.key ?? after; // all of them are dated ahead
+    }
+  };
 }
 
 /** A table whose records have an id that the database gives them. An update leaves the columns `constant` alone. */

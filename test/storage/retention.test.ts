@@ -19,7 +19,7 @@ test('Retention - deletes in bounded statements with other writes between them, 
   const events: (number | 'write')[] = [];
   const portions = () => events.filter((event) => event !== 'write');
   const deletePortion = async (maxRows: number, nowMs: number) => {
-    const deleted = await store.write(({ idempotency }) => idempotency.deleteOldest(maxRows, nowMs));
+    const deleted = await store.transaction(({ idempotency }) => idempotency.deleteOldest(maxRows, nowMs, 0));
     events.push(deleted);
     return deleted;
   };

@@ -78,9 +78,9 @@ export function eventTests(): void {
   test('Events - ids ascend and are never used again; the oldest can be deleted, the newest stays', async (t) => {
     const { store } = t.context;
     await newCategories(store, 6);
-    const remove = (count: number, ms: number) => store.write(({ events }) => events.deleteOldest(count, ms));
+    const remove = (count: number, ms: number) => store.transaction(({ events }) => events.deleteOldest(count, ms, 0));
     t.is(await remove(2, Date.now() + 60_000), 2);
-    t.is(await remove(100, 0), 0);
+    t.is(await store.transaction(({ events }) => events.deleteOldest(100, Date.now(), 60_000)), 0);
     t.is(await remove(100, Date.now() + 60_000), 3);
     t.deepEqual(await store.events.bounds(), { oldest: toEventId(6n), newest: toEventId(6n) });
     await newCategory(store);

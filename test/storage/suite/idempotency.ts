@@ -128,7 +128,7 @@ export function idempotencyTests(): void {
     t.deepEqual(await find(), [...old, young]);
     const deleted = [];
     for (let portion = 0; portion < 3; portion += 1) {
-      deleted.push(await store.write((tx) => tx.idempotency.deleteOldest(2, NOW_MS)));
+      deleted.push(await store.transaction((tx) => tx.idempotency.deleteOldest(2, NOW_MS, 0)));
     }
     t.deepEqual(deleted, [2, 1, 0]);
     t.deepEqual(await find(), [undefined, undefined, undefined, young]);

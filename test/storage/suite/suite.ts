@@ -5,6 +5,7 @@ import { failureTests } from './failures.ts';
 import { idempotencyTests } from './idempotency.ts';
 import { listTests } from './lists.ts';
 import { pageTests } from './pages.ts';
+import { retentionTests } from './retention.ts';
 import { rowTests } from './rows.ts';
 import { transactionTests } from './transactions.ts';
 import { usageTests } from './usage.ts';
@@ -18,6 +19,7 @@ export function runStorageSuite(createDatabase: CreateDatabase, through?: 'PgBou
   if (through !== undefined) return;
   rowTests();
   usageTests();
+  retentionTests();
   pageTests();
   listTests();
   eventTests();
