@@ -1,10 +1,10 @@
 /**
  * Runs statements and transactions on a connection to PostgreSQL.
  *
- * A connection sets its timeouts once, and prepares each statement once, by name. PgBouncer shares sessions between its
- * clients per transaction, so no state may stay in a session: each transaction sets the timeouts, a single statement
- * runs in a transaction, and nothing is prepared. The additional commands are sent together with the statement, so both
- * modes wait for the same number of responses.
+ * A connection sets once what the code relies on, whatever the defaults of the database are, and prepares each statement
+ * once, by name. PgBouncer shares sessions between its clients per transaction, so no state may stay in a session: each
+ * transaction has its settings, a single statement runs in a transaction, and nothing is prepared. The additional
+ * commands are sent together with the statement, so both modes wait for the same number of responses.
  */
 import type { PoolClient, QueryConfig, QueryResult } from 'pg';
 import type { Runner } from './engine.ts';
@@ -13,12 +13,15 @@ import { isAway, toStoreError, unavailable } from './postgres-errors.ts';
 import type { Params, SqlValue, Statement } from './statement.ts';
 
 /** The server's timeouts, in ms. */
-export const SERVER_TIMEOUTS = {
-  lock_timeout: 4_000,
-  statement_timeout: 5_000,
-  idle_in_transaction_session_timeout: 5_000,
-};
-const SET_TIMEOUTS = Object.entries(SERVER_TIMEOUTS).map(([name, ms]) => `; SET LOCAL ${name} = ${ms}`);
+const TIMEOUTS = { lock_timeout: 4_000, statement_timeout: 5_000, idle_in_transaction_session_timeout: 5_000 };
+const setAll = (scope: string) =>
+  Object.entries(TIMEOUTS)
+    .map(([name, ms]) => `; SET ${scope} ${name} = ${ms}`)
+    .join('');
+/** The first command of a connection. */
+export const START_SESSION = `SET default_transaction_isolation = 'read committed'${setAll('SESSION')}`;
+/** The first command of a transaction through PgBouncer. */
+const BEGIN_POOLED = `BEGIN ISOLATION LEVEL READ COMMITTED${setAll('LOCAL')}`;
 
 /** A borrowed connection. Its methods throw StoreUnavailable when it breaks or no response arrives in time. */
 export class Connection {
@@ -74,7 +77,7 @@ export class Connection {
   }
 
   #begin(): Promise<QueryResult> {
-    return this.query(this.#isPooled ? `BEGIN${SET_TIMEOUTS.join('')}` : 'BEGIN');
+    return this.query(this.#isPooled ? BEGIN_POOLED : 'BEGIN');
   }
 
   async #run({ name, sql, bind }: Statement, params: Params): Promise<readonly Row[]> {

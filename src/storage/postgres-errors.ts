@@ -1,12 +1,13 @@
 /** Classifies PostgreSQL's errors by their SQLSTATE (PostgreSQL documentation, appendix A). */
 import { DatabaseError } from 'pg';
+import { ConfigError } from '../config/config.ts';
 import { StoreUnavailable } from './store-errors.ts';
 
 /** Conflicts of two transactions: serialization_failure, deadlock_detected. */
 const CONFLICT = /^(40001|40P01)$/;
 
-/** statement_timeout, lock_timeout, idle_in_transaction_session_timeout. */
-const TIMEOUT = /^(57014|55P03|25P03)$/;
+/** statement_timeout, lock_timeout, idle_in_transaction_session_timeout, transaction_timeout. */
+const TIMEOUT = /^(57014|55P03|25P0[34])$/;
 
 /** Connection exceptions; or the server accepts no work: it is stopping, starting, or a standby. */
 const AWAY = /^(08...|57P01|57P02|57P03|57P05|25006)$/;
@@ -15,6 +16,13 @@ const AWAY = /^(08...|57P01|57P02|57P03|57P05|25006)$/;
 const NO_RESOURCES = /^53/;
 const OUT_OF_CONNECTIONS = /^53300$/;
 
+/** What helps when PostgreSQL refuses what a start does. */
+const WAYS_OUT: Readonly<Record<string, string>> = {
+  '42501': 'let the owner of the tables, who may create some in this schema, run "npm run migrate"',
+  '3F000': "create the schema that the user's search_path names",
+  '22P05': "create the database with ENCODING 'UTF8'",
+};
+
 /**
  * Returns the error that storage throws for an error of pg. An error that does not come from the server comes from the
  * connection: it could not be opened, it broke, or no response arrived in time.
@@ -22,6 +30,15 @@ const OUT_OF_CONNECTIONS = /^53300$/;
 export function toStoreError(error: unknown): unknown {
   const isBusy = [CONFLICT, TIMEOUT, NO_RESOURCES].some((codes) => hasCode(error, codes));
   return isBusy || isAway(error) ? unavailable(error) : error;
+}
+
+/** Returns the error of a start, whose message is one line: without the SQL that knex puts before it. */
+export function toStartError(error: unknown): unknown {
+  if (!(error instanceof DatabaseError)) return error;
+  error.message = error.message.replace(/^.* - /s, '');
+  const known = toStoreError(error);
+  const wayOut = WAYS_OUT[error.code ?? ''] ?? "PostgreSQL's log has more";
+  return known === error ? new ConfigError(`DATABASE_URL can't be used: ${error.message}: ${wayOut}`) : known;
 }
 
 /** Returns the error that storage throws when no connection can be opened. */

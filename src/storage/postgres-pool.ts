@@ -10,7 +10,7 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { Pool, type PoolClient } from 'pg';
 import type { Availability } from './availability.ts';
-import { Connection, SERVER_TIMEOUTS } from './postgres-connection.ts';
+import { Connection, START_SESSION } from './postgres-connection.ts';
 import { isOutOfConnections, unavailable } from './postgres-errors.ts';
 import { StoreUnavailable } from './store-errors.ts';
 
@@ -29,7 +29,7 @@ export interface PoolOptions {
   readonly url: string;
   /** The maximum number of connections. */
   readonly size: number;
-  /** Whether PgBouncer is in between. Then no timeouts can be set for a connection. */
+  /** Whether PgBouncer is in between. Then nothing can be set for a connection. */
   readonly isPooled: boolean;
 }
 
@@ -53,11 +53,11 @@ export class PostgresPool {
       min: 1,
       connectionTimeoutMillis: CONNECT_MS,
       query_timeout: RESPONSE_MS,
-      ...(isPooled ? {} : SERVER_TIMEOUTS),
       application_name: 'petstore',
       keepAlive: true,
       keepAliveInitialDelayMillis: 10_000,
       pipeline: true, // sends queries without waiting for earlier responses
+      ...(isPooled ? {} : { onConnect: (client) => client.query(START_SESSION) }),
       // The pool learns of a refusal here before it lets the next call that waits ask too.
       log: (_text: string, error?: unknown) => isOutOfConnections(error) && this.#shrink(),
     });

@@ -2,8 +2,7 @@
  * The PostgreSQL engine. Reads and writes have separate connection pools, so that writes never delay reads.
  *
  * The isolation level is READ COMMITTED: a transaction locks the rows it depends on (`forUpdate`, `forKeyShare`).
- * A transaction is run again, a few times, after a deadlock or a serialization failure. Databases with PostgreSQL's
- * protocol and stricter isolation (CockroachDB, Yugabyte) report the latter.
+ * A transaction is run again, a few times, after a deadlock.
  *
  * Transactions that lock the same row first queue in this process, and only one of them holds a connection. So a row
  * that stays locked does not use up the pool. Transactions that wait too long or exceed the queue are refused.
@@ -13,14 +12,13 @@
  */
 import { setTimeout as delay } from 'node:timers/promises';
 import makeKnex from 'knex';
-import { DatabaseError } from 'pg';
 import { Availability } from './availability.ts';
 import { type Engine, type EngineOptions, SILENT } from './engine.ts';
 import type { Migration } from './migrate.ts';
 import type { IsCancelled } from './model.ts';
 import { NamedMutex } from './named-mutex.ts';
 import type { Connection } from './postgres-connection.ts';
-import { isConflict, toStoreError, unavailable } from './postgres-errors.ts';
+import { isConflict, toStartError, unavailable } from './postgres-errors.ts';
 import { migratePostgres } from './postgres-migrate.ts';
 import { PostgresPool } from './postgres-pool.ts';
 import { compile, param } from './statement.ts';
@@ -47,7 +45,7 @@ export interface PostgresOptions extends EngineOptions {
  * Connects to the database at `url` and migrates its schema.
  *
  * @throws StoreUnavailable when the database can't be reached, with the reason as its message.
- * @throws ConfigError when this release does not support the schema.
+ * @throws ConfigError when this release does not support the schema, or PostgreSQL refuses what a start does.
  */
 export async function openPostgres(
   url: string,
@@ -59,9 +57,10 @@ export async function openPostgres(
   const knex = makeKnex({ client: 'pg', connection, pool: { min: 0, max: 1 }, log });
   try {
     await knex.raw('SELECT 1').catch((error: unknown) => Promise.reject(unavailable(error)));
+    await knex.raw("SELECT '\u{1f408}'"); // not every encoding has every character
     await migratePostgres(knex, { migrations, migrates, logger, maxWaitMs });
   } catch (error) {
-    throw error instanceof DatabaseError ? toStoreError(error) : error;
+    throw toStartError(error);
   } finally {
     await knex.destroy(); // from now on it only composes SQL
   }

@@ -32,17 +32,21 @@ const ADVISORY = `SELECT pid FROM pg_locks JOIN pg_database ON oid = database
    WHERE locktype = 'advisory' AND datname = current_database()`;
 
 test('PgBouncer - each transaction has its timeouts, and no session keeps a timeout, statement or lock', async (t) => {
-  const url = bouncer.through(await server.createDatabase());
+  const database = await server.createDatabase();
+  const name = new URL(database).pathname.slice(1);
+  await query(database, `ALTER DATABASE ${name} SET default_transaction_isolation = 'serializable'`);
+  const url = bouncer.through(database);
   const engines = await Promise.all([1, 2, 3].map(() => openPostgres(url, MIGRATIONS, POOLED))); // one migrates
   for (const engine of engines) {
-    const show = compile('show', engine.knex.raw("SELECT current_setting('lock_timeout') AS lock_timeout"));
+    const settings = ['lock_timeout', 'transaction_isolation'].map((one) => `current_setting('${one}') as ${one}`);
+    const show = compile('show', engine.knex.raw(`select ${settings}`));
     const inTransaction = await engine.transaction((tx) => tx.all(show, {}));
     for (const rows of [
       inTransaction,
       await engine.write((tx) => tx.all(show, {})),
       await engine.reader.all(show, {}),
     ]) {
-      t.deepEqual(rows, [{ lock_timeout: '4s' }]);
+      t.deepEqual(rows, [{ lock_timeout: '4s', transaction_isolation: 'read committed' }]);
     }
   }
   for (let time = 0; time < 30; time += 1) {

@@ -3,7 +3,9 @@ import { readFile } from 'node:fs/promises';
 import { Client } from 'pg';
 import { hashKey } from '../../src/access/keys/format.ts';
 import { demoKeyFile, ensureDemoKey } from '../../src/access/keys/key-files.ts';
+import { ConfigError } from '../../src/config/config.ts';
 import { MIGRATIONS, TABLES } from '../../src/schema.ts';
+import type { Pet } from '../../src/shop/model.ts';
 import { Availability } from '../../src/storage/availability.ts';
 import type { Runner } from '../../src/storage/engine.ts';
 import { openPostgres } from '../../src/storage/postgres.ts';
@@ -21,6 +23,7 @@ import { runPlanSuite } from './suite/query-plans.ts';
 
 const test = testUnless(postgresMissing);
 let server: TestPostgres;
+const LATIN1 = "template0 ENCODING 'LATIN1'";
 
 test.serial.before(async () => {
   server = await startPostgres(['fsync=off']);
@@ -130,7 +133,7 @@ test('PostgreSQL - is unavailable when it lacks time or resources, and away when
   const areUnavailable = async (...codes: string[]) => {
     for (const code of codes) await t.throwsAsync(raise(code), { instanceOf: StoreUnavailable }, code);
   };
-  await areUnavailable('57014', '25P03', '53100', '53200');
+  await areUnavailable('57014', '25P03', '25P04', '53100', '53200');
   t.deepEqual(logged, []);
   await areUnavailable('08006', '57P01', '57P02', '57P03', '57P05', '25006');
   t.deepEqual(logged, ['away']);
@@ -150,17 +153,74 @@ test('PostgreSQL - each connection prepares a statement once, by its name', asyn
   await engine.close();
 });
 
-/** The default isolation level of compatible databases that are stricter than PostgreSQL. */
-const SERIALIZABLE = '?options=-c%20default_transaction_isolation%3Dserializable';
-
-test('Conflicts - transactions with serialization failures are retried until they succeed', async (t) => {
-  const engine = await openPostgres(`${await server.createDatabase()}${SERIALIZABLE}`, MIGRATIONS);
+test('PostgreSQL - transactions and statements are READ COMMITTED with timeouts, whatever the defaults', async (t) => {
+  const url = await server.createDatabase();
+  for (const setting of ["default_transaction_isolation = 'serializable'", "lock_timeout = '1h'"]) {
+    await query(url, `ALTER DATABASE ${new URL(url).pathname.slice(1)} SET ${setting}`);
+  }
+  const engine = await openPostgres(`${url}?options=-c%20statement_timeout%3D1h`, MIGRATIONS);
+  const settings = ['transaction_isolation', 'lock_timeout', 'statement_timeout'];
+  const values = engine.knex.raw(`select ${settings.map((name) => `current_setting('${name}') as ${name}`)}`);
+  const show = compile('show', values);
+  for (const rows of [
+    await engine.transaction((tx) => tx.all(show, {})),
+    await engine.write((tx) => tx.all(show, {})),
+    await engine.reader.all(show, {}),
+  ]) {
+    t.deepEqual(rows, [{ transaction_isolation: 'read committed', lock_timeout: '4s', statement_timeout: '5s' }]);
+  }
   const store = createStore(engine, TABLES);
   const { id } = await newPet(store);
-  for (let round = 0; round < 10; round += 1) await Promise.all([1, 2, 3].map(() => addOne(store, id)));
+  await Promise.all(Array.from({ length: 30 }, () => addOne(store, id)));
   t.is((await store.pets.find(id))?.quantity, 30);
   await store.close();
 });
+
+test('Conflicts - of two transactions that deadlock one runs again, and both succeed', async (t) => {
+  const store = createStore(await openPostgres(await server.createDatabase(), MIGRATIONS), TABLES);
+  const pets = [await newPet(store), await newPet(store)] as const;
+  let runs = 0;
+  const rename = (name: string, ...[first, second]: readonly Pet[]) =>
+    store.transaction(async (tx) => {
+      runs += 1;
+      for (const pet of [first, second]) {
+        if (pet !== undefined) await tx.pets.update({ ...pet, name });
+        await until(() => runs >= 2, 'both');
+      }
+    });
+  await Promise.all([rename('one', ...pets), rename('other', ...pets.toReversed())]);
+  t.is(runs, 3);
+  await store.close();
+});
+
+for (const [what, settings, role, refusal] of [
+  [
+    'a user who may create no tables',
+    '',
+    'visitor',
+    'permission denied for schema public: let the owner of the tables, who may create some in this schema, run',
+  ],
+  [
+    'a search_path to no schema',
+    '?options=-c%20search_path%3Dnowhere',
+    'postgres',
+    "no schema has been selected to create in: create the schema that the user's search_path names",
+  ],
+  [
+    'an encoding without every character',
+    '',
+    'postgres',
+    `character with .* has no equivalent in encoding "LATIN1": create the database with ENCODING 'UTF8'`,
+  ],
+] as const) {
+  test(`Start - with ${what} is refused in one line, with a way out`, async (t) => {
+    const admin = await server.createDatabase(refusal.includes('LATIN1') ? LATIN1 : undefined);
+    await query(admin, `DO $$ BEGIN CREATE ROLE visitor LOGIN; EXCEPTION WHEN duplicate_object THEN NULL; END $$`);
+    const url = `${Object.assign(new URL(admin), { username: role }).href}${settings}`;
+    const message = new RegExp(`^DATABASE_URL can't be used: ${refusal}.*$`);
+    await t.throwsAsync(openPostgres(url, MIGRATIONS), { instanceOf: ConfigError, message });
+  });
+}
 
 test('PostgreSQL - a transaction whose work ignores a failed statement is rolled back, and fails', async (t) => {
   const engine = await openPostgres(await server.createDatabase(), MIGRATIONS);
