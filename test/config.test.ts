@@ -100,6 +100,15 @@ const GOOD: readonly (readonly [settings: Settings, expected: Partial<Config>])[
   [{ ...SHARED, DEMO_ACCOUNT: 'yes' }, { demoAccount: true }],
   [{ ...SHARED, DATABASE_URL: 'postgresql://me:s3cret@db:5433/p?sslmode=verify-full' }, { demoAccount: false }],
   [{ REDIS_URL: 'redis://:100%25@cache' }, { redis: { urls: ['redis://:100%25@cache'], isCluster: false } }],
+  ...[
+    '?options=-c%20search_path%3Dshop&application_name=shop',
+    '?sslmode=no-verify&sslrootcert=/ca.pem&sslcert=/cert.pem&sslkey=/key.pem',
+    '?host=/run/postgresql&port=5433&ssl=true',
+  ].map(
+    (parameters) =>
+      [{ DATABASE_URL: `postgres://db/p${parameters}` }, { databaseUrl: `postgres://db/p${parameters}` }] as const,
+  ),
+  [{ REDIS_URL: 'redis://:a%2Cb@a/0' }, { redis: { urls: ['redis://:a%2Cb@a/0'], isCluster: false } }],
   [{ REDIS_URL: 'rediss://a:6380/2' }, { redis: { urls: ['rediss://a:6380/2'], isCluster: false } }],
   [{ REDIS_URL: 'redis://a?cluster=true' }, { redis: { urls: ['redis://a'], isCluster: true } }],
   [
@@ -167,16 +176,33 @@ const BAD: readonly [setting: keyof typeof SETTINGS, values: readonly string[], 
   ],
   [
     'DATABASE_URL',
-    ['petstore:s3cret@db', 'mysql://petstore:s3cret@db/petstore', 'postgres://', 's3cret', 'postgres://db/100%'],
-    'look like postgres://user:password@host:5432/name',
+    [
+      ...['petstore:s3cret@db', 'mysql://petstore:s3cret@db/petstore', 'postgres://', 's3cret', 'postgres://db/100%'],
+      ...['?sslmode=', '?sslmode=s3cret', '?ssl=s3cret', '?password=s3cret', '?sslmode=require&connect_timeout=5'].map(
+        (parameters) => `postgres://db/p${parameters}`,
+      ),
+      ...[
+        'postgres://me:5432#s3cret@db/p',
+        'postgres://db/p?sslmode=disable&sslmode=',
+        'postgres://db/p?sslMode=require',
+      ],
+    ],
+    'look like postgres://user:password@host:5432/name, with no parameters but ssl,sslmode,sslrootcert,sslcert,sslkey,' +
+      'options,host,port,application_name',
   ],
   [
     'REDIS_URL',
     [
       ...['cache:6379', 'http://:s3cret@cache', 'redis://', 'redis://a:1,', 'redis://a:1,http://:s3cret@b'],
       ...['redis://:100%s3cret@cache', 'redis://me%4:1s3cret@cache', 'redis://cache/s3cret'],
+      ...['?db=2', '?password=s3cret', '?cluster=s3cret', '?cluster=true&db=2', '#s3cret', '/2#', '?', ',b?db=2'].map(
+        (end) => `redis://cache${end}`,
+      ),
+      ...['redis://me:12,s3cret@cache', 'redis://:12,34@a,b', 'redis://me,s3cret:1@cache', 'redis://me:1#s3cret@cache'],
+      ...['redis://a/2,b', 'redis://a,b/2', 'redis://a/2?cluster=true'],
     ],
-    'look like redis://user:password@host:6379, with more nodes after commas',
+    'look like redis://user:password@host:6379/0, or like redis://:password@a:6379,b:6379 for a cluster, with no ' +
+      'parameter but ?cluster=true; %2C is a comma in a password',
   ],
   [
     'REDIS_URL',

@@ -45,10 +45,21 @@ export const toPath: Parser<string> = (text) => resolve(text);
 export const toAddress = textThat((text) => isIP(text) !== 0, 'be an IP address, such as 127.0.0.1 or 0.0.0.0');
 export const toHost = textThat((text) => isHost(text) || isIPv6(text), 'be an IP address or a name of this machine');
 export const toSecret = textThat((text) => /^[\x21-\x7e]{16,}$/.test(text), 'be at least 16 visible ASCII characters');
-export const toDatabaseUrl = textThat((text) => {
-  const url = parseUrl(text, ['postgres:', 'postgresql:']);
-  return url !== undefined && canDecode(url.pathname);
-}, 'look like postgres://user:password@host:5432/name');
+
+/** The parameters of a DATABASE_URL that pg understands. It ignores all others, and an empty or unknown sslmode. */
+const DATABASE_PARAMETERS: Readonly<Record<string, RegExp>> = {
+  ...{ ssl: /^true$/, sslmode: /^(disable|no-verify|prefer|require|verify-ca|verify-full)$/ },
+  ...{ sslrootcert: /./, sslcert: /./, sslkey: /./, options: /./, host: /./, port: /^\d+$/, application_name: /./ },
+};
+
+export const toDatabaseUrl = textThat(
+  (text) => {
+    const url = parseUrl(text, ['postgres:', 'postgresql:']);
+    if (url === undefined || !canDecode(url.pathname) || url.hash !== '') return false;
+    return [...url.searchParams].every(([name, value]) => DATABASE_PARAMETERS[name]?.test(value));
+  },
+  `look like postgres://user:password@host:5432/name, with no parameters but ${Object.keys(DATABASE_PARAMETERS)}`,
+);
 
 export function toYesOrNo(text: string): boolean | Expected {
   return text === 'yes' || text === 'no' ? text === 'yes' : new Expected('be yes or no');
@@ -112,20 +123,26 @@ export function toRatio(text: string): number | Expected {
 export function toRedis(text: string): RedisConfig | Expected {
   const isDeclared = text.endsWith(CLUSTER);
   const [first = '', ...others] = (isDeclared ? text.slice(0, -CLUSTER.length) : text).split(',');
+  const isCluster = isDeclared || others.length > 0;
   // Only the first address needs a scheme and a password: the others have the same.
   const prefix = /^[^/]*\/\/([^@/]*@)?/.exec(first)?.[0] ?? '';
   const urls = [first, ...others.map((node) => (node.includes('//') ? node : prefix + node))] as const;
-  if (!urls.every(isRedisUrl)) {
-    return new Expected('look like redis://user:password@host:6379, with more nodes after commas');
+  // An "@" in a node without a scheme is the end of a password with a comma. A cluster has one database.
+  const isMisread = others.some((node) => /^[^/]*@/.test(node)) || (isCluster && /\/[1-9]/.test(urls.join()));
+  if (isMisread || !urls.every(isRedisUrl)) {
+    return new Expected(
+      'look like redis://user:password@host:6379/0, or like redis://:password@a:6379,b:6379 for a cluster, with no ' +
+        'parameter but ?cluster=true; %2C is a comma in a password',
+    );
   }
   const isSame = (url: string) => URL.parse(url)?.protocol === URL.parse(first)?.protocol;
   if (!urls.every(isSame)) return new Expected('be redis:// for all nodes, or rediss:// for all');
-  return { urls, isCluster: isDeclared || others.length > 0 };
+  return { urls, isCluster };
 }
 
 /** The client throws for what is no text in percent-encoding, and for a database that is no number. */
 function isRedisUrl(text: string): boolean {
-  const url = parseUrl(text, ['redis:', 'rediss:']);
+  const url = /[?#]/.test(text) ? undefined : parseUrl(text, ['redis:', 'rediss:']);
   return url !== undefined && [url.username, url.password].every(canDecode) && /^(\/\d*)?$/.test(url.pathname);
 }
 

@@ -134,8 +134,8 @@ const AGED = record({ key: bigInteger('key'), timeMs: integer('time_ms') });
 
 /**
  * Deletes at most `count` records that come before the first one whose column `timeMs` is no more than `keptMs` before
- * `nowMs`, in the ascending order of `key`, which is that of their age; all or only those below a `limit`. Among those
- * that are kept is no gap. One that a wrong clock has dated ahead is as old as the next one. Returns how many it deleted.
+ * `nowMs`, in the ascending order of `key`, which is that of their age; all or only those below a `limit`. There is no
+ * gap among those that stay. One that a wrong clock has dated ahead is as old as the next. Returns how many it deleted.
  */
 export function oldest({ knex }: Engine, name: string, key: string, timeMs: string, limit?: Knex.Raw) {
   // Raw SQL since knex drops `returning` from a delete, and its `limit` takes no parameter.
