@@ -2,7 +2,7 @@
 import { logVerbosity, setLogVerbosity } from '@grpc/grpc-js';
 import type { Config } from './config/config.ts';
 import { makePrivate } from './files/private-folder.ts';
-import { fail, run } from './launcher/command.ts';
+import { fail, onStopSignals, run } from './launcher/command.ts';
 import { lockDataFolder } from './launcher/data-lock.ts';
 import { checkFree, ofServers } from './launcher/ports.ts';
 import { LogFile } from './observe/logging/log-file.ts';
@@ -43,7 +43,8 @@ async function main(config: Config): Promise<void> {
 /** Resolves with the signal to stop. The end of the launcher counts as one. */
 function nextSignal(): Promise<string> {
   return new Promise((resolve) => {
-    for (const signal of ['SIGTERM', 'SIGINT', 'disconnect'] as const) process.once(signal, () => resolve(signal));
+    onStopSignals(resolve, () => process.exit(1));
+    process.once('disconnect', () => resolve('disconnect'));
     if (process.send !== undefined && !process.connected) resolve('disconnect'); // the launcher ended during the start
   });
 }

@@ -8,6 +8,9 @@ const EXIT_TEMPORARY_FAILURE = 75;
 
 const HELP = 'There are no arguments. All settings are environment variables: docs/settings.md lists them.\n';
 
+/** Signals this close together are one key press: both the terminal and npm send it. */
+const KEY_PRESS_MS = 500;
+
 /** What a server tells its launcher before it ends. */
 export interface Failure {
   readonly reason: string;
@@ -23,6 +26,22 @@ export async function run(main: (config: Config) => Promise<void>): Promise<void
     await main(readConfig());
   } catch (error) {
     fail(error);
+  }
+}
+
+/**
+ * Calls `stop` at the first SIGINT, SIGTERM or SIGHUP (the terminal has closed), and `kill` at a second SIGINT or
+ * SIGTERM. A second SIGHUP changes nothing: a terminal may send several.
+ */
+export function onStopSignals(stop: (signal: string) => void, kill: () => void): void {
+  let stoppedMs: number | undefined;
+  for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) {
+    process.on(signal, () => {
+      const isFirst = stoppedMs === undefined;
+      stoppedMs ??= performance.now();
+      if (isFirst) stop(signal);
+      else if (signal !== 'SIGHUP' && performance.now() - stoppedMs > KEY_PRESS_MS) kill();
+    });
   }
 }
 

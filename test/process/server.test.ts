@@ -3,6 +3,7 @@ import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { chmodSync, readdirSync, readFileSync, statSync } from 'node:fs';
 import { join } from 'node:path';
+import { setTimeout as delay } from 'node:timers/promises';
 import { status as Code, type ServiceError } from '@grpc/grpc-js';
 import { CategoryServiceService as Categories } from '../../gen/petstore/v1/categories.ts';
 import { generateKey } from '../../src/access/keys/format.ts';
@@ -66,6 +67,22 @@ test('SIGTERM - open calls finish and their writes are kept, while new calls are
   t.false(found.includes(undefined));
   t.is(found.at(-1)?.name, 'Late');
   await store.close();
+});
+
+test('Ctrl-C - that the terminal and npm both send is one: open calls finish; a later one ends them', async (t) => {
+  for (const isPatient of [true, false]) {
+    const server = await start(t);
+    const fields = { category: { name: 'Late' } };
+    const call = await beginCall(server.address, server.key, Categories.createCategory, fields);
+    for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) server.process.kill(signal); // two of a kind may merge
+    await server.says(/"draining"/);
+    await delay(700); // another key press
+    server.process.kill(isPatient ? 'SIGHUP' : 'SIGINT');
+    if (isPatient) t.truthy((await call.finish()).id);
+    else await t.throwsAsync(call.answered);
+    t.deepEqual(await server.ended, { code: isPatient ? 0 : 1, signal: null });
+    call.close();
+  }
 });
 
 test('SIGTERM - a call that does not end is cut off after 10 seconds', async (t) => {
