@@ -4,7 +4,7 @@
  *
  * (Libraries such as pino-roll rotate only what their own process writes. Here Envoy writes too.)
  */
-import { closeSync, existsSync, openSync, renameSync, rmSync, statSync } from 'node:fs';
+import { closeSync, existsSync, openSync, renameSync, rmSync, statSync, truncateSync } from 'node:fs';
 import type { Config } from '../config/config.ts';
 import { repeat } from './repeat.ts';
 
@@ -30,7 +30,8 @@ export async function rotateLogs(
         // No second rotation before the writer has reopened its logs: it may still write to an old file.
         if (!toReopen.has(group) && sizeOf(file) >= logMaxBytes && rotate(file, logFiles)) toReopen.add(group);
       }
-      const onReopened = () => void toReopen.delete(group);
+      // On a full disk there may be no new file yet.
+      const onReopened = () => group.files.every((file) => existsSync(file)) && toReopen.delete(group);
       if (toReopen.has(group)) await group.reopen().then(onReopened, () => undefined);
     }
   });
@@ -45,18 +46,21 @@ function sizeOf(file: string): number {
   }
 }
 
-/** Returns whether there is a new file. Creating it here lets its writer open it on a full disk. */
+/** Returns whether the writer has to reopen the file. Creating it here lets its writer open it on a full disk. */
 function rotate(file: string, maxFiles: number): boolean {
   try {
+    if (maxFiles === 1) {
+      truncateSync(file); // its writer appends
+      return false;
+    }
     rmSync(`${file}.${maxFiles - 1}`, { force: true });
     for (let number = maxFiles - 2; number >= 1; number -= 1) {
       if (existsSync(`${file}.${number}`)) renameSync(`${file}.${number}`, `${file}.${number + 1}`);
     }
-    if (maxFiles === 1) rmSync(file);
-    else renameSync(file, `${file}.1`);
+    renameSync(file, `${file}.1`);
     closeSync(openSync(file, 'a'));
     return true;
   } catch {
-    return existsSync(`${file}.1`) && !existsSync(file);
+    return !existsSync(file);
   }
 }

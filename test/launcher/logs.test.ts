@@ -1,10 +1,11 @@
 /** Logs, as real processes write them: their rotation at the maximum size, and what audit.log has of the operator. */
-import { existsSync, readdirSync, readFileSync, statSync, symlinkSync, writeFileSync } from 'node:fs';
+import { existsSync, readdirSync, readFileSync, rmSync, statSync, symlinkSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { AdminServiceService as Admin, Plan } from '../../gen/petstore/admin/v1/admin.ts';
 import { PetServiceService } from '../../gen/petstore/v1/pets.ts';
 import { operatorKeyFile } from '../../src/access/keys/key-files.ts';
 import { rotateLogs } from '../../src/launcher/log-rotation.ts';
+import { LogFile } from '../../src/observe/logging/log-file.ts';
 import { temporaryFolder } from '../support/folder.ts';
 import { GrpcCaller } from '../support/grpc-caller.ts';
 import { connectOperator } from '../support/operator.ts';
@@ -155,4 +156,34 @@ test('Rotation - comes again only when all writers of a log have reopened it', a
   };
   await rotateLogs([{ files: [file], reopen }], { logMaxBytes: 1, logFiles: 9 }, shutdown.signal);
   t.deepEqual(rotated, [true, false, false]);
+});
+
+test('Rotation - asks a writer until there is a new file, which a full disk may refuse at first', async (t) => {
+  const file = join(temporaryFolder(t), 'server.log');
+  writeFileSync(file, 'a line');
+  const shutdown = new AbortController();
+  let asked = 0;
+  const reopen = async () => {
+    asked += 1;
+    if (asked === 1) rmSync(file);
+    else shutdown.abort();
+  };
+  const giveUp = setTimeout(() => shutdown.abort(), 5_000);
+  await rotateLogs([{ files: [file], reopen }], { logMaxBytes: 1, logFiles: 2 }, shutdown.signal);
+  clearTimeout(giveUp);
+  t.is(asked, 2);
+});
+
+test('Rotation - with LOG_FILES=1 empties the file, in which its writer goes on, also on a full disk', async (t) => {
+  const file = join(temporaryFolder(t), 'server.log');
+  const log = new LogFile(file);
+  log.write('an old line\n');
+  const shutdown = new AbortController();
+  const reopen = () => Promise.reject(new Error('the disk is full'));
+  const running = rotateLogs([{ files: [file], reopen }], { logMaxBytes: 10, logFiles: 1 }, shutdown.signal);
+  await until(() => existsSync(file) && statSync(file).size === 0, 'the rotation');
+  log.write('a line\n');
+  t.is(readFileSync(file, 'utf8'), 'a line\n');
+  shutdown.abort();
+  await running;
 });
