@@ -14,13 +14,14 @@ import {
   statSync,
   writeFileSync,
 } from 'node:fs';
-import { basename, join, resolve } from 'node:path';
+import { basename, dirname, join, resolve } from 'node:path';
 import { parseArgs } from 'node:util';
 import { type Config, ConfigError, readConfig } from '../src/config/config.ts';
 import { makePrivate, PRIVATE_UMASK } from '../src/files/private-folder.ts';
 import { checkSqlite, copySqlite } from './check-sqlite.ts';
 import { endWithOneLine } from './one-line.ts';
 import { runProgram } from './postgres-program.ts';
+import { sync } from './restore-sqlite.ts';
 
 const HELP = `Usage: node deploy/backup.ts --to FOLDER [--keep COUNT]
 
@@ -127,12 +128,14 @@ function backUpPostgres(databaseUrl: string, name: string): string {
   });
 }
 
-/** Writes a file under a temporary name, and renames it when it is complete. */
+/** Writes a file under a temporary name, and renames it when it is complete and durable. */
 function whole(file: string, make: (part: string) => void): string {
   const part = `${file}.part`;
   try {
     make(part);
+    sync(part);
     renameSync(part, file);
+    sync(dirname(file));
   } finally {
     rmSync(part, { force: true });
   }

@@ -114,7 +114,7 @@ function compare(restored: string, before: string): readonly string[] | undefine
 }
 
 /** Makes a file durable, or the names in a folder. */
-function sync(path: string): void {
+export function sync(path: string): void {
   const descriptor = openSync(path, 'r');
   fsyncSync(descriptor);
   closeSync(descriptor);

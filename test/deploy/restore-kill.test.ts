@@ -1,4 +1,4 @@
-/** Kills `deploy/restore.ts` before each of its system calls that change a file. What a start finds is never empty. */
+/** What strace tells of backups. Kills `deploy/restore.ts` before each of its system calls that change a file. What a start finds is never empty. */
 import { execFile } from 'node:child_process';
 import { cpSync, readFileSync, rmSync } from 'node:fs';
 import { dirname, join } from 'node:path';
@@ -11,7 +11,7 @@ import { categoriesIn, makeCrashedStore, makeStore, startOn } from './stores.ts'
 const HOW = 'NO STRACE FOUND, so nothing of this file is tested: install it (apt-get install strace)';
 const test = testUnless<unknown>(findProgram(['strace']) === undefined ? HOW : undefined);
 
-const RESTORE = new URL('../../deploy/restore.ts', import.meta.url).pathname;
+const DEPLOY = new URL('../../deploy', import.meta.url).pathname;
 /** The system calls that can change a file or a folder. */
 const CHANGES =
   'open,openat,creat,mkdir,mkdirat,rmdir,link,linkat,symlink,unlink,unlinkat,rename,renameat,renameat2,' +
@@ -20,10 +20,11 @@ const CHANGES =
 /** A compile cache that only the first run writes, since calls are counted in later ones. */
 const compiled = (folder: string) => ({ NODE_COMPILE_CACHE: join(folder, 'compiled') });
 
-/** Runs a restore under strace. Resolves with what ended it. */
-function trace(args: readonly string[], dataDir: string, file: string): Promise<string> {
+/** Runs a restore, or `program`, under strace. Resolves with what ended it. */
+function trace(args: readonly string[], dataDir: string, file: string, program = ['restore.ts']): Promise<string> {
   const env = { ...process.env, ...compiled(dirname(dataDir)), DATA_DIR: dataDir };
-  const command = ['-f', '-y', ...args, process.execPath, RESTORE, file];
+  const [name = '', ...options] = program;
+  const command = ['-f', '-y', ...args, process.execPath, join(DEPLOY, name), ...options, file];
   return new Promise((resolve) => {
     execFile('strace', command, { env }, (error) =>
       resolve(error === null ? 'done' : String(error.signal ?? error.code)),
@@ -50,6 +51,23 @@ function changesIn(log: string, folder: string): readonly Change[] {
   const isSame = (index: number, { call }: Change) => changes[index]?.call === call;
   return changes.filter((change, index) => !isSame(index - 1, change) || !isSame(index + 1, change));
 }
+
+test('Backup - each file is durable before it gets its name, and the name before the backup is done', async (t) => {
+  const folder = temporaryFolder(t);
+  const [data, backups, log] = [join(folder, 'data'), join(folder, 'backups'), join(folder, 'log')];
+  await makeStore(data, 'new');
+  const calls = ['--output', log, '--trace=fsync,rename,renameat,renameat2'];
+  t.is(await trace(calls, data, backups, ['backup.ts', '--to']), 'done');
+  const lines = readFileSync(log, 'utf8').split('\n');
+  const named = lines.filter((line) => /rename\w*\(.*\.part"/.test(line));
+  t.is(named.length, 2, 'the store and the key');
+  for (const line of named) {
+    const at = lines.indexOf(line);
+    const [, part = ''] = /"([^"]*\.part)"/.exec(line) ?? [];
+    t.true(lines[at - 1]?.includes(`fsync(`) && lines[at - 1]?.includes(`<${part}>`), lines[at - 1]);
+    t.true(lines[at + 1]?.includes(`fsync(`) && lines[at + 1]?.includes(`<${backups}>`), lines[at + 1]);
+  }
+});
 
 test('Killed at any moment - a start finds the old store or the new one, and the old one is kept', async (t) => {
   t.timeout(5 * 60_000); // dozens of restores
