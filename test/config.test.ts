@@ -187,8 +187,8 @@ const BAD: readonly [setting: keyof typeof SETTINGS, values: readonly string[], 
         'postgres://db/p?sslMode=require',
       ],
     ],
-    'look like postgres://user:password@host:5432/name, with no parameters but ssl,sslmode,sslrootcert,sslcert,sslkey,' +
-      'options,host,port,application_name',
+    'look like postgres://user:password@host:5432/name, with no parameters but ssl,sslmode,sslrootcert,sslcert,' +
+      'sslkey,options,host,port,application_name',
   ],
   [
     'REDIS_URL',

@@ -3,8 +3,8 @@
  *
  * A connection sets its isolation level and timeouts once, whatever the database's defaults are, and prepares each
  * statement once, by name. PgBouncer shares sessions between its clients per transaction, so no state may stay in a
- * session: each transaction sets them, a single statement runs in a transaction, and nothing is prepared. The additional
- * commands are sent together with the statement, so both modes wait for the same number of responses.
+ * session: each transaction sets them, a single statement runs in a transaction, and nothing is prepared. The commands
+ * for that are sent together with the statement, so both modes wait for the same number of responses.
  */
 import type { PoolClient, QueryConfig, QueryResult } from 'pg';
 import type { Runner } from './engine.ts';

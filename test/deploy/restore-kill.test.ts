@@ -1,4 +1,7 @@
-/** What strace tells of backups. Kills `deploy/restore.ts` before each of its system calls that change a file. What a start finds is never empty. */
+/**
+ * Kills `deploy/restore.ts` before each of its system calls that change a file: what a start finds is never empty. The
+ * calls of `deploy/backup.ts` make a backup durable.
+ */
 import { execFile } from 'node:child_process';
 import { cpSync, readFileSync, rmSync } from 'node:fs';
 import { dirname, join } from 'node:path';

@@ -74,7 +74,8 @@ test('Ctrl-C - that the terminal and npm both send is one: open calls finish; a 
     const server = await start(t);
     const fields = { category: { name: 'Late' } };
     const call = await beginCall(server.address, server.key, Categories.createCategory, fields);
-    for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) server.process.kill(signal); // two of a kind may merge
+    // Two of a kind may become one.
+    for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) server.process.kill(signal);
     await server.says(/"draining"/);
     await delay(700); // another key press
     server.process.kill(isPatient ? 'SIGHUP' : 'SIGINT');
