@@ -29,7 +29,7 @@ test('Config - without settings all values are defaults, and listeners are on lo
     },
     ...{ addressPerMinute: 60, addressBurst: 120, addressPerSecond: 20 },
     ...{ maxStreamMs: 300_000, maxFeeds: 10, maxFeedMs: 3_600_000 },
-    ban: { refusals: 20, windowMs: 60_000, durationMs: 300_000 },
+    ban: { refusals: 20, windowMs: 60_000, graceMs: 2_000, durationMs: 300_000 },
   });
 });
 
@@ -38,7 +38,7 @@ test('Config - each limit is read', (t) => {
     ...{ FREE_PER_MINUTE: '1', PRO_PER_DAY: '2', BUSINESS_PER_DAY: '2147483647', ADDRESS_PER_MINUTE: '3' },
     ...{ ADDRESS_BURST: '8', ADDRESS_PER_SECOND: '9', STREAM_SECONDS: '10', EVENT_STREAMS: '3' },
     EVENT_STREAM_SECONDS: '11',
-    ...{ BAN_REFUSALS: '5', BAN_WINDOW_SECONDS: '6', BAN_SECONDS: '7' },
+    ...{ BAN_REFUSALS: '5', BAN_WINDOW_SECONDS: '6', BAN_GRACE_SECONDS: '0', BAN_SECONDS: '7' },
   };
   t.deepEqual(readConfig(set).limits, {
     plans: {
@@ -48,7 +48,7 @@ test('Config - each limit is read', (t) => {
     },
     ...{ addressPerMinute: 3, addressBurst: 8, addressPerSecond: 9 },
     ...{ maxStreamMs: 10_000, maxFeeds: 3, maxFeedMs: 11_000 },
-    ban: { refusals: 5, windowMs: 6_000, durationMs: 7_000 },
+    ban: { refusals: 5, windowMs: 6_000, graceMs: 0, durationMs: 7_000 },
   });
 });
 

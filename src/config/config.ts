@@ -72,6 +72,7 @@ function toConfig(values: Values) {
       ban: {
         refusals: values.banRefusals,
         windowMs: values.banWindowSeconds * 1_000,
+        graceMs: values.banGraceSeconds * 1_000,
         durationMs: values.banSeconds * 1_000,
       },
     },

@@ -209,6 +209,11 @@ const LIMITS = {
   EVENT_STREAM_SECONDS: setting(toCount, '3600', 'The maximum age of a stream of events, in seconds.'),
   BAN_REFUSALS: setting(toCount, '20', 'How many refused requests within `BAN_WINDOW_SECONDS` ban a key.'),
   BAN_WINDOW_SECONDS: setting(toCount, '60', 'How long refused requests count towards a ban, in seconds.'),
+  BAN_GRACE_SECONDS: setting(
+    wholeNumber('number', 60, 0),
+    '2',
+    'How long refusals do not count after the first one of a minute: they were on their way.',
+  ),
   BAN_SECONDS: setting(toCount, '300', 'How long a ban lasts, in seconds.'),
 };
 

@@ -18,7 +18,7 @@ const REFUSALS = 5;
 const PER_DAY = 3;
 
 test.before(async (t) => {
-  const server = await startTestServer({ BAN_REFUSALS: `${REFUSALS}` });
+  const server = await startTestServer({ BAN_REFUSALS: `${REFUSALS}`, BAN_GRACE_SECONDS: '0' });
   t.context = { ...server, command: petstore(settingsOf(server)) };
 });
 test.beforeEach(() => withinOneDay(60_000));

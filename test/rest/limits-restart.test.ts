@@ -9,7 +9,7 @@ import { until } from '../support/until.ts';
 
 test("limits - a stop loses nothing of the day's count, kill -9 its last second, and neither a ban", async (t) => {
   await withinOneDay(60_000);
-  const { rest, stack, config, ...first } = await startTestStack();
+  const { rest, stack, config, ...first } = await startTestStack({ BAN_GRACE_SECONDS: '0' });
   t.teardown(() => first.close());
   const operator = await connectOperator({ config, ...first });
   const caller = rest.withKey(await operator.keyOf({ perMinute: 100_000, perDay: 40 }));

@@ -1,4 +1,5 @@
 /** Limits, keys, plans and streams of an account through Envoy, on REST and gRPC. */
+import { setTimeout as delay } from 'node:timers/promises';
 import anyTest, { type TestFn } from 'ava';
 import { HealthCheckResponse_ServingStatus as Health, HealthService } from '../../gen/grpc/health/v1/health.ts';
 import { AdminServiceService as Admin, Plan } from '../../gen/petstore/admin/v1/admin.ts';
@@ -202,6 +203,21 @@ test.serial('after - an id older than what is kept is 410 EVENTS_EXPIRED, in the
 
 const MAX_STREAMS = 10;
 const LIMIT = 1_000;
+
+test('limits - 100 requests at once on Free are no ban; who keeps sending is banned, reset at its end', async (t) => {
+  const { rest, operator } = t.context;
+  const caller = rest.withKey(await operator.keyOf({ perMinute: 60, perDay: 1_000 }));
+  await withinOneMinute(30_000);
+  const burst = await Promise.all(Array.from({ length: 100 }, () => caller.get('/pets')));
+  t.is(burst.filter(({ status }) => status === 200).length, 60);
+  t.is(burst.filter(({ body }) => body.code === 'RATE_LIMITED').length, 40);
+  await delay(2_000);
+  const codes = await Promise.all(Array.from({ length: 20 }, async () => (await caller.get('/pets')).body.code));
+  t.true(codes.includes('API_KEY_BANNED'));
+  const banned = await caller.get('/pets');
+  const endSeconds = Date.now() / 1_000 + Number(banned.headers.get('retry-after'));
+  t.true(Math.abs((numbers(banned)[2] ?? 0) - endSeconds) <= 2, 'the reset is the end of the ban');
+});
 
 test('Streams - an account has at most 10: the 11th is 429 TOO_MANY_STREAMS, over REST and gRPC', async (t) => {
   const { rest, publicAddress, operator } = t.context;

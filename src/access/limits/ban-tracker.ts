@@ -2,7 +2,8 @@
  * Bans: a key that keeps sending after refusals is banned for a while.
  *
  * The minute slides and is exact: the Nth refusal bans the key when the oldest of its last N refusals is no more than a
- * minute old. A request during the ban is no refusal: it neither prolongs the ban nor counts after it.
+ * minute old. A request during the ban is no refusal: it neither prolongs the ban nor counts after it. After the first
+ * refusal of a minute, which is that of the limits, the others do not count for `graceMs`: they were on their way.
  *
  * A ban never lasts longer than its length: one that ends later than a new one would was set by a wrong clock, and does
  * not hold.
@@ -12,10 +13,13 @@
  */
 import type { KeyId } from '../../rpc/caller.ts';
 import type { BanPolicy } from '../tables/model.ts';
+import { minuteIndexAt } from './windows.ts';
 
 interface Offender {
   /** The times of the last refusals, `BanPolicy.refusals` of them at most. */
   readonly timesMs: number[];
+  /** The first refusal of its minute. */
+  firstMs: number;
   bannedUntilMs: number;
 }
 
@@ -36,8 +40,10 @@ export class BanTracker {
   /** Records a refusal of a key that is not banned. Returns the end of the ban that it begins, or 0. */
   recordRefusal(keyId: KeyId, nowMs: number): number {
     const offender = this.#track(keyId, nowMs);
-    const { timesMs } = offender;
-    const { refusals, windowMs, durationMs } = this.#policy;
+    const { timesMs, firstMs } = offender;
+    const { refusals, windowMs, graceMs, durationMs } = this.#policy;
+    if (minuteIndexAt(firstMs) !== minuteIndexAt(nowMs)) offender.firstMs = nowMs;
+    else if (nowMs < firstMs + graceMs) return 0;
     timesMs.push(nowMs);
     const oldestMs = timesMs.length < refusals ? undefined : timesMs.shift();
     if (oldestMs === undefined || Math.abs(nowMs - oldestMs) > windowMs) return 0;
@@ -71,7 +77,7 @@ export class BanTracker {
     const known = this.#offenders.get(keyId);
     if (known !== undefined) return known;
     if (Math.abs(nowMs - this.#droppedMs) > this.#policy.windowMs) this.#dropIdle(nowMs);
-    const offender = { timesMs: [], bannedUntilMs: 0 };
+    const offender = { timesMs: [], firstMs: Number.NEGATIVE_INFINITY, bannedUntilMs: 0 };
     this.#offenders.set(keyId, offender);
     return offender;
   }

@@ -40,7 +40,7 @@ export type Attempt = AccountAttempt | AddressAttempt;
 /** Longer than the edge waits for the response to a request, and so than it sends it again. */
 export const REPEATED_MS = 20_000;
 
-/** The key is banned. The numbers are the account's; this request does not count in them. */
+/** The key is banned. The numbers are the account's, without this request; but the reset is the end of the ban. */
 export interface Banned extends Refused {
   readonly bannedUntilMs: number;
 }
@@ -134,7 +134,9 @@ export function toDecision(attempt: Attempt, outcome: Outcome, options: LimiterO
   const { status, counter, bannedUntilMs, nowMs } = outcome;
   const verdict = toVerdict(status === 'admitted', counter, quotaOf(attempt, options), nowMs);
   if (status === 'banned') {
-    return { ...verdict, allowed: false, bannedUntilMs, retryAfterSeconds: secondsUntil(bannedUntilMs, nowMs) };
+    const retryAfterSeconds = secondsUntil(bannedUntilMs, nowMs);
+    const resetAtSeconds = Math.ceil(bannedUntilMs / 1_000);
+    return { ...verdict, allowed: false, bannedUntilMs, retryAfterSeconds, resetAtSeconds };
   }
   if (attempt.kind === 'address' || verdict.allowed || bannedUntilMs === 0) return verdict;
   const { durationMs, refusals } = options.ban;

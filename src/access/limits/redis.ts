@@ -65,9 +65,10 @@ export async function openRedisLimiter(options: RedisLimiterOptions): Promise<Re
     { keyId, requestId, nowMs }: { readonly keyId?: KeyId; readonly requestId?: string | undefined; nowMs: number },
     args: (number | string)[],
   ) {
-    const ofKey = keyId === undefined ? [] : [nameOf(subject, `refusals:${keyId}`), nameOf(subject, `ban:${keyId}`)];
+    const ofKey =
+      keyId === undefined ? [] : ['refusals', 'ban', 'first'].map((entry) => nameOf(subject, `${entry}:${keyId}`));
     if (requestId !== undefined) ofKey.push(nameOf(subject, `request:${requestId}`));
-    const common = [action, time === 'attempt' ? nowMs : 0, ban.durationMs, ban.refusals, ban.windowMs];
+    const common = [action, time === 'attempt' ? nowMs : 0, ban.durationMs, ban.refusals, ban.windowMs, ban.graceMs];
     return client.evaluate(LIMITS, [nameOf(subject, 'used'), ...ofKey], [...common, ...args].map(String));
   }
 

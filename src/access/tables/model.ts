@@ -5,6 +5,8 @@ import type { AccountId, KeyId, Plan, Quota } from '../../rpc/caller.ts';
 export interface BanPolicy {
   readonly refusals: number;
   readonly windowMs: number;
+  /** After the first refusal of a minute, refusals do not count for this long: they were on their way. */
+  readonly graceMs: number;
   /** From the last of the refusals. */
   readonly durationMs: number;
 }

@@ -15,7 +15,7 @@ import { until } from '../../support/until.ts';
 
 const REFUSALS = 5;
 const OPERATOR_KEY = 'an-operator-key-of-a-test';
-const SETTINGS = { BAN_REFUSALS: `${REFUSALS}`, OPERATOR_KEY };
+const SETTINGS = { BAN_REFUSALS: `${REFUSALS}`, BAN_GRACE_SECONDS: '0', OPERATOR_KEY };
 const PER_DAY = 3;
 const PAGE = { pageToken: '' };
 

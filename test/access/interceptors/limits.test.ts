@@ -9,7 +9,7 @@ import type { Call } from '../../../src/rpc/chain.ts';
 import { newCall, RESPONSE } from '../../support/call.ts';
 import { withinOneMinute } from '../../support/limit-windows.ts';
 
-const BAN = { refusals: 20, windowMs: 60_000, durationMs: 300_000 };
+const BAN = { refusals: 20, windowMs: 60_000, graceMs: 0, durationMs: 300_000 };
 const CALLER = {
   keyId: toKeyId(1n),
   accountId: toAccountId(7n),

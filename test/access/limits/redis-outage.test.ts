@@ -14,7 +14,7 @@ import { MISSING_REDIS_SERVER, RedisProcess } from '../../support/redis.ts';
 import { until } from '../../support/until.ts';
 import { openServers, type RedisOptions, untilBack } from './suite/redis.ts';
 import { send } from './suite/rules.ts';
-import { ACCOUNT, ACCOUNT_ID, countAdmitted, DAY_INDEX, flood, NOON_MS, repeat } from './suite/setup.ts';
+import { ACCOUNT, ACCOUNT_ID, countAdmitted, DAY_INDEX, flood, GRACE, NOON_MS, repeat } from './suite/setup.ts';
 
 // Serial: the tests share one Redis, which they kill or pause.
 const { serial: test, before, beforeEach, afterEach, after } = testUnless<unknown>(MISSING_REDIS_SERVER);
@@ -78,6 +78,21 @@ test('Killed - limits continue from the known counts, with one log line', async 
   t.true(await other.countStreams(ACCOUNT_ID, 10, 10), 'each server counts its own');
   await until(() => levels().length === 3, 'the lines of all servers');
   t.deepEqual(levels(), ['warn', 'warn', 'warn']);
+});
+
+test('Killed - the grace after the first refusal holds while Redis is away, and when it is back', async (t) => {
+  const [limiter] = await openThree(t, GRACE);
+  const refused = { ...ACCOUNT, quota: { perMinute: 0, perDay: 1_000 } };
+  const codes: boolean[] = [];
+  for (const atMs of [0, 10_000, 70_000]) {
+    if (atMs === 10_000) await redis.kill();
+    if (atMs === 70_000) await restart(limiter);
+    const [first, late] = [NOON_MS + atMs, NOON_MS + atMs + 2_000].map((nowMs) => ({ ...refused, nowMs }));
+    if (first === undefined || late === undefined) return t.fail();
+    codes.push('begunBan' in (await repeat(limiter, 100, first)), 'begunBan' in (await repeat(limiter, 18, late)));
+  }
+  t.deepEqual(codes, [false, false, false, false, false, false]);
+  t.true('begunBan' in (await limiter.admit({ ...refused, nowMs: NOON_MS + 72_000 })));
 });
 
 test('Reply - one that comes after Redis became unavailable is ignored: the server counts alone by then', async (t) => {

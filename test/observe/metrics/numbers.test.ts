@@ -24,7 +24,12 @@ const UNKNOWN_PET = { petId: 999n };
 
 test.before(async (t) => {
   const [port = 0] = await freePorts(1);
-  const server = await startTestServer({ METRICS_PORT: String(port), FREE_PER_MINUTE: '5', BAN_REFUSALS: '3' });
+  const server = await startTestServer({
+    METRICS_PORT: String(port),
+    FREE_PER_MINUTE: '5',
+    BAN_REFUSALS: '3',
+    BAN_GRACE_SECONDS: '0',
+  });
   const dataDir = dirname(server.database.file);
   const operator = await connectOperator({ grpcAddress: server.address, config: { dataDir } });
   t.context = { server, port, operator };

@@ -2,7 +2,7 @@
 import type { TestFn } from 'ava';
 import type { AccountAttempt, Decision, Limiter } from '../../../../src/access/limits/limiter.ts';
 import { toKeyId } from '../../../../src/rpc/caller.ts';
-import { ACCOUNT, ACCOUNT_ID, BAN_MS, KEY_ID, NOON_MS, type Open, OTHER_ACCOUNT, OTHER_KEY } from './setup.ts';
+import { ACCOUNT, ACCOUNT_ID, BAN_MS, GRACE, KEY_ID, NOON_MS, type Open, OTHER_ACCOUNT, OTHER_KEY } from './setup.ts';
 
 /** A request: when it comes, in ms after noon; from an account with fields of its own, or from an address. */
 export interface Sent extends Partial<Omit<AccountAttempt, 'kind' | 'nowMs'>> {
@@ -28,12 +28,13 @@ const refuse = (times: number, at: number, expected: object = REFUSED): Step => 
   { at, quota: NOTHING },
   expected,
 ];
+const BAN_OF_5 = { retryAfterSeconds: 230, resetAtSeconds: (NOON_MS + BAN_MS) / 1_000 };
 const isBanned = (untilMs: number) => ({ allowed: false, bannedUntilMs: NOON_MS + untilMs });
 const restoreBan = (untilMs: number) => (limiter: Limiter) =>
   limiter.restoreBans([{ keyId: KEY_ID, untilMs: NOON_MS + untilMs }]);
 const unban = (limiter: Limiter) => limiter.unban(ACCOUNT_ID, KEY_ID);
 
-const rule = (title: string, ...steps: Step[]) => ({ title, steps });
+const rule = (title: string, ...steps: Step[]) => ({ title, steps, options: {} });
 
 const WINDOWS = [
   rule(
@@ -150,9 +151,9 @@ const BANS = [
     refuse(1, BAN_MS, BEGINS),
   ),
   rule(
-    'Ban - a decision has its end, the wait in whole seconds, and the numbers of the account',
+    'Ban - a decision has its end as the reset, the wait in whole seconds, and the numbers of the account',
     refuse(20, 0, BEGINS),
-    [1, { at: 70_001 }, { ...isBanned(BAN_MS), window: 'minute', limit: 60, remaining: 60, retryAfterSeconds: 230 }],
+    [1, { at: 70_001 }, { ...isBanned(BAN_MS), ...BAN_OF_5, window: 'minute', limit: 60, remaining: 60 }],
   ),
   rule('Ban - another key of the account still works', refuse(20, 0, BEGINS), [
     1,
@@ -189,6 +190,41 @@ const BANS = [
   ]),
 ];
 
+const GRACES = [
+  rule(
+    'Grace - a burst on its way at the first refusal of a minute does not ban, however large',
+    refuse(500, 0),
+    refuse(500, 1_999),
+    [1, { at: 1_999 }, ADMITTED],
+  ),
+  rule(
+    'Grace - who keeps sending is banned: the first refusal and 19 after the 2 seconds',
+    refuse(100, 0),
+    refuse(18, 2_000),
+    refuse(1, 2_000, BEGINS),
+  ),
+  rule(
+    'Grace - each minute of the limits has its own',
+    refuse(100, 50_000),
+    refuse(100, 61_000),
+    refuse(17, 63_000),
+    refuse(1, 63_000, BEGINS),
+  ),
+  rule(
+    'Grace - begins again when the operator ends a ban',
+    refuse(1, 0),
+    refuse(19, 2_000, BEGINS),
+    unban,
+    refuse(100, 3_000),
+    refuse(19, 5_000, BEGINS),
+  ),
+  rule('Grace - of one key leaves another key its own', refuse(1, 0), [
+    100,
+    { at: 2_000, keyId: OTHER_KEY, quota: NOTHING },
+    REFUSED,
+  ]),
+].map((graceful) => ({ ...graceful, options: GRACE }));
+
 const JUMPS = [
   rule(
     'Clock jump - one reading a day ahead costs one minute at most, and Retry-After is right',
@@ -223,9 +259,9 @@ export async function send(limiter: Limiter, { at = 0, address, ...fields }: Sen
 }
 
 export function ruleTests(test: TestFn, open: Open): void {
-  for (const { title, steps } of [...WINDOWS, ...BANS, ...JUMPS]) {
+  for (const { title, steps, options } of [...WINDOWS, ...BANS, ...GRACES, ...JUMPS]) {
     test(title, async (t) => {
-      const limiter = await open(t);
+      const limiter = await open(t, options);
       for (const [index, step] of steps.entries()) {
         if (typeof step === 'function') {
           await step(limiter);

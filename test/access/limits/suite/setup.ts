@@ -7,10 +7,12 @@ export const NOON_MS = Date.UTC(2026, 6, 1, 12);
 export const DAY_INDEX = Math.floor(NOON_MS / 86_400_000);
 export const BAN_MS = 300_000;
 export const OPTIONS: LimiterOptions = {
-  ban: { refusals: 20, windowMs: 60_000, durationMs: BAN_MS },
+  ban: { refusals: 20, windowMs: 60_000, graceMs: 0, durationMs: BAN_MS },
   addresses: { perMinute: 60, maxTracked: 1_000 },
 };
-export const NO_BAN = { ban: { refusals: 10_000, windowMs: 60_000, durationMs: 1_000 } };
+export const NO_BAN = { ban: { ...OPTIONS.ban, refusals: 10_000, durationMs: 1_000 } };
+/** The other rules of bans are tested without the grace. */
+export const GRACE = { ban: { ...OPTIONS.ban, graceMs: 2_000 } };
 
 export const ACCOUNT_ID = toAccountId(7n);
 export const OTHER_ACCOUNT = toAccountId(8n);
