@@ -54,6 +54,8 @@ local function refuse(handle, headers, content_type, is_grpc)
     ["x-ratelimit-limit"] = tostring(settings.address_burst),
     ["x-ratelimit-remaining"] = "0",
     ["x-ratelimit-reset"] = tostring(math.floor(handle:timestamp() / 1000) + 1),
+    ["ratelimit-policy"] = settings.flood_policy,
+    ["ratelimit"] = '"burst";r=0;t=1',
     [HEADERS.code] = "RATE_LIMITED",
     [HEADERS.grpc_status] = "8",
   }

@@ -10,6 +10,9 @@ import { findBreaks } from './openapi-breaks.ts';
 
 const RELEASE = '1.0.0';
 
+/** The challenge of a 401 may have parameters (RFC 6750, section 3), so no caller may compare it as a whole. */
+const DECIDED = '401 header WWW-Authenticate: it may be Bearer error="invalid_token" now';
+
 const kept = `test/upgrades/${RELEASE}`;
 
 // The release's descriptors are without those of other projects, which they import: these are today's.
@@ -23,7 +26,7 @@ const { status } = spawnSync('buf', ['breaking', 'proto', '--against', '-#format
 const [old, current] = [`${kept}.openapi.json`, 'gen/openapi/openapi.json'].map((name) =>
   JSON.parse(readFileSync(name, 'utf8')),
 );
-const breaks = findBreaks(old, current);
+const breaks = findBreaks(old, current).filter((text) => !text.endsWith(DECIDED));
 for (const text of breaks) process.stderr.write(`interface description: ${text}\n`);
 if (status !== 0 || breaks.length > 0) {
   process.stderr.write(`This breaks what callers of ${RELEASE} rely on: see docs/compatibility.md.\n`);

@@ -37,8 +37,9 @@ export function row<Fields = undefined>(http: number, grpc: Status, message: (fi
   return { http, grpc, message } satisfies Row;
 }
 
-function unauthenticated<Fields = undefined>(message: (fields: Fields) => string) {
-  return { ...row(401, Status.UNAUTHENTICATED, message), headers: { 'www-authenticate': 'Bearer' } }; // RFC 6750, 3
+/** RFC 6750, section 3. */
+function unauthenticated<Fields = undefined>(challenge: string, message: (fields: Fields) => string) {
+  return { ...row(401, Status.UNAUTHENTICATED, message), headers: { 'www-authenticate': challenge } };
 }
 
 /** What an id in the path, in the field `name`, does not name. */
@@ -73,8 +74,9 @@ export const PLATFORM_ERRORS = {
     const said = contentType === '' ? 'nothing' : `"${short(contentType)}"`;
     return `a request with a body must say "Content-Type: application/json"; this one says ${said}`;
   }),
-  API_KEY_MISSING: unauthenticated(() => 'an API key is needed: send "Authorization: Bearer <API_KEY>"'),
+  API_KEY_MISSING: unauthenticated('Bearer', () => 'an API key is needed: send "Authorization: Bearer <API_KEY>"'),
   API_KEY_INVALID: unauthenticated<{ isSuspended: boolean }>(
+    'Bearer error="invalid_token"',
     ({ isSuspended }) =>
       `the API key is not valid: ${isSuspended ? 'its account is suspended' : 'it is unknown, revoked or expired'}`,
   ),
@@ -137,7 +139,10 @@ export const PLATFORM_ERRORS = {
     ),
     retryAfterSeconds: 10,
   },
-  OPERATOR_KEY_INVALID: unauthenticated(() => 'an operator key is needed: send "Authorization: Bearer <OPERATOR_KEY>"'),
+  OPERATOR_KEY_INVALID: unauthenticated(
+    'Bearer',
+    () => 'an operator key is needed: send "Authorization: Bearer <OPERATOR_KEY>"',
+  ),
   ACCOUNT_NOT_FOUND: notFound('account', 'accountId'),
   API_KEY_NOT_FOUND: notFound('API key', 'keyId'),
   BAN_NOT_ENDED: unavailable(

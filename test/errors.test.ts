@@ -75,7 +75,8 @@ test('Error table - every message is one line', (t) => {
 
 test('Error table - a 401 carries the challenge of RFC 6750', (t) => {
   for (const error of everyError('x')) {
-    t.is(error.headers['www-authenticate'], error.httpStatus === 401 ? 'Bearer' : undefined, error.code);
+    const challenge = error.code === 'API_KEY_INVALID' ? 'Bearer error="invalid_token"' : 'Bearer';
+    t.is(error.headers['www-authenticate'], error.httpStatus === 401 ? challenge : undefined, error.code);
   }
 });
 

@@ -4,9 +4,13 @@ import { HTTP_METHODS } from './operations.ts';
 
 const TYPE = 'envoy.extensions.filters.http.cors.v3';
 
-/** The request headers of REST, gRPC-Web, Connect and W3C Trace Context, without the CORS-safelisted ones. */
+/**
+ * The request headers of REST, gRPC-Web, Connect and W3C Trace Context, without the CORS-safelisted ones. Programs that
+ * read server-sent events send `cache-control`, as browsers do.
+ */
 const REQUEST_HEADERS = [
   'authorization',
+  'cache-control',
   'content-type',
   'idempotency-key',
   'if-match',
@@ -26,6 +30,8 @@ const RESPONSE_HEADERS = [
   'x-ratelimit-limit',
   'x-ratelimit-remaining',
   'x-ratelimit-reset',
+  'ratelimit-policy',
+  'ratelimit',
   'x-request-id',
   'retry-after',
   'www-authenticate',

@@ -40,6 +40,7 @@ export function luaSettings(config: Config): string {
     /** What an address may send without a known key. */
     address_burst: limits.addressBurst,
     address_per_second: limits.addressPerSecond,
+    flood_policy: `"burst";q=${limits.addressBurst};w=${Math.ceil(limits.addressBurst / limits.addressPerSecond)}`,
     /** The errors if the server is not asked, or is unreachable. */
     errors: {
       rest: { unavailable: restBody(unavailable), deadline_exceeded: restBody(late), flood: restBody(flood) },

@@ -15,7 +15,12 @@ const RETRY_MS = 2_000;
 
 export const EVENT_STREAM: HttpResponse = {
   status: 200,
-  headers: { 'content-type': 'text/event-stream', 'cache-control': 'no-store' },
+  // So that no proxy on the way compresses the stream, or waits for more of it (nginx).
+  headers: {
+    'content-type': 'text/event-stream',
+    'cache-control': 'no-store, no-transform',
+    'x-accel-buffering': 'no',
+  },
   body: '',
   isResumable: true,
 };

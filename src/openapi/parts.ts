@@ -16,7 +16,8 @@ export function refTo(kind: 'parameters' | 'headers', name: string): JsonObject 
   return { $ref: `#/components/${kind}/${name}` };
 }
 
-const ALWAYS = ['X-RateLimit-Limit', 'X-RateLimit-Remaining', 'X-RateLimit-Reset', 'X-Request-Id'];
+const RATE_LIMIT = ['X-RateLimit-Limit', 'X-RateLimit-Remaining', 'X-RateLimit-Reset', 'RateLimit-Policy', 'RateLimit'];
+const ALWAYS = [...RATE_LIMIT, 'X-Request-Id'];
 
 /** The headers of every response, and the named ones. */
 export function headers(...names: readonly string[]): JsonObject {

@@ -24,7 +24,10 @@ const corsHeaders = ({ headers }: Answer) => [...headers.keys()].filter((name) =
 
 /** Sends a CORS preflight request. */
 function preflight({ rest }: Pick<TestStack, 'rest'>, path: string, origin = SHOP): Promise<Response> {
-  const requested = { 'access-control-request-method': 'POST', 'access-control-request-headers': 'authorization' };
+  const requested = {
+    'access-control-request-method': 'POST',
+    'access-control-request-headers': 'authorization, cache-control',
+  };
   return fetch(`${rest.url}${path}`, { method: 'OPTIONS', headers: { origin, ...requested } });
 }
 
@@ -55,7 +58,8 @@ test.serial('Preflight - allows every method and header of the description, of g
   const allowedMethods = listed(response, 'access-control-allow-methods');
   for (const method of methods) t.true(allowedMethods.includes(method.toUpperCase()), method);
   const allowed = listed(response, 'access-control-allow-headers');
-  for (const name of [...ofRest, ...ofRpc, 'authorization', 'content-type']) t.true(allowed.includes(name), name);
+  for (const name of [...ofRest, ...ofRpc, 'authorization', 'cache-control', 'content-type'])
+    t.true(allowed.includes(name), name);
 });
 
 test.serial('Other callers - pages of other origins get no CORS headers', async (t) => {

@@ -83,7 +83,7 @@ function withoutChance(output: string): string {
     .replaceAll(/\b\d{4}-\d\d-\d\d(?:[T ]\d\d:\d\d(?::\d\d)?(?:\.\d+)?Z)?/g, '<time>')
     .replaceAll(/\b\d\d:\d\d:\d\dZ/g, '<time>')
     .replaceAll(/pst_\w+(… {2}\(shortened here\))?/g, '<key>')
-    .replaceAll(/(?<=x-ratelimit-reset: |try again in |curl\/)[\d.]+/g, '<number>')
+    .replaceAll(/(?<=x-ratelimit-reset: |;t=|try again in |curl\/)[\d.]+/g, '<number>')
     .trimEnd();
 }
 

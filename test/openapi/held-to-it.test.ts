@@ -1,7 +1,10 @@
 import test from 'ava';
 import { checkAgainstDescription, type SeenResponse } from '../support/description.ts';
 
-const RATE = { 'x-ratelimit-limit': '1000', 'x-ratelimit-remaining': '999', 'x-ratelimit-reset': '1798804800' };
+const RATE = {
+  ...{ 'x-ratelimit-limit': '1000', 'x-ratelimit-remaining': '999', 'x-ratelimit-reset': '1798804800' },
+  ...{ 'ratelimit-policy': '"minute";q=1000;w=60', ratelimit: '"minute";r=999;t=12' },
+};
 const COMMON = { ...RATE, 'x-request-id': 'abc', 'content-type': 'application/json' };
 const PET = { id: 1, name: 'Tom', categoryId: 1, status: 'available' };
 

@@ -36,6 +36,8 @@ test.serial('RATE_LIMITED - beyond the burst of an address without a key, and no
   t.is(refused.headers.get('retry-after'), '1');
   t.is(refused.headers.get('x-ratelimit-remaining'), '0');
   t.true(Math.abs(Number(refused.headers.get('x-ratelimit-reset')) - Date.now() / 1_000) < 5);
+  const { ratelimit, 'ratelimit-policy': policy } = Object.fromEntries(refused.headers);
+  t.deepEqual([policy, ratelimit], [`"burst";q=${BURST};w=${BURST}`, '"burst";r=0;t=1']); // one more each second
 });
 
 /** Sends calls of this type until Envoy refuses one. Resolves with the refusal. */

@@ -95,6 +95,28 @@ test('limits - every response shows limit, remaining and reset, also responses b
   t.deepEqual(await operator.usage(id), [{ day, requests: 12n, refused: 3n }]);
 });
 
+/** The two fields of the IETF's draft, with `t` for the seconds until a minute or a day ends. */
+function drafted({ headers }: RestResponse): (string | null)[] {
+  const seconds = { minute: 60 - Math.floor((Date.now() / 1_000) % 60), day: 86_400 };
+  const left = headers.get('ratelimit')?.replace(/"(minute|day)";r=(\d+);t=(\d+)/g, (_, window, r, t) => {
+    const most = seconds[window as keyof typeof seconds] + 2;
+    return `${window} ${r}${Number(t) >= 1 && Number(t) <= most ? '' : ` not ${t}`}`;
+  });
+  return [headers.get('ratelimit-policy'), left ?? null];
+}
+
+test.serial('limits - RateLimit and RateLimit-Policy tell of both windows; of an address, of its minute', async (t) => {
+  await withinOneMinute(10_000);
+  const rest = t.context.rest.withKey(await t.context.operator.keyOf({ perMinute: 2, perDay: 12 }));
+  const policy = '"minute";q=2;w=60, "day";q=12;w=86400';
+  t.deepEqual(drafted(await rest.get('/pets')), [policy, 'minute 1, day 11']);
+  t.deepEqual(drafted(await rest.get('/nope')), [policy, 'minute 0, day 10']);
+  t.deepEqual(drafted(await rest.get('/pets')), [policy, 'minute 0, day 10']);
+  const [anonymous, left = ''] = drafted(await rest.withKey(undefined).get('/pets'));
+  t.is(anonymous, '"minute";q=60;w=60');
+  t.regex(left ?? '', /^minute \d+$/);
+});
+
 test('limits - without a valid key it is a 401 with the numbers of the address, then a 429', async (t) => {
   const anonymous = t.context.rest.withKey(undefined);
   for (const rest of [anonymous, anonymous.withKey('nonsense')]) {
@@ -120,6 +142,8 @@ test('limits - on gRPC the numbers are metadata, on success and on error', async
     ['limit', 'remaining'].flatMap((name) => headers.get(`x-ratelimit-${name}`)),
     ['2', '1'],
   );
+  t.deepEqual(headers.get('ratelimit-policy'), ['"minute";q=100;w=60, "day";q=2;w=86400']);
+  t.regex(String(headers.get('ratelimit')), /^"minute";r=99;t=\d+, "day";r=1;t=\d+$/);
   const missing = await caller.failure(Pets.getPet, { petId: 999_999n });
   t.deepEqual([missing.reason, ...missing.metadata.get('x-ratelimit-remaining')], ['PET_NOT_FOUND', '0']);
   const { metadata, reason } = await caller.failure(Pets.getPet, { petId: 1n });
@@ -162,7 +186,8 @@ test.serial('keys - a revoked key is refused from the next request, other keys o
   t.is((await rest.withKey(first.key).get('/pets')).status, 200);
   t.truthy((await operator.call(Admin.revokeKey, { keyId: first.id })).revokeTime);
   const { status, body, headers } = await rest.withKey(first.key).get('/pets');
-  t.deepEqual([status, body.code, headers.get('www-authenticate')], [401, 'API_KEY_INVALID', 'Bearer']);
+  t.deepEqual([status, body.code], [401, 'API_KEY_INVALID']);
+  t.is(headers.get('www-authenticate'), 'Bearer error="invalid_token"');
   t.is((await rest.withKey(second.key).get('/pets')).status, 200);
 });
 

@@ -45,16 +45,28 @@ export const nginx = kind('nginx', async ({ folder, port, redirectPort, service,
     '/etc/ssl/petstore/cert.pem': certificates.path('server.pem'),
     '/etc/ssl/petstore/key.pem': certificates.path('server-key.pem'),
   });
-  // The rest of a distribution's nginx.conf.
+  return nginxWith(folder, 'include petstore.conf;');
+});
+
+/** nginx as somebody sets it up who sets nothing: HTTP/1.0 to the service, and it buffers responses. */
+export const plainNginx = kind(
+  'nginx',
+  ({ folder, port, service }) =>
+    nginxWith(folder, `server { listen 127.0.0.1:${port}; location / { proxy_pass http://${service}; } }`),
+  { redirects: false },
+);
+
+/** The rest of a distribution's nginx.conf. */
+async function nginxWith(folder: string, server: string): Promise<Command> {
   const temporary = ['client_body', 'proxy', 'fastcgi', 'uwsgi', 'scgi'];
   const main = [
     ...['daemon off;', `pid ${folder}/pid;`, 'error_log stderr;', 'events {}', 'http {', 'access_log off;'],
     ...temporary.map((name) => `${name}_temp_path ${folder}/${name};`),
-    ...['include petstore.conf;', '}'],
+    ...[server, '}'],
   ];
   await writeFile(join(folder, 'nginx.conf'), main.join('\n'));
   return { args: ['-p', folder, '-e', 'stderr', '-c', join(folder, 'nginx.conf')] };
-});
+}
 
 export const haproxy = kind('haproxy', async ({ folder, port, redirectPort, service, certificates }) => {
   const both = await Promise.all(['server.pem', 'server-key.pem'].map(certificates.read));

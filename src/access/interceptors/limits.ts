@@ -7,7 +7,7 @@ import { type ApiError, apiError } from '../../errors.ts';
 import type { AccountId, Caller } from '../../rpc/caller.ts';
 import type { Call, Interceptor } from '../../rpc/chain.ts';
 import { type AddressAttempt, type Attempt, type Decision, type Limiter, subjectName } from '../limits/limiter.ts';
-import type { Reading, Verdict } from '../limits/windows.ts';
+import { secondsUntil, type Verdict, WINDOW_SECONDS } from '../limits/windows.ts';
 import type { Ban } from '../tables/model.ts';
 
 /** The limits of requests without a valid key, by IP address. */
@@ -121,10 +121,17 @@ function guessAttempt(call: Call): AddressAttempt {
   };
 }
 
-function setHeaders({ responseHeaders }: Call, { limit, remaining, resetAtSeconds }: Reading): void {
+/** RateLimit and RateLimit-Policy are of draft-ietf-httpapi-ratelimit-headers-10. */
+function setHeaders({ responseHeaders }: Call, { limit, remaining, resetAtSeconds, windows, nowMs }: Verdict): void {
   responseHeaders.set('x-ratelimit-limit', String(limit));
   responseHeaders.set('x-ratelimit-remaining', String(remaining));
   responseHeaders.set('x-ratelimit-reset', String(resetAtSeconds));
+  const policies = windows.map((one) => `"${one.window}";q=${one.limit};w=${WINDOW_SECONDS[one.window]}`);
+  const left = windows.map((one) => {
+    return `"${one.window}";r=${one.remaining};t=${secondsUntil(one.resetAtSeconds * 1_000, nowMs)}`;
+  });
+  responseHeaders.set('ratelimit-policy', policies.join(', '));
+  responseHeaders.set('ratelimit', left.join(', '));
 }
 
 function limitError(attempt: Attempt, decision: Extract<Decision, { allowed: false }>): ApiError {

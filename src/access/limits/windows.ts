@@ -15,6 +15,9 @@ const MINUTES_PER_DAY = 1_440; // Unix time has no leap seconds
 const MINUTE_SECONDS = 60;
 const DAY_SECONDS = 86_400;
 
+/** The windows and their lengths. */
+export const WINDOW_SECONDS = { minute: MINUTE_SECONDS, day: DAY_SECONDS } as const;
+
 /** The state of one subject. It is changed in place, so that a request allocates nothing but its verdict. */
 export interface Counter {
   minuteIndex: number;
@@ -27,7 +30,7 @@ export interface Counter {
 
 /** One window's numbers, as the caller sees them. */
 export interface Reading {
-  readonly window: 'minute' | 'day';
+  readonly window: keyof typeof WINDOW_SECONDS;
   readonly limit: number;
   /** Requests left in the window, never below zero. */
   readonly remaining: number;
@@ -40,9 +43,16 @@ export interface Reading {
  * a tie it is the day, which resets later. A refused request thus shows the window that is full or, when both are, the
  * day.
  */
-export type Verdict = (Reading & { readonly allowed: true }) | Refused;
+export type Verdict = (Numbers & { readonly allowed: true }) | Refused;
 
-export interface Refused extends Reading {
+interface Numbers extends Reading {
+  /** All windows that limit the subject, the minute first. */
+  readonly windows: readonly Reading[];
+  /** The time of the verdict. */
+  readonly nowMs: number;
+}
+
+export interface Refused extends Numbers {
   readonly allowed: false;
   /** Whole seconds until a request may be admitted, rounded up: at least 1. */
   readonly retryAfterSeconds: number;
@@ -102,14 +112,14 @@ export function enterMinute(counter: Counter, nowMs: number): void {
 
 /** Makes the verdict on a request from the counts after it. */
 export function toVerdict(allowed: boolean, counter: Readonly<Counter>, quota: Quota, nowMs: number): Verdict {
-  const minuteRemaining = Math.max(0, quota.perMinute - counter.minuteCount);
-  const dayRemaining = Math.max(0, quota.perDay - counter.dayCount);
-  const isDay = dayRemaining <= minuteRemaining;
-  const window = isDay ? 'day' : 'minute';
-  const limit = isDay ? quota.perDay : quota.perMinute;
-  const remaining = isDay ? dayRemaining : minuteRemaining;
-  const resetAtSeconds = isDay ? dayEndSeconds(counter) : minuteEndSeconds(counter);
-  if (allowed) return { allowed, window, limit, remaining, resetAtSeconds };
-  const retryAfterSeconds = secondsUntil(resetAtSeconds * 1_000, nowMs);
-  return { allowed, window, limit, remaining, resetAtSeconds, retryAfterSeconds };
+  const minute = reading('minute', quota.perMinute, counter.minuteCount, minuteEndSeconds(counter));
+  const day = reading('day', quota.perDay, counter.dayCount, dayEndSeconds(counter));
+  const windows = Number.isFinite(quota.perDay) ? [minute, day] : [minute];
+  const numbers = { ...(day.remaining <= minute.remaining ? day : minute), windows, nowMs };
+  if (allowed) return { allowed, ...numbers };
+  return { allowed, ...numbers, retryAfterSeconds: secondsUntil(numbers.resetAtSeconds * 1_000, nowMs) };
+}
+
+function reading(window: Reading['window'], limit: number, count: number, resetAtSeconds: number): Reading {
+  return { window, limit, remaining: Math.max(0, limit - count), resetAtSeconds };
 }
