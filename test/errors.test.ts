@@ -113,6 +113,7 @@ test('Error response - for Connect it has the shape of the protocol, with the de
     const { code, message, details } = JSON.parse(String(body));
     t.deepEqual([code, message], [Grpc[error.grpcStatus].toLowerCase(), error.message]);
     const encoded = toTrailers(error)['grpc-status-details-bin'] ?? '';
+    t.regex(encoded, /^[\w+/]+$/, 'gRPC does not pad Base64');
     const decoded = RpcStatus.decode(Buffer.from(encoded, 'base64')).details.map(({ typeUrl, value }) => ({
       type: typeUrl.replace('type.googleapis.com/', ''),
       value: Buffer.from(value).toString('base64').replaceAll('=', ''),

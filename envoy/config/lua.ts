@@ -1,14 +1,13 @@
 /** The Lua filters in envoy/, and what they need to know of the proto files, the server and the settings. */
-import { Status } from '../../gen/google/rpc/status.ts';
 import type { Config } from '../../src/config/config.ts';
 import { BODY_TIMEOUT_MS, CALL_TIMEOUT_MS, MAX_BODY_BYTES, MAX_WAITING_BODIES } from '../../src/config/constants.ts';
 import { connectBody } from '../../src/edge/connect-error.ts';
 import { EDGE_HEADERS } from '../../src/edge/headers.ts';
 import { restBody } from '../../src/edge/rest-protocol.ts';
 import { apiError } from '../../src/errors.ts';
-import { toDetails } from '../../src/rpc/status.ts';
+import { detailsHeader, toDetails } from '../../src/rpc/status.ts';
 import { extension, type Message } from './message.ts';
-import { BODIES, EDGE_METHODS, JSON_OPERATIONS, OPEN_PATHS } from './operations.ts';
+import { BODIES, EDGE_METHODS, OPEN_PATHS, UNARY } from './operations.ts';
 import { MAX_RETRIES, RETRY_ON } from './routes.ts';
 import { hedgeDelayMs } from './servers.ts';
 
@@ -51,12 +50,9 @@ export function luaSettings(config: Config): string {
       },
     },
     /** The flood's error in gRPC. */
-    flood_status: {
-      message: flood.message,
-      details: Buffer.from(Status.encode(toDetails(flood)).finish()).toString('base64'),
-    },
+    flood_status: { message: flood.message, details: detailsHeader(toDetails(flood)) },
     open_paths: toSet(OPEN_PATHS),
-    operations: toSet(JSON_OPERATIONS),
+    operations: toSet(UNARY),
     bodies: BODIES,
     edge_methods: EDGE_METHODS,
   };

@@ -17,8 +17,10 @@ export const HTTP_METHODS = distinct(ON_REST.flatMap(({ routes }) => routes.map(
 /** The services that have REST routes. */
 export const REST_SERVICES = distinct(ON_REST.map(({ path }) => path.slice(1, path.lastIndexOf('/'))));
 
-/** The gRPC paths of the operations with JSON on the REST side that end: over Connect a stream would never answer. */
-export const JSON_OPERATIONS = WITH_JSON.filter(({ isFeed }) => !isFeed).map(({ path }) => path);
+/** The gRPC paths of the API's unary methods: a call over Connect can be one of them. */
+export const UNARY = [...byPath.values()]
+  .filter(({ path, isStream }) => path.startsWith('/petstore.v1.') && !isStream)
+  .map(({ path }) => path);
 
 /** Those that only read, and end. */
 export const READS = WITH_JSON.filter(({ isRead, isFeed }) => isRead && !isFeed).map(({ path }) => path);

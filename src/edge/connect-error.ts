@@ -28,8 +28,9 @@ function codeOf(status: Status): string {
   return status === Status.CANCELLED ? 'canceled' : Status[status].toLowerCase();
 }
 
-export function connectHttpStatus({ grpcStatus }: ApiError): number {
-  return CONNECT_STATUSES[codeOf(grpcStatus)] ?? 500;
+/** A method that does not exist is a 404 to clients that read no body. */
+export function connectHttpStatus({ code, grpcStatus, httpStatus }: ApiError): number {
+  return code === 'ROUTE_NOT_FOUND' ? httpStatus : (CONNECT_STATUSES[codeOf(grpcStatus)] ?? 500);
 }
 
 /** `{code, message, details}` */

@@ -20,7 +20,12 @@ const GRPC_START = { status: 200, headers: GRPC_HEADERS, body: '', trailers: GRP
 const GRPC: Protocol = {
   name: 'gRPC',
   respond: (_call, { bytes }) => ({ ...GRPC_START, body: toFrame(bytes) }),
-  fail: (_call, error) => ({ ...GRPC_START, trailers: toTrailers(error) }),
+  // gRPC has an HTTP status of its own for one error: another method than POST.
+  fail: (_call, error) => ({
+    ...GRPC_START,
+    status: error.httpStatus === 405 ? 405 : 200,
+    trailers: toTrailers(error),
+  }),
   begin: () => GRPC_START,
   piece: (call, message) => toFrame(call.codec.responseSerialize(message)),
 };

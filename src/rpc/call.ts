@@ -18,6 +18,7 @@ import type { Answer, CallEvents } from './answer.ts';
 import type { Caller, Identity } from './caller.ts';
 import type { AnyResponse, Call, Codec, End, FeedEnd, Protocol, StreamResponse } from './chain.ts';
 import type { EntityTags } from './entity-tags.ts';
+import { WRONG_FLAGS } from './private-parts.ts';
 import { SharedMessages } from './service.ts';
 
 /** Longer request ids are replaced: they would only fill the logs. */
@@ -137,8 +138,8 @@ export class IncomingCall implements Call, Arrival, CallEvents {
     this.#isReceiving = true;
     try {
       const bytes = await this.#read();
-      if (bytes === undefined) throw unreadable('there is no message');
-      if ((await this.#read()) !== undefined) throw unreadable('there is more than one message');
+      if (bytes === undefined) throw unreadable('there is no message', Status.UNIMPLEMENTED);
+      if ((await this.#read()) !== undefined) throw unreadable('there is more than one message', Status.UNIMPLEMENTED);
       this.#request = readRequest(this.operation, bytes);
     } finally {
       this.#isReceiving = false;
@@ -163,11 +164,13 @@ export class IncomingCall implements Call, Arrival, CallEvents {
     this.#reading = undefined;
   }
 
-  malformed({ code, details }: Parameters<CallEvents['malformed']>[0]): void {
+  malformed(status: Parameters<CallEvents['malformed']>[0]): void {
+    const { code, details = 'it is no gRPC message' } = status;
+    const isSpecified = status === WRONG_FLAGS || code === Status.UNIMPLEMENTED;
     this.#failRead(
       code === Status.RESOURCE_EXHAUSTED
         ? apiError('BODY_TOO_LARGE')
-        : unreadable(details ?? 'it is no gRPC message', code ?? undefined),
+        : unreadable(details ?? '', isSpecified ? code : undefined),
     );
   }
 
@@ -270,8 +273,7 @@ export class IncomingCall implements Call, Arrival, CallEvents {
   }
 }
 
-/** An unknown compression is UNIMPLEMENTED (gRPC's compression.md); every other error is the caller's fault. */
-function unreadable(detail: string, code?: Status): ApiError {
-  const isUnknownEncoding = code === Status.UNIMPLEMENTED;
-  return apiError('MALFORMED_BODY', { detail }, isUnknownEncoding ? { grpcStatus: code } : {});
+/** The caller's fault. For some of them gRPC says which status (statuscodes.md and compression.md of gRPC). */
+function unreadable(detail: string, grpcStatus: Status = Status.INVALID_ARGUMENT): ApiError {
+  return apiError('MALFORMED_BODY', { detail }, { grpcStatus });
 }

@@ -9,7 +9,7 @@ import {
   type ServerHttp2Stream,
   type ServerOptions,
 } from 'node:http2';
-import type { Server, ServerInterceptingCallInterface } from '@grpc/grpc-js';
+import { type Server, type ServerInterceptingCallInterface, status as Status } from '@grpc/grpc-js';
 
 /** A call as grpc-js's server makes it. */
 export interface BaseCall extends ServerInterceptingCallInterface {
@@ -18,61 +18,90 @@ export interface BaseCall extends ServerInterceptingCallInterface {
   notifyOnCancel(): void;
 }
 
-interface Decompression {
+type PartialStatus = Parameters<ServerInterceptingCallInterface['sendStatus']>[0];
+
+interface Reading {
   readonly incomingEncoding: string;
   readonly cancelled: boolean;
+  /** 0 between two messages. */
+  readonly decoder: { readonly readState: number };
   decompressMessage(message: Buffer, encoding: string): Promise<Buffer> | Buffer;
+  handleEndEvent(): void;
 }
+
+const ENCODINGS = ['identity', 'deflate', 'gzip'];
+const UNKNOWN_ENCODING: PartialStatus = {
+  code: Status.UNIMPLEMENTED,
+  details: `grpc-encoding must be one of ${ENCODINGS.join(', ')}`,
+};
+const CUT_OFF: PartialStatus = { code: Status.INTERNAL, details: 'it ends within a message' };
+/** Of a message that says it is compressed, in a call that says none is, or whose flags are none of gRPC's. */
+export const WRONG_FLAGS: PartialStatus = { code: Status.INTERNAL, details: 'a message has flags that can not be' };
 
 /**
  * Makes a call decompress one message after the other. By itself grpc-js starts a decompressor for each of the hundreds
- * of small messages that fit into a frame, wanted or not.
+ * of small messages that fit into a frame, wanted or not. It also ignores what gRPC makes an error: an encoding that it
+ * does not know, flags that can't be, the beginning of another message.
  */
-function decompressInTurn(call: Decompression): void {
-  if (call.incomingEncoding === 'identity') return;
+function readStrictly(call: Reading & BaseCall): void {
+  const { incomingEncoding } = call;
   const decompress = call.decompressMessage.bind(call);
   let last: Promise<unknown> = Promise.resolve();
   call.decompressMessage = (message, encoding) => {
+    const [flags = 0] = message;
+    if (!ENCODINGS.includes(incomingEncoding)) return Promise.reject(UNKNOWN_ENCODING);
+    if (flags > 1 || (flags === 1 && incomingEncoding === 'identity')) return Promise.reject(WRONG_FLAGS);
+    if (flags === 0) return decompress(message, encoding);
     const next = last.then(() => (call.cancelled ? Buffer.alloc(0) : decompress(message, encoding)));
     last = next.catch(() => undefined);
     return next;
   };
+  const end = call.handleEndEvent.bind(call);
+  call.handleEndEvent = () => (call.decoder.readState === 0 ? end() : call.sendStatus(CUT_OFF));
 }
 
 interface ServerParts {
   readonly commonServerOptions: ServerOptions;
   _retrieveHandler(path: string): object;
   _verifyContentType(stream: ServerHttp2Stream, headers: IncomingHttpHeaders): boolean;
-  _runHandlerForCall(call: BaseCall & Decompression, handler: { readonly path: string }): boolean;
+  _runHandlerForCall(call: BaseCall & Reading, handler: { readonly path: string }): boolean;
 }
 
 /** Whether a connection is an edge's, which a header of a call on it may prove. */
 export type IsEdge = (session: Http2Session | undefined, header: (name: string) => string | undefined) => boolean;
 
+/** What grpc-js serves, alone: it would take any type that begins so for Protobuf. */
+const GRPC_TYPE = /^application\/grpc(\+proto)? *(;|$)/i;
+
 /**
- * Gives every call of a server to `take`, in place of grpc-js's own handlers. By itself grpc-js answers a call of an
- * unknown method, or with a wrong content type, at once: to callers without a key, and without ever reading what they
- * send, so that Node keeps the stream for good.
+ * Gives every call of a server to `take`, with its HTTP method, in place of grpc-js's own handlers. By itself grpc-js
+ * answers a call of an unknown method, or with a wrong content type, at once: to callers without a key, and without
+ * ever reading what they send, so that Node keeps the stream for good. It runs a call whatever its HTTP method.
  */
-export function takeEveryCall(server: Server, isEdge: IsEdge, take: (call: BaseCall, path: string) => void): void {
+export function takeEveryCall(
+  server: Server,
+  isEdge: IsEdge,
+  take: (call: BaseCall, path: string, httpMethod: string) => void,
+): void {
   const parts = server as unknown as ServerParts;
   const boundResets = resetBound();
-  const verifyContentType = parts._verifyContentType.bind(server);
+  const otherMethods = new WeakMap<ServerHttp2Stream, string>();
   parts._retrieveHandler = (path) => ({ path, serialize: asIs, deserialize: asIs });
   parts._runHandlerForCall = (call, { path }) => {
-    decompressInTurn(call);
-    take(call, path);
+    readStrictly(call);
+    take(call, path, otherMethods.get(call.stream) ?? 'POST');
     return true;
   };
   parts._verifyContentType = (stream, headers) => {
     if (!isEdge(stream.session, (name) => headers[name]?.toString()) && !boundResets(stream)) return false;
     showWrong(headers);
-    const isGrpc = verifyContentType(stream, headers);
-    if (!isGrpc) {
-      stream.resume();
-      setTimeout(() => stream.close(constants.NGHTTP2_NO_ERROR), STOP_MS).unref(); // at once, the answer would be lost
-    }
-    return isGrpc;
+    const { ':method': method = '', 'content-type': type = '' } = headers;
+    if (method !== 'POST') otherMethods.set(stream, method);
+    if (GRPC_TYPE.test(type)) return true;
+    stream.respond({ ':status': 415 }, { endStream: true });
+    stream.resume();
+    setTimeout(() => stream.close(constants.NGHTTP2_NO_ERROR), STOP_MS).unref(); // at once, the answer would be lost
+    return false;
   };
 }
 

@@ -27,6 +27,9 @@ import type { OpenCalls } from './open-calls.ts';
 import { type IsEdge, setHttp2Options, takeEveryCall } from './private-parts.ts';
 import { type Implementation, RAW } from './service.ts';
 
+/** The HTTP methods of gRPC. */
+const allow = 'POST';
+
 /** A method of the server, with its chain. */
 export interface ServedMethod extends Method {
   readonly enter: Next;
@@ -87,18 +90,24 @@ export function createGrpcServer(options: GrpcServerOptions): Server {
   if (missing !== undefined) {
     throw new ConfigError(`nothing serves ${missing}: add its service to src/shop/services.ts or src/server.ts`);
   }
-  const unknown = (path: string): ServedMethod => {
+  const refused = (error: () => ApiError): ServedMethod => {
     const refuse: Next = async () => {
-      const sent = path.replace(/(?<=.)\/$/, ''); // the edge adds a slash to what it has no route for
-      throw apiError('ROUTE_NOT_FOUND', { method: 'POST', path: sent });
+      throw error();
     };
     return { operation: UNKNOWN, codec: RAW, enter: chain(forUnknown, refuse) };
   };
+  const methodOf = (path: string, method: string): ServedMethod => {
+    if (method !== 'POST') {
+      return refused(() => apiError('METHOD_NOT_ALLOWED', { method, path, allow }, { headers: { allow } }));
+    }
+    const asSent = () => path.replace(/(?<=.)\/$/, ''); // the edge adds a slash to what it has no route for
+    return byPath.get(path) ?? refused(() => apiError('ROUTE_NOT_FOUND', { method, path: asSent() }));
+  };
   const server = new Server({ 'grpc.max_receive_message_length': MAX_BODY_BYTES, 'grpc.enable_channelz': 0 });
   setHttp2Options(server);
-  takeEveryCall(server, isEdge, (base, path) => {
+  takeEveryCall(server, isEdge, (base, path, httpMethod) => {
     new Answer(base, (answer, metadata) => {
-      const method = byPath.get(path) ?? unknown(path);
+      const method = methodOf(path, httpMethod);
       const call = new IncomingCall(answer, metadata, method, options);
       openCalls.add(call);
       const toEnd = () => run(call, method.enter, observers);

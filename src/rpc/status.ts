@@ -26,7 +26,7 @@ export const GRPC_HEADERS = {
 };
 
 /** The trailers of a success. */
-export const GRPC_OK = { 'grpc-status': String(Code.OK), 'grpc-message': 'OK' };
+export const GRPC_OK = { 'grpc-status': String(Code.OK) };
 
 /** A message with its prefix: a byte for the compression, which there is none of, and four for the length. */
 export function toFrame(message: Uint8Array): Buffer {
@@ -45,8 +45,13 @@ export function toTrailers(error: ApiError): Readonly<Record<string, string>> {
     'grpc-message': encodeURI(message),
     ...errorHeaders(error),
     ...(retryAfterSeconds === undefined ? {} : { [PUSHBACK]: String(retryAfterSeconds * 1_000) }),
-    'grpc-status-details-bin': Buffer.from(Status.encode(toDetails(error)).finish()).toString('base64'),
+    'grpc-status-details-bin': detailsHeader(toDetails(error)),
   };
+}
+
+/** The value of `grpc-status-details-bin`: Base64, which senders should not pad. */
+export function detailsHeader(status: Status): string {
+  return Buffer.from(Status.encode(status).finish()).toString('base64').replace(/=+$/, '');
 }
 
 /** The headers of an error over any protocol. */

@@ -161,8 +161,8 @@ test('Connect - every error has the status and code of the protocol, and its rea
     [Categories.createCategory.path, Buffer.of(0xff), 400, 'invalid_argument', 'MALFORMED_BODY'],
     [get, missing, 404, 'not_found', 'CATEGORY_NOT_FOUND'],
     [get, missing, 504, 'deadline_exceeded', 'DEADLINE_EXCEEDED', { 'connect-timeout-ms': '0' }],
-    ['/petstore.v1.PetService/Nope', cats, 501, 'unimplemented', 'ROUTE_NOT_FOUND'],
-    [`${get}?x=1`, cats, 501, 'unimplemented', 'ROUTE_NOT_FOUND'],
+    ['/petstore.v1.PetService/Nope', cats, 404, 'unimplemented', 'ROUTE_NOT_FOUND'],
+    [`${get}?x=1`, cats, 404, 'unimplemented', 'ROUTE_NOT_FOUND'],
   ] as const) {
     isConnectError(t, await call(t.context, path, request, changes), status, code, reason);
   }
