@@ -1,0 +1,51 @@
+/** A copy of the repository whose service is the one of connectconformance too, behind Envoy's public port. */
+import { execFileSync } from 'node:child_process';
+import { cpSync, readdirSync, readFileSync, renameSync, symlinkSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { create, fromBinary, toBinary } from '@bufbuild/protobuf';
+import { type FileDescriptorSet, FileDescriptorSetSchema } from '@bufbuild/protobuf/wkt';
+import { ROOT } from '../../src/launcher/paths.ts';
+
+const FOLDERS = ['envoy', 'gen', 'src', 'test'];
+const LINKED = ['node_modules', '.envoy', 'package.json', 'docs-page', 'docs'];
+
+/** Writes the copy into an empty folder. `protos` has the proto files of the suite. */
+export function copyWithService(folder: string, protos: string): void {
+  for (const name of FOLDERS) cpSync(join(ROOT, name), join(folder, name), { recursive: true });
+  for (const name of LINKED) symlinkSync(join(ROOT, name), join(folder, name));
+  addDescriptors(folder, protos);
+  const services = join(folder, 'src/shop/services.ts');
+  renameSync(services, join(folder, 'src/shop/shop-services.ts'));
+  writeFileSync(
+    services,
+    `import { conformanceService } from '../../test/conformance/service.ts';
+import { shopServices as all } from './shop-services.ts';
+export const shopServices = (...parts: Parameters<typeof all>) => [...all(...parts), conformanceService()];\n`,
+  );
+  // Our errors have details, by contract. The suite takes any that its service does not add for a fault.
+  edit(join(folder, 'src/rpc/status.ts'), /message: error.message, details }/, 'message: error.message, details: [] }');
+  // The public port is for this package, and gives its callers a key.
+  for (const name of readdirSync(join(folder, 'envoy'), { recursive: true, encoding: 'utf8' })) {
+    if (/\.(ts|lua)$/.test(name)) edit(join(folder, 'envoy', name), '/petstore.v1.', '/connectrpc.conformance.v1.');
+  }
+  const key = "{ append: header('authorization', 'Bearer ' + process.env.CONFORMANCE_KEY, 'ADD_IF_ABSENT') },";
+  edit(join(folder, 'envoy/config/filters.ts'), /(function boundary.*?request_mutations: \[)/s, `$1 ${key}`);
+}
+
+function edit(file: string, from: string | RegExp, to: string): void {
+  const before = readFileSync(file, 'utf8');
+  const after = typeof from === 'string' ? before.replaceAll(from, to) : before.replace(from, to);
+  if (after !== before) writeFileSync(file, after);
+  else if (typeof from !== 'string') throw new Error(`${file} has no ${from}`);
+}
+
+function addDescriptors(folder: string, protos: string): void {
+  const built = join(folder, 'suite.binpb');
+  execFileSync('buf', ['build', protos, '--as-file-descriptor-set', '-o', built], { cwd: folder });
+  const own = join(folder, 'gen/petstore.binpb');
+  const [ours, suite] = [own, built].map(
+    (file): FileDescriptorSet => fromBinary(FileDescriptorSetSchema, readFileSync(file)),
+  );
+  const all = new Map([...(suite?.file ?? []), ...(ours?.file ?? [])].map((file) => [file.name, file]));
+  writeFileSync(own, toBinary(FileDescriptorSetSchema, create(FileDescriptorSetSchema, { file: [...all.values()] })));
+}
