@@ -6,22 +6,37 @@ import { runWithDump } from './postgres-program.ts';
 import type { Restored } from './restore-sqlite.ts';
 import { listRevived, UNKNOWN_MIGRATIONS } from './restored-data.ts';
 
-/** Moves the tables, with their indexes and sequences, and the functions, but none of an extension. */
+/** How often it tries to lock the tables. */
+const MOVES = 10;
+
+/**
+ * Moves the tables, with their indexes and sequences, and the functions, but none of an extension. Transactions of
+ * servers lock tables in other orders: after a deadlock it lets go of all, and tries again.
+ */
 const moveTables = (kept: string) => `
 SET LOCAL lock_timeout = '10s';
 SET LOCAL client_min_messages = warning;
 DO $$ DECLARE moved record; BEGIN
-  FOR moved IN
-    SELECT * FROM (
-      SELECT oid, 'TABLE' AS kind, oid::regclass::text AS name, relnamespace AS schema FROM pg_class
-        WHERE relkind IN ('r', 'p', 'v', 'm')
-      UNION ALL SELECT oid, 'ROUTINE', oid::regprocedure::text, pronamespace FROM pg_proc
-    ) AS objects
-    WHERE schema = current_schema()::regnamespace
-      AND NOT EXISTS (SELECT FROM pg_depend WHERE objid = objects.oid AND deptype = 'e')
-  LOOP
-    EXECUTE 'CREATE SCHEMA IF NOT EXISTS ${kept}';
-    EXECUTE format('ALTER %s %s SET SCHEMA ${kept}', moved.kind, moved.name);
+  FOR attempt IN 1..${MOVES} LOOP
+    BEGIN
+      FOR moved IN
+        SELECT * FROM (
+          SELECT oid, 'TABLE' AS kind, oid::regclass::text AS name, relnamespace AS schema FROM pg_class
+            WHERE relkind IN ('r', 'p', 'v', 'm')
+          UNION ALL SELECT oid, 'ROUTINE', oid::regprocedure::text, pronamespace FROM pg_proc
+        ) AS objects
+        WHERE schema = current_schema()::regnamespace
+          AND NOT EXISTS (SELECT FROM pg_depend WHERE objid = objects.oid AND deptype = 'e')
+      LOOP
+        EXECUTE 'CREATE SCHEMA IF NOT EXISTS ${kept}';
+        EXECUTE format('ALTER %s %s SET SCHEMA ${kept}', moved.kind, moved.name);
+      END LOOP;
+      EXIT;
+    EXCEPTION WHEN deadlock_detected OR lock_not_available THEN
+      IF attempt = ${MOVES} OR SQLSTATE = '55P03' THEN
+        RAISE EXCEPTION 'the tables are in use (%): nothing has changed, try again', SQLERRM;
+      END IF;
+    END;
   END LOOP;
 END $$;
 `;

@@ -15,7 +15,7 @@ import type { Instance } from './instance.ts';
 import { waitFor } from './repeat.ts';
 import { capitalize, START_MS, type Supervision } from './supervisor.ts';
 
-/** How long Envoy may take to exclude a server. Its health checks run every second. */
+/** How long Envoy may take to exclude a server. Its health checks run twice a second. */
 const EXCLUDE_MS = 10_000;
 /** How long calls may be on their way that Envoy had routed before. */
 const ROUTED_MS = 500;

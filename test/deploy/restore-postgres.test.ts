@@ -2,6 +2,7 @@
 import { chmodSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import type { ExecutionContext } from 'ava';
+import { Client } from 'pg';
 import { MIGRATIONS } from '../../src/schema.ts';
 import { openPostgres } from '../../src/storage/postgres.ts';
 import { findProgram } from '../support/find-program.ts';
@@ -92,6 +93,25 @@ test('Restore - is refused while a server is connected from another DATA_DIR; --
   t.is(await running.grpc.category(), id, 'as --help says, the id is given out a second time');
   running.grpc.close();
   await running.end('SIGTERM');
+});
+
+test('Restore - with --force tries again after a deadlock, and says so of tables that stay in use', async (t) => {
+  const { folder, url, settings } = await places(t);
+  const dump = await backup(join(folder, 'backups'), settings);
+  const user = new Client({ connectionString: url });
+  await user.connect();
+  for (const isOver of [true, false]) {
+    await user.query('BEGIN; LOCK TABLE events');
+    const restoring = run('restore', ['--force', dump], settings);
+    const waits = "SELECT FROM pg_locks WHERE NOT granted AND relation = 'events'::regclass";
+    await until(async () => (await query(url, waits)).length > 0, 'the restore');
+    if (isOver) await user.query('SELECT FROM categories; COMMIT'); // the restore holds this table by now
+    const { code, errors } = await restoring;
+    const line =
+      'petstore: the tables are in use (canceling statement due to lock timeout): nothing has changed, try again\n';
+    t.deepEqual({ code, errors }, isOver ? { code: 0, errors: '' } : { code: 1, errors: line });
+  }
+  await user.end();
 });
 
 test('Restore - dumps that are no backup are refused, and nothing changes', async (t) => {
