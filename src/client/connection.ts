@@ -10,6 +10,8 @@ import { MAX_ATTEMPTS, retryConfig } from './retries.ts';
 import { security, type TlsOptions } from './tls.ts';
 
 const DEFAULT_TIMEOUT_MS = 10_000;
+/** gRPC can express no longer one, and grpc-js would never send the call. */
+const MAX_TIMEOUT_MS = 99_999_999 * 3_600_000;
 /** Less than half of the refusals that ban a key, so that those of two windows together don't ban it. */
 const DEFAULT_MAX_IN_FLIGHT = 8;
 /** A stream on which nothing comes for so long is taken for lost: the server sends something every 15 s. */
@@ -74,7 +76,8 @@ export function connect(options: ConnectionOptions): Connection {
 
   async function call(method: AnyMethod, request: object, callOptions: AnyOptions = {}): Promise<object> {
     const { deadline, timeoutMs = options.timeoutMs ?? DEFAULT_TIMEOUT_MS, signal } = callOptions;
-    const expiry = { deadlineMs: deadline?.getTime() ?? Date.now() + timeoutMs, signal };
+    const nowMs = Date.now();
+    const expiry = { deadlineMs: Math.min(deadline?.getTime() ?? nowMs + timeoutMs, nowMs + MAX_TIMEOUT_MS), signal };
     // Other services, such as the operator's, have no entry: their messages have no lists within messages.
     const filled = REQUESTS[method.path]?.fromPartial(request as never);
     const message = filled ?? { ...method.requestDeserialize(NO_BYTES), ...request };

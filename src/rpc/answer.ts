@@ -26,6 +26,8 @@ import { type BaseCall, STOP_MS } from './private-parts.ts';
 
 /** A request has fewer DATA frames. Each costs a microsecond, so a body in frames of one byte costs as 500 calls. */
 const MAX_FRAMES = 2_000;
+/** Node takes a longer time for none. */
+const MAX_TIMER_MS = 2 ** 31 - 1;
 
 type PartialStatus = Parameters<ServerInterceptingCallInterface['sendStatus']>[0];
 
@@ -45,6 +47,9 @@ export interface CallEvents {
 export type OpenCall = (answer: Answer, metadata: Metadata) => CallEvents;
 
 export class Answer {
+  /** Infinity for none. */
+  readonly deadlineMs: number;
+  #deadlineTimer: NodeJS.Timeout | undefined;
   #state: 'open' | 'streaming' | 'ending' | 'closed' = 'open';
   /** Undefined once the stream is closed. */
   #base: BaseCall | undefined;
@@ -58,8 +63,9 @@ export class Answer {
   /** Since when the caller has not read what was sent, by `performance.now()`. */
   #unreadSinceMs: number | undefined;
 
-  constructor(base: BaseCall, open: OpenCall) {
+  constructor(base: BaseCall, timeoutMs: number, open: OpenCall) {
     this.#base = base;
+    this.deadlineMs = Date.now() + timeoutMs;
     this.#stream = base.stream;
     base.sendStatus = (status) => this.#onStatus(status);
     this.#stream.once('close', () => this.#onClose());
@@ -76,14 +82,11 @@ export class Answer {
       onReceiveHalfClose: () => this.#events?.message(undefined),
       onCancel: () => undefined, // `close` of the stream tells
     });
+    this.#watchDeadline();
   }
 
   get isClosed(): boolean {
     return this.#state === 'closed';
-  }
-
-  get deadlineMs(): number {
-    return Number(this.#base?.getDeadline());
   }
 
   get peer(): string {
@@ -213,6 +216,7 @@ export class Answer {
     this.#unreadSinceMs = performance.now();
     if (!this.#isGone && !this.#stream.writableEnded) this.#stream.end(rest);
     this.#base?.notifyOnCancel();
+    clearTimeout(this.#deadlineTimer);
   }
 
   /** True when the caller has left, perhaps before `close`. */
@@ -220,11 +224,22 @@ export class Answer {
     return this.#stream.destroyed || this.#stream.closed;
   }
 
-  /** grpc-js would end the call: because of a bad message, or because the deadline has passed. */
+  /** A deadline may be thousands of years away, a timer 25 days. */
+  #watchDeadline(): void {
+    if (this.#isOver || this.deadlineMs === Number.POSITIVE_INFINITY) return;
+    const leftMs = this.deadlineMs - Date.now();
+    if (leftMs <= 0) this.#events?.expired();
+    else this.#deadlineTimer = setTimeout(() => this.#watchDeadline(), Math.min(leftMs, MAX_TIMER_MS));
+  }
+
+  /** True when nothing can be sent any more. */
+  get #isOver(): boolean {
+    return this.#state === 'ending' || this.#state === 'closed' || this.#stream.destroyed;
+  }
+
+  /** grpc-js would end the call because of a bad message. */
   #onStatus(status: PartialStatus): void {
-    if (this.#state === 'ending' || this.#state === 'closed' || this.#stream.destroyed) return;
-    if (status.code === Status.DEADLINE_EXCEEDED) this.#events?.expired();
-    else this.#events?.malformed(status);
+    if (!this.#isOver) this.#events?.malformed(status);
   }
 
   /** Too many make the request malformed, and end the stream when that has been answered. */
@@ -240,6 +255,7 @@ export class Answer {
 
   #onClose(): void {
     this.#state = 'closed';
+    clearTimeout(this.#deadlineTimer);
     this.#settle(false);
     this.#events?.closed();
     // Node keeps the stream until the next major garbage collection. It must not keep the whole call.

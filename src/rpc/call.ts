@@ -167,7 +167,7 @@ export class IncomingCall implements Call, Arrival, CallEvents {
   malformed(status: Parameters<CallEvents['malformed']>[0]): void {
     const { code, details = 'it is no gRPC message' } = status;
     const isSpecified = status === WRONG_FLAGS || code === Status.UNIMPLEMENTED;
-    this.#failRead(
+    this.failRead(
       code === Status.RESOURCE_EXHAUSTED
         ? apiError('BODY_TOO_LARGE')
         : unreadable(details ?? '', isSpecified ? code : undefined),
@@ -180,7 +180,7 @@ export class IncomingCall implements Call, Arrival, CallEvents {
 
   closed(): void {
     // Every call ends here, and an error costs a stack trace: none when nothing is being read.
-    if (this.#reading !== undefined) this.#failRead(apiError('DEADLINE_EXCEEDED'));
+    if (this.#reading !== undefined) this.failRead(apiError('DEADLINE_EXCEEDED'));
     for (const listener of this.#onClose) listener();
   }
 
@@ -190,7 +190,7 @@ export class IncomingCall implements Call, Arrival, CallEvents {
     const { isStream, isFeed } = this.operation;
     if (this.#answer.unreadMs > UNREAD_MS) this.#feedEnd ??= 'unread';
     this.#answer.endStalled(isFeed && this.#reason !== undefined ? UNREAD_AFTER_FEED_MS : UNREAD_MS);
-    if (this.#isReceiving && ageMs > BODY_TIMEOUT_MS) this.#failRead(apiError('REQUEST_TIMEOUT'));
+    if (this.#isReceiving && ageMs > BODY_TIMEOUT_MS) this.failRead(apiError('REQUEST_TIMEOUT'));
     if (isFeed && ageMs > maxFeedMs) this.giveUp(apiError('UNAVAILABLE'), 'age');
     else if (isStream && !isFeed && ageMs > maxStreamMs) this.giveUp(apiError('DEADLINE_EXCEEDED'));
   }
@@ -206,7 +206,7 @@ export class IncomingCall implements Call, Arrival, CallEvents {
     if (this.#reason !== undefined) return;
     this.#reason = error;
     this.#feedEnd = feedEnd;
-    this.#failRead(error);
+    this.failRead(error);
     // A feed ends between two events, also for a reader who lags: he goes on after the last one.
     if (this.#answer.unreadMs > STALLED_MS && !this.operation.isFeed) this.#answer.reset();
     else this.fail(error);
@@ -266,7 +266,8 @@ export class IncomingCall implements Call, Arrival, CallEvents {
     }
   }
 
-  #failRead(error: ApiError): void {
+  /** Ends the read in progress, or else the next one. */
+  failRead(error: ApiError): void {
     if (this.#reading === undefined) this.#earlyError ??= error;
     else this.#reading.reject(error);
     this.#reading = undefined;

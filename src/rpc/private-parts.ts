@@ -14,7 +14,7 @@ import { type Server, type ServerInterceptingCallInterface, status as Status } f
 /** A call as grpc-js's server makes it. */
 export interface BaseCall extends ServerInterceptingCallInterface {
   readonly stream: ServerHttp2Stream;
-  /** Stops the deadline, and discards what the caller sends from now on. */
+  /** Discards what the caller sends from now on. */
   notifyOnCancel(): void;
 }
 
@@ -73,30 +73,38 @@ export type IsEdge = (session: Http2Session | undefined, header: (name: string) 
 /** What grpc-js serves, alone: it would take any type that begins so for Protobuf. */
 const GRPC_TYPE = /^application\/grpc(\+proto)? *(;|$)/i;
 
+/** What the pseudo-headers and headers of a call say that its metadata don't. */
+export interface CallHeaders {
+  readonly httpMethod: string;
+  /** `grpc-timeout`. grpc-js would take parts of a malformed one, and loses what is beyond 2^31 ms. */
+  readonly timeout: string | undefined;
+}
+
 /**
- * Gives every call of a server to `take`, with its HTTP method, in place of grpc-js's own handlers. By itself grpc-js
- * answers a call of an unknown method, or with a wrong content type, at once: to callers without a key, and without
- * ever reading what they send, so that Node keeps the stream for good. It runs a call whatever its HTTP method.
+ * Gives every call of a server to `take`, in place of grpc-js's own handlers. By itself grpc-js answers a call of an
+ * unknown method, or with a wrong content type, at once: to callers without a key, and without ever reading what they
+ * send, so that Node keeps the stream for good. It runs a call whatever its HTTP method.
  */
 export function takeEveryCall(
   server: Server,
   isEdge: IsEdge,
-  take: (call: BaseCall, path: string, httpMethod: string) => void,
+  take: (call: BaseCall, path: string, headers: CallHeaders) => void,
 ): void {
   const parts = server as unknown as ServerParts;
   const boundResets = resetBound();
-  const otherMethods = new WeakMap<ServerHttp2Stream, string>();
+  const kept = new WeakMap<ServerHttp2Stream, CallHeaders>();
   parts._retrieveHandler = (path) => ({ path, serialize: asIs, deserialize: asIs });
   parts._runHandlerForCall = (call, { path }) => {
     readStrictly(call);
-    take(call, path, otherMethods.get(call.stream) ?? 'POST');
+    take(call, path, kept.get(call.stream) ?? { httpMethod: '', timeout: undefined });
     return true;
   };
   parts._verifyContentType = (stream, headers) => {
     if (!isEdge(stream.session, (name) => headers[name]?.toString()) && !boundResets(stream)) return false;
     showWrong(headers);
-    const { ':method': method = '', 'content-type': type = '' } = headers;
-    if (method !== 'POST') otherMethods.set(stream, method);
+    const { ':method': httpMethod = '', 'content-type': type = '', 'grpc-timeout': timeout } = headers;
+    kept.set(stream, { httpMethod, timeout: timeout?.toString() });
+    delete headers['grpc-timeout'];
     if (GRPC_TYPE.test(type)) return true;
     stream.respond({ ':status': 415 }, { endStream: true });
     stream.resume();

@@ -26,6 +26,7 @@ import { toApiError } from './error-mapping.ts';
 import type { OpenCalls } from './open-calls.ts';
 import { type IsEdge, setHttp2Options, takeEveryCall } from './private-parts.ts';
 import { type Implementation, RAW } from './service.ts';
+import { invalidTimeout, parseTimeout } from './timeout.ts';
 
 /** The HTTP methods of gRPC. */
 const allow = 'POST';
@@ -105,10 +106,12 @@ export function createGrpcServer(options: GrpcServerOptions): Server {
   };
   const server = new Server({ 'grpc.max_receive_message_length': MAX_BODY_BYTES, 'grpc.enable_channelz': 0 });
   setHttp2Options(server);
-  takeEveryCall(server, isEdge, (base, path, httpMethod) => {
-    new Answer(base, (answer, metadata) => {
+  takeEveryCall(server, isEdge, (base, path, { httpMethod, timeout }) => {
+    const timeoutMs = parseTimeout(timeout);
+    new Answer(base, timeoutMs ?? Number.POSITIVE_INFINITY, (answer, metadata) => {
       const method = methodOf(path, httpMethod);
       const call = new IncomingCall(answer, metadata, method, options);
+      if (timeoutMs === undefined) call.failRead(invalidTimeout());
       openCalls.add(call);
       const toEnd = () => run(call, method.enter, observers);
       // A span is sent when it ends, and a feed may be open for an hour.

@@ -20,8 +20,21 @@ function ofLength(bytes: number): Buffer {
   return Buffer.concat([message, Buffer.from([0xfa, 0x7f, ...length]), Buffer.alloc(rest, 'x')]);
 }
 
-/** The server reads some of these as a minute. */
-const timeouts = ['soon', '', '60', 'S', '60x', '-60S', '1.60S', '999999999S', '60S60S', ' 60S'];
+const timeouts = [
+  'soon',
+  '',
+  '60',
+  'S',
+  '60x',
+  '-60S',
+  '1.60S',
+  '999999999S',
+  '60S60S',
+  '60 S',
+  '60s',
+  '6e1S',
+  '1S, 60S',
+];
 const gzip = { 'grpc-encoding': 'gzip' };
 
 const { OK, INVALID_ARGUMENT, UNIMPLEMENTED, INTERNAL } = Code;
@@ -31,7 +44,7 @@ const FAULTS: Readonly<Record<string, readonly [call: Partial<RawCall>, codes: r
   ...Object.fromEntries(
     timeouts.map((timeout) => [
       `grpc-timeout ${JSON.stringify(timeout)}`,
-      [{ body: grpcFrame(message), headers: { 'grpc-timeout': timeout } }, [OK, INVALID_ARGUMENT]],
+      [{ body: grpcFrame(message), headers: { 'grpc-timeout': timeout } }, [INVALID_ARGUMENT]],
     ]),
   ),
   'no message': [{ body: Buffer.alloc(0) }, [UNIMPLEMENTED]],

@@ -2,7 +2,12 @@
 import { status as Code } from '@grpc/grpc-js';
 import anyTest, { type ExecutionContext, type TestFn } from 'ava';
 import { CategoryServiceService as Categories } from '../../gen/petstore/v1/categories.ts';
+import { EventServiceService as Events } from '../../gen/petstore/v1/events.ts';
+import { createClient } from '../../src/client/index.ts';
+import { parseTimeout } from '../../src/rpc/timeout.ts';
 import { holdTransaction } from '../support/hold-transaction.ts';
+import { rawGrpc } from '../support/hostile/http2.ts';
+import { grpcFrame, targetOf } from '../support/hostile/sockets.ts';
 import { startTestServer, type TestServer } from '../support/server.ts';
 import { beginCall } from '../support/unfinished-call.ts';
 import { until } from '../support/until.ts';
@@ -69,4 +74,76 @@ test.serial('Idempotency key - a call that waits for another with its key ends a
   const replays = (await Promise.all(patient)).map(({ headers }) => headers.get('idempotency-replayed').join());
   t.deepEqual(replays.sort(), ['', 'true']);
   t.deepEqual(await names(t), ['Cats']);
+});
+
+test('Deadline - any of the grammar is that time, nothing else is one', (t) => {
+  const most = 99_999_999;
+  for (const [text, ms] of [
+    ['0n', 0],
+    [`${most}H`, most * 3_600_000],
+    [`${most}M`, most * 60_000],
+    [`${most}S`, most * 1_000],
+    [`${most}m`, most],
+    [`${most}u`, most / 1_000],
+    ['00000001S', 1_000],
+  ] as const) {
+    t.is(parseTimeout(text), ms, text);
+  }
+  for (const text of [
+    '',
+    '1',
+    'S',
+    '1s',
+    '1.5S',
+    '1 S',
+    ' 1S',
+    '1S ',
+    '-1S',
+    '+1S',
+    '1e1S',
+    '123456789m',
+    '1S1S',
+    '1S, 1S',
+    '\u0661S',
+  ]) {
+    t.is(parseTimeout(text), undefined, text);
+  }
+});
+
+/** These were over at once, or after less than a second. */
+const MONTHS = ['2592000S', '4294968S', '5184000S', '99999999H', '99999999M', '99999999S', '99999999m'];
+
+test('Deadline - of a month or of 99,999,999 hours is no shorter one, also of a stream', async (t) => {
+  const { address, key, grpc } = t.context;
+  await grpc.category();
+  const target = targetOf(address, '127.0.0.1');
+  const send = (path: string, timeout: string, isStream: boolean) =>
+    rawGrpc(target, {
+      path,
+      key,
+      body: grpcFrame(Buffer.of()),
+      headers: { 'grpc-timeout': timeout },
+      ...(isStream ? { giveUpMs: 1_500 } : {}),
+    });
+  for (const { path } of [Categories.listCategories, Events.watchEvents]) {
+    const isStream = path === Events.watchEvents.path;
+    const ended = await Promise.all(MONTHS.map((timeout) => send(path, timeout, isStream)));
+    t.deepEqual(
+      ended.map(({ status }) => status),
+      MONTHS.map(() => (isStream ? undefined : Code.OK)),
+      path,
+    );
+    const wrong = await send(path, '1.5S', isStream);
+    t.deepEqual([wrong.status, wrong.reason], [Code.INVALID_ARGUMENT, 'INVALID_ARGUMENT'], path);
+    t.regex(wrong.message, /^grpc-timeout: must be 1 to 8 digits and a unit/);
+  }
+});
+
+test('Deadline - of a month or more, of the typed client, is no shorter one', async (t) => {
+  const { address, key } = t.context;
+  const client = createClient({ address, apiKey: key });
+  t.teardown(() => client.close());
+  for (const timeoutMs of [30 * 86_400_000, 2 ** 31, Number.MAX_SAFE_INTEGER, Number.POSITIVE_INFINITY]) {
+    t.deepEqual((await client.categories.listCategories({}, { timeoutMs })).categories, []);
+  }
 });
