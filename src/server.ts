@@ -101,8 +101,8 @@ export function createServer(dependencies: Dependencies): PetstoreServer {
     ...judged,
     rest,
     message,
-    deprecation(all), // after `message`: a malformed request was no use of the operation
-    etags,
+    etags, // reads the message
+    deprecation(all), // after `message` and `etags`: a malformed request was no use of the operation
     idempotency(store.idempotency), // after all others: a replay counts, and an invalid request gets a 400
   ];
   const forOperator = [audit(auditLog), operatorOnly(operatorKey, anonymous), message];

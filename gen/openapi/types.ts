@@ -8,7 +8,7 @@ export interface paths {
         };
         /**
          * Lists pets in ascending order of id
-         * @description Lists pets in ascending order of id, page by page. With `ids` it returns all of these that exist, without pages.
+         * @description Lists pets in ascending order of id, page by page. With `ids` it returns all of these that exist, without pages. With exactly one of `ids` the response has the `ETag` of that pet, if it exists.
          */
         get: operations["listPets"];
         put?: never;
@@ -768,7 +768,10 @@ export interface operations {
                 /** @description The page token from the previous page. Absent or empty: the first page. */
                 pageToken?: string;
             };
-            header?: never;
+            header?: {
+                /** @description One or more `ETag`s. The response is a 304 while the resource has one of them. */
+                "If-None-Match"?: components["parameters"]["If-None-Match"];
+            };
             path?: never;
             cookie?: never;
         };
@@ -783,6 +786,8 @@ export interface operations {
                     "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
                     RateLimit: components["headers"]["RateLimit"];
                     "X-Request-Id": components["headers"]["X-Request-Id"];
+                    /** @description The entity tag: it changes exactly when the response body does (RFC 9110, section 8.8.3). Opaque. */
+                    ETag?: string;
                     Link: components["headers"]["Link-Next"];
                     [name: string]: unknown;
                 };
@@ -799,6 +804,18 @@ export interface operations {
                      */
                     "application/json": components["schemas"]["Pets"];
                 };
+            };
+            /** @description The resource still has an `ETag` that `If-None-Match` names. There is no body. */
+            304: {
+                headers: {
+                    "X-RateLimit-Limit": components["headers"]["X-RateLimit-Limit"];
+                    "X-RateLimit-Remaining": components["headers"]["X-RateLimit-Remaining"];
+                    "X-RateLimit-Reset": components["headers"]["X-RateLimit-Reset"];
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    ETag: components["headers"]["ETag"];
+                    [name: string]: unknown;
+                };
+                content?: never;
             };
             /**
              * @description Bad Request.

@@ -64,7 +64,7 @@ function compile({ path, output, isRaw, response: { status, location, list, next
       if (next !== undefined && message[next.field.localName]) {
         addNextPage(call, next.parameter, String(message[next.field.localName]));
       }
-      return withBody(call, status, 'application/json', write(message[items]));
+      return isUnmodified(call) ? NOT_MODIFIED : withBody(call, status, 'application/json', write(message[items]));
     };
   }
   const write = jsonWriter(output);
@@ -72,10 +72,13 @@ function compile({ path, output, isRaw, response: { status, location, list, next
   if (status === 201 && toLocation === undefined) throw new Error(`${path} has no Location`);
   return (call, { message }) => {
     if (toLocation !== undefined) call.responseHeaders.set('location', toLocation(message));
-    const etag = call.responseHeaders.get(ETAG);
-    if (call.ifNoneMatch && etag !== undefined && matchesWeakly(call.ifNoneMatch, etag)) return NOT_MODIFIED;
-    return withBody(call, status, 'application/json', write(message));
+    return isUnmodified(call) ? NOT_MODIFIED : withBody(call, status, 'application/json', write(message));
   };
+}
+
+function isUnmodified({ ifNoneMatch, responseHeaders }: Call): boolean {
+  const etag = responseHeaders.get(ETAG);
+  return ifNoneMatch !== undefined && etag !== undefined && matchesWeakly(ifNoneMatch, etag);
 }
 
 /** Adds a link to the next page: the path of this request, with another value of the parameter. */

@@ -1,11 +1,10 @@
 /**
  * What only REST requests need before the handler: checks that the transcoder does not make, of query parameters and
- * content type, and the condition If-None-Match (RFC 9110, section 13.1.2). rest-protocol.ts makes the response.
+ * content type. rest-protocol.ts makes the response.
  */
 import { apiError, invalidArgument } from '../errors.ts';
 import type { Operation } from '../proto/operations.ts';
 import type { Interceptor } from '../rpc/chain.ts';
-import { readCondition } from '../rpc/interceptors/etags.ts';
 import { resume } from './event-stream.ts';
 import { EDGE_HEADERS, ORIGINAL_PATH } from './headers.ts';
 
@@ -21,10 +20,7 @@ export const rest: Interceptor = async (call, next) => {
   if (call.protocol.name !== 'REST') return next(call);
   checkContentType(call.header(EDGE_HEADERS.bodyType));
   checkQuery(call.header(ORIGINAL_PATH) ?? '', call.operation);
-  if (call.operation.isFeed) return resume(call, next);
-  const ifNoneMatch = readCondition(call, 'if-none-match');
-  if (ifNoneMatch !== undefined) call.ifNoneMatch = ifNoneMatch;
-  return next(call);
+  return call.operation.isFeed ? resume(call, next) : next(call);
 };
 
 /** Throws unless the content type is JSON. Undefined means that the request has no body. */

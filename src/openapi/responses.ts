@@ -4,7 +4,7 @@ import type { Operation } from '../proto/operations.ts';
 import { commentOf } from './comments.ts';
 import { exampleOfMessage } from './examples.ts';
 import type { JsonObject } from './json.ts';
-import { headers, refTo } from './parts.ts';
+import { BASE, headers, refTo } from './parts.ts';
 import type { Schemas } from './schemas.ts';
 
 /** The response of success, and the 304 where there can be one, by HTTP status. `sent` is the body's example. */
@@ -17,14 +17,15 @@ export function successResponses(
   const { output } = method;
   const { status, list, location } = operation.response;
   if (status === 204) return { 204: { description: 'Done. There is no body.', headers: headers() } };
-  if (list?.message !== undefined) return { [status]: page(method, list.message, schemas) };
+  const unmodified = operation.condition === 'if-none-match' ? NOT_MODIFIED : {};
+  if (list?.message !== undefined) return { [status]: page(method, operation, list.message, schemas), ...unmodified };
   if (operation.isFeed) return { [status]: feed(output) };
   const response = {
     description: commentOf(output),
     headers: location === undefined ? headers('ETag') : headers('Location', 'ETag', 'Idempotency-Replayed'),
     content: { 'application/json': { schema: schemas.message(output), example: exampleAfter(sent, output) } },
   };
-  return { [status]: response, ...(operation.condition === 'if-none-match' ? NOT_MODIFIED : {}) };
+  return { [status]: response, ...unmodified };
 }
 
 const NOT_MODIFIED = {
@@ -51,11 +52,13 @@ function feed(output: DescMessage): JsonObject {
   };
 }
 
-function page({ name, output }: DescMethod, items: DescMessage, schemas: Schemas): JsonObject {
+const ETAG_OF_ONE = { ...BASE.components.headers.ETag, required: false };
+
+function page({ name, output }: DescMethod, { oneOf }: Operation, items: DescMessage, schemas: Schemas): JsonObject {
   const description = commentOf(output);
   return {
     description,
-    headers: { ...headers(), Link: refTo('headers', 'Link-Next') },
+    headers: { ...headers(), ...(oneOf && { ETag: ETAG_OF_ONE }), Link: refTo('headers', 'Link-Next') },
     content: {
       'application/json': {
         schema: schemas.list(name.replace(/^List/, ''), items, description),

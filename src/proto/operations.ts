@@ -73,6 +73,8 @@ export interface Operation {
   readonly response: SuccessResponse;
   /** True when the response is one resource, which has an entity tag (RFC 9110, section 8.8.3). */
   readonly isTagged: boolean;
+  /** The field with ids of a list that is tagged like the resource when it has exactly one. */
+  readonly oneOf: ListField | undefined;
   /** The conditional header that it supports (RFC 9110, section 13.1). */
   readonly condition: 'if-match' | 'if-none-match' | undefined;
   /** The field of the request message that is the REST body. */
@@ -159,6 +161,7 @@ function withOptions(base: Base, rule?: HttpRule, options?: OperationOptions): O
   const response = toSuccessResponse(base, options);
   const isOneMessage = !isRaw && !base.isStream && response.status !== 204 && response.list === undefined;
   const isTagged = routes.length > 0 && isOneMessage;
+  const oneOf = input.fields.find((field) => field.fieldKind === 'list' && field.name === options?.oneOf);
   return {
     ...base,
     isFeed: base.isStream && !isRaw && routes.length > 0,
@@ -166,7 +169,8 @@ function withOptions(base: Base, rule?: HttpRule, options?: OperationOptions): O
     routes,
     response,
     isTagged,
-    condition: conditionOf(routes, isTagged),
+    oneOf: oneOf?.fieldKind === 'list' ? oneOf : undefined,
+    condition: conditionOf(routes, isTagged || oneOf !== undefined),
     bodyField: rule?.body || undefined,
     queryParameters: queryParameters(input, rule, routes),
     takesIdempotencyKey: Boolean(options?.created),

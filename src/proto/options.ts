@@ -30,6 +30,7 @@ export type OperationOptions = Message & {
   readonly uncounted: boolean;
   readonly countsRefusalsOnly: boolean;
   readonly created: string;
+  readonly oneOf: string;
   readonly errors: readonly string[];
 };
 

@@ -80,7 +80,7 @@ export interface Call {
   identify?: () => Identity | Promise<Identity>;
   /** Set by `rest` for a feed: the id that the caller has last got. */
   resumeAfter?: bigint;
-  /** Set by `rest`: a response that matches one of these tags is not sent again. */
+  /** Set by `etags` for REST: a response that matches one of these tags is not sent again. */
   ifNoneMatch?: EntityTags;
   /** Set by `idempotency`: the write must store this record of its response, in the same transaction. */
   remember?: Remember;

@@ -4,6 +4,7 @@
  */
 import type { ExecutionContext } from 'ava';
 import { OrderServiceService as Orders } from '../../gen/petstore/v1/orders.ts';
+import { PetServiceService as Pets } from '../../gen/petstore/v1/pets.ts';
 import { isError, isInvalid } from '../support/contract.ts';
 import { GrpcCaller } from '../support/grpc-caller.ts';
 import { connectOperator } from '../support/operator.ts';
@@ -46,8 +47,27 @@ test('ETag - changes with the representation, and returns when the change is und
   t.is((await readIf(rest, path, before)).status, 304);
 });
 
-/** A read of one resource of each kind. */
-const reads = (rest: RestClient) => requestsTo(rest, ({ condition }) => condition === 'if-none-match');
+test('ETag - GET /pets with exactly one of ids has that pet’s, absent pets and other lists have none', async (t) => {
+  const { rest, grpc } = t.context;
+  const [id, other] = [await rest.pet(), await rest.pet()];
+  const tag = await tagAt(rest, `/pets/${id}`);
+  for (const query of [`ids=${id}`, `%69ds=${id}&status=available`]) t.is(await tagAt(rest, `/pets?${query}`), tag);
+  for (const query of ['ids=999999', `ids=${id}&status=sold`, `ids=${id}&ids=${other}`, `ids=${id}&ids=${id}`, '']) {
+    const list = await readIf(rest, `/pets?${query}`, '*');
+    t.deepEqual([list.status, etagOf(list)], [200, 'none'], query);
+    t.is((await readIf(rest, `/pets?${query}`, 'no list')).status, /^ids=\d+(&s|$)/.test(query) ? 400 : 200);
+  }
+  const { headers } = await grpc.exchange(Pets.listPets, { ids: [BigInt(id)] });
+  t.deepEqual(headers.get('etag'), [tag]);
+  t.is((await rest.send('PATCH', `/pets/${id}`, { headers: { 'if-match': tag }, json: { name: 'Tim' } })).status, 200);
+  t.is((await readIf(rest, `/pets?ids=${id}`, tag)).status, 200);
+});
+
+/** A read of one resource of each kind, and a list of exactly one pet. */
+const reads = async (rest: RestClient) => [
+  ...(await requestsTo(rest, ({ condition, isTagged }) => condition === 'if-none-match' && isTagged)),
+  { path: `/pets?ids=${await rest.pet()}` },
+];
 /** Headers about a body, and those that differ from one request to the next. */
 const VARYING = /^(connection|content-\w+|date|x-request-id|x-ratelimit-(remaining|reset))$/;
 const lasting = ({ headers }: RestResponse) => [...headers].filter(([name]) => !VARYING.test(name));

@@ -918,7 +918,10 @@ export const DeletePetRequest: MessageFns<DeletePetRequest> = {
 /** The animals that the store keeps. */
 export type PetServiceService = typeof PetServiceService;
 export const PetServiceService = {
-  /** Lists pets in ascending order of id, page by page. With `ids` it returns all of these that exist, without pages. */
+  /**
+   * Lists pets in ascending order of id, page by page. With `ids` it returns all of these that exist, without pages. With
+   * exactly one of `ids` the response has the `ETag` of that pet, if it exists.
+   */
   listPets: {
     path: "/petstore.v1.PetService/ListPets" as const,
     requestStream: false as const,
@@ -985,7 +988,10 @@ export const PetServiceService = {
 } as const;
 
 export interface PetServiceServer extends UntypedServiceImplementation {
-  /** Lists pets in ascending order of id, page by page. With `ids` it returns all of these that exist, without pages. */
+  /**
+   * Lists pets in ascending order of id, page by page. With `ids` it returns all of these that exist, without pages. With
+   * exactly one of `ids` the response has the `ETag` of that pet, if it exists.
+   */
   listPets: handleUnaryCall<ListPetsRequest, ListPetsResponse>;
   /** Creates a pet and its inventory entry, with quantity 0. */
   createPet: handleUnaryCall<CreatePetRequest, Pet>;
@@ -1004,7 +1010,10 @@ export interface PetServiceServer extends UntypedServiceImplementation {
 }
 
 export interface PetServiceClient extends Client {
-  /** Lists pets in ascending order of id, page by page. With `ids` it returns all of these that exist, without pages. */
+  /**
+   * Lists pets in ascending order of id, page by page. With `ids` it returns all of these that exist, without pages. With
+   * exactly one of `ids` the response has the `ETag` of that pet, if it exists.
+   */
   listPets(
     request: ListPetsRequest,
     callback: (error: ServiceError | null, response: ListPetsResponse) => void,

@@ -1,7 +1,8 @@
 /**
- * Adds entity tags to responses, and reads the condition If-Match (RFC 9110, sections 8.8.3 and 13.1.1). The condition
- * is only parsed here: the write evaluates it, in its transaction.
+ * Adds entity tags to responses, and reads the conditions If-Match and If-None-Match (RFC 9110, sections 8.8.3, 13.1.1
+ * and 13.1.2). The conditions are only parsed here: the write evaluates the one, in its transaction, and REST the other.
  */
+import { BinaryReader } from '@bufbuild/protobuf/wire';
 import { invalidArgument } from '../../errors.ts';
 import type { Call, Interceptor } from '../chain.ts';
 import { type EntityTags, entityTag, parseEntityTags } from '../entity-tags.ts';
@@ -10,15 +11,33 @@ import { type EntityTags, entityTag, parseEntityTags } from '../entity-tags.ts';
 export const ETAG = 'etag';
 
 export const etags: Interceptor = async (call, next) => {
+  const { isTagged, oneOf } = call.operation;
+  const isOneOfList = oneOf !== undefined && (call.request as unknown as IdLists)[oneOf.localName]?.length === 1;
   const ifMatch = readCondition(call, 'if-match');
   if (ifMatch !== undefined) call.ifMatch = ifMatch;
+  if (call.protocol.name === 'REST' && (isTagged || isOneOfList)) {
+    const ifNoneMatch = readCondition(call, 'if-none-match');
+    if (ifNoneMatch !== undefined) call.ifNoneMatch = ifNoneMatch;
+  }
   const response = await next(call);
-  if (call.operation.isTagged && 'bytes' in response) call.responseHeaders.set(ETAG, entityTag(response.bytes));
+  if (!('bytes' in response)) return response;
+  const tagged = isOneOfList ? onlyItem(response.bytes) : isTagged ? response.bytes : undefined;
+  if (tagged !== undefined) call.responseHeaders.set(ETAG, entityTag(tagged));
   return response;
 };
 
+type IdLists = Readonly<Record<string, readonly unknown[]>>;
+
+/** The bytes of the item of a list without a next page; undefined when the list is empty. */
+function onlyItem(list: Uint8Array): Uint8Array | undefined {
+  if (list.length === 0) return undefined;
+  const reader = new BinaryReader(list);
+  reader.tag();
+  return reader.bytes();
+}
+
 /** The tags in a conditional header; undefined when the header is absent, or the operation does not support it. */
-export function readCondition(call: Call, header: 'if-match' | 'if-none-match'): EntityTags | undefined {
+function readCondition(call: Call, header: 'if-match' | 'if-none-match'): EntityTags | undefined {
   const value = call.operation.condition === header ? call.header(header) : undefined;
   if (value === undefined) return undefined;
   const tags = parseEntityTags(value);
