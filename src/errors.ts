@@ -102,6 +102,13 @@ export const PLATFORM_ERRORS = {
     ({ after, oldest }) =>
       `the events after ${after} are not kept any more, the oldest is ${oldest}: read the lists again, then go on`,
   ),
+  EVENT_NOT_REACHED: row<{ after: bigint; newest: bigint }>(
+    400,
+    Status.INVALID_ARGUMENT,
+    ({ after, newest }) =>
+      `after: ${after} has not been reached, the newest event is ${newest}: the feed is older than what you have, as ` +
+      'after a restored backup: read the lists again, then go on',
+  ),
   IDEMPOTENCY_KEY_REUSED: row(
     409,
     Status.ALREADY_EXISTS,

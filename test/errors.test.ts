@@ -43,6 +43,7 @@ function everyError(text: string): readonly ApiError[] {
 const CONTRACT: Readonly<Record<string, readonly ErrorCode[]>> = {
   '400 INVALID_ARGUMENT': [
     ...(['MALFORMED_BODY', 'INVALID_ARGUMENT', 'UNSUPPORTED_CONTENT_TYPE', 'UNKNOWN_CATEGORY', 'UNKNOWN_PET'] as const),
+    'EVENT_NOT_REACHED',
   ],
   '401 UNAUTHENTICATED': ['API_KEY_MISSING', 'API_KEY_INVALID', 'OPERATOR_KEY_INVALID'],
   '404 NOT_FOUND': [

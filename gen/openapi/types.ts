@@ -811,6 +811,8 @@ export interface operations {
                     "X-RateLimit-Limit": components["headers"]["X-RateLimit-Limit"];
                     "X-RateLimit-Remaining": components["headers"]["X-RateLimit-Remaining"];
                     "X-RateLimit-Reset": components["headers"]["X-RateLimit-Reset"];
+                    "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
+                    RateLimit: components["headers"]["RateLimit"];
                     "X-Request-Id": components["headers"]["X-Request-Id"];
                     ETag: components["headers"]["ETag"];
                     [name: string]: unknown;
@@ -2920,6 +2922,7 @@ export interface operations {
              *     - `INVALID_ARGUMENT`: colour: is not a query parameter here
              *     - `UNSUPPORTED_CONTENT_TYPE`: a request with a body must say "Content-Type: application/json"; this one says "text/plain"
              *     - `MALFORMED_BODY`: the request body can't be read: Closing quote expected in string.
+             *     - `EVENT_NOT_REACHED`: after: 7 has not been reached, the newest event is 3: the feed is older than what you have, as after a restored backup: read the lists again, then go on
              */
             400: {
                 headers: {
@@ -3010,6 +3013,7 @@ export interface operations {
              *     - `INVALID_ARGUMENT`: colour: is not a query parameter here
              *     - `UNSUPPORTED_CONTENT_TYPE`: a request with a body must say "Content-Type: application/json"; this one says "text/plain"
              *     - `MALFORMED_BODY`: the request body can't be read: Closing quote expected in string.
+             *     - `EVENT_NOT_REACHED`: after: 7 has not been reached, the newest event is 3: the feed is older than what you have, as after a restored backup: read the lists again, then go on
              */
             400: {
                 headers: {

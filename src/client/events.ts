@@ -32,8 +32,9 @@ export interface EventsOptions {
 /**
  * Each event once, in ascending order of id, without end.
  *
- * @throws PetstoreError `EVENTS_EXPIRED` when what follows `after` is not kept any more: read the lists again. Other
- * errors that a retry does not mend are thrown too, and CANCELLED when the connection is closed.
+ * @throws PetstoreError `EVENTS_EXPIRED` when what follows `after` is not kept any more, `EVENT_NOT_REACHED` when the
+ * feed is older than `after`, as after a restored backup: read the lists again. Other errors that a retry does not mend
+ * are thrown too, and CANCELLED when the connection is closed.
  */
 export async function* follow(
   { stream, closing }: Connection,

@@ -38,7 +38,8 @@ export interface PetstoreClient extends Services {
    * again, and no event is skipped or repeated. Store the id of the last event that you have dealt with: it is the
    * `after` of the next start.
    *
-   * @throws PetstoreError `EVENTS_EXPIRED` when what followed `after` is not kept any more: read the lists again.
+   * @throws PetstoreError `EVENTS_EXPIRED` when what followed `after` is not kept any more, and
+   * `EVENT_NOT_REACHED` when the feed is older than `after`, as after a restored backup: read the lists again.
    */
   events(options?: EventsOptions): AsyncGenerator<Event, void, undefined>;
   /**

@@ -1,5 +1,5 @@
 /** The feed of events: pages of it (settled.ts says in which order), and streams (tail.ts). */
-import { apiError, invalidArgument } from '../errors.ts';
+import { apiError } from '../errors.ts';
 import { type EventId, START, type StoredEvent } from '../storage/model.ts';
 import { type EventReads, SettledEvents } from './settled.ts';
 import { type Follower, ofTypes, type Progress, Tail } from './tail.ts';
@@ -24,7 +24,7 @@ export class EventFeed {
 
   /**
    * At most `limit` events after an id, of these types, or all. A page may have fewer events, or none, although there
-   * is a next one. Throws EVENTS_EXPIRED, and INVALID_ARGUMENT for an id that the feed has not reached.
+   * is a next one. Throws EVENTS_EXPIRED, and EVENT_NOT_REACHED for an id that the feed has not reached.
    */
   async page(after: EventId, types: readonly string[], limit: number): Promise<EventPage> {
     const rows = types.length === 0 ? limit + 1 : WINDOW;
@@ -46,8 +46,7 @@ export class EventFeed {
     const { oldest, newest } = await this.#settled.bounds();
     if (after < oldest - 1n) throw apiError('EVENTS_EXPIRED', { after, oldest });
     if (after <= newest) return;
-    const description = `${after} has not been reached: the newest event is ${newest}`;
-    throw invalidArgument([{ path: 'after', name: 'after', description }]);
+    throw apiError('EVENT_NOT_REACHED', { after, newest });
   }
 
   /** Checks after the read: what is deleted meanwhile has been read. */

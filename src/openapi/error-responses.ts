@@ -29,6 +29,7 @@ const SAMPLE = {
   isSuspended: false,
   limit: 1_000,
   method: 'PUT',
+  newest: 3n,
   oldest: 1_000n,
   path: '/pets',
   requestId: '7b0bfa0a-4c5e-4b5e-9d5c-0f6f2f3c8a11',

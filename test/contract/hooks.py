@@ -26,7 +26,7 @@ RIGHT_REFUSALS = (
     "UNKNOWN_CATEGORY",
     "UNKNOWN_PET",
     # An id that no event has yet.
-    "has not been reached",
+    "EVENT_NOT_REACHED",
     # Stock that the units of open orders, which may come back, would raise above the greatest number.
     "units are in open orders, which may be cancelled",
     # A made-up page token. It is opaque, so its schema only says that it is a string.

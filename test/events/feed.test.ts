@@ -92,7 +92,7 @@ test('Page - of certain types looks through a bounded number of events, and says
   t.deepEqual([found, pages], [1, 2]);
 });
 
-test('Page - an id older than what is kept is EVENTS_EXPIRED, one not reached yet INVALID_ARGUMENT', async (t) => {
+test('Page - an id older than what is kept is EVENTS_EXPIRED, one not reached yet EVENT_NOT_REACHED', async (t) => {
   const { feed, store } = t.context;
   await addMany(t.context, 5);
   await store.transaction(({ events }) => events.deleteOldest(3, Date.now() + 60_000, 0));
@@ -105,7 +105,7 @@ test('Page - an id older than what is kept is EVENTS_EXPIRED, one not reached ye
     },
   ]) {
     t.is(codeOf(await t.throwsAsync(read(2n))), 'EVENTS_EXPIRED');
-    t.is(codeOf(await t.throwsAsync(read(6n))), 'INVALID_ARGUMENT');
+    t.is(codeOf(await t.throwsAsync(read(6n))), 'EVENT_NOT_REACHED');
     await t.notThrowsAsync(read(3n));
     await t.notThrowsAsync(read(5n));
     await t.notThrowsAsync(read(0n));

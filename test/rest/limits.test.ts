@@ -1,8 +1,10 @@
 /** Limits, keys, plans and streams of an account through Envoy, on REST and gRPC. */
 import { setTimeout as delay } from 'node:timers/promises';
+import { status as Status } from '@grpc/grpc-js';
 import anyTest, { type TestFn } from 'ava';
 import { HealthCheckResponse_ServingStatus as Health, HealthService } from '../../gen/grpc/health/v1/health.ts';
 import { AdminServiceService as Admin, Plan } from '../../gen/petstore/admin/v1/admin.ts';
+import { EventServiceService as Events } from '../../gen/petstore/v1/events.ts';
 import { PetServiceService as Pets } from '../../gen/petstore/v1/pets.ts';
 import { isError } from '../support/contract.ts';
 import { change } from '../support/database.ts';
@@ -217,14 +219,22 @@ test('keys - a change of plan or of agreed limits takes effect with the next req
   }
 });
 
-test.serial('after - an id older than what is kept is 410 EVENTS_EXPIRED, in the list and in a stream', async (t) => {
-  const { rest, config } = t.context;
-  for (let count = 0; count < 3; count += 1) await rest.category();
-  change(config.dataDir, 'DELETE FROM events WHERE id < (SELECT max(id) FROM events)');
-  for (const path of ['/events', '/events/stream']) {
-    isError(t, await rest.get(`${path}?after=1`), 410, 'EVENTS_EXPIRED');
-  }
-});
+test.serial(
+  'after - an id older than what is kept is 410 EVENTS_EXPIRED, one not reached EVENT_NOT_REACHED, everywhere',
+  async (t) => {
+    const { rest, config, key, publicAddress } = t.context;
+    for (let count = 0; count < 3; count += 1) await rest.category();
+    change(config.dataDir, 'DELETE FROM events WHERE id < (SELECT max(id) FROM events)');
+    for (const path of ['/events', '/events/stream']) {
+      isError(t, await rest.get(`${path}?after=1`), 410, 'EVENTS_EXPIRED');
+      isError(t, await rest.get(`${path}?after=999999`), 400, 'EVENT_NOT_REACHED');
+    }
+    const grpc = new GrpcCaller(publicAddress, key);
+    t.teardown(() => grpc.close());
+    const ahead = await grpc.failure(Events.listEvents, { after: 999_999n });
+    t.deepEqual([ahead.code, ahead.reason], [Status.INVALID_ARGUMENT, 'EVENT_NOT_REACHED']);
+  },
+);
 
 const MAX_STREAMS = 10;
 const LIMIT = 1_000;

@@ -1,6 +1,6 @@
 /**
  * Adds entity tags to responses, and reads the conditions If-Match and If-None-Match (RFC 9110, sections 8.8.3, 13.1.1
- * and 13.1.2). The conditions are only parsed here: the write evaluates the one, in its transaction, and REST the other.
+ * and 13.1.2). The conditions are only parsed here: the write evaluates If-Match in its transaction, REST the other.
  */
 import { BinaryReader } from '@bufbuild/protobuf/wire';
 import { invalidArgument } from '../../errors.ts';
