@@ -134,9 +134,17 @@ function compareBounds(was: JsonObject, is: JsonObject): string[] {
   const narrowed = [
     ...LOWER_BOUNDS.filter((name) => number(is[name], -Infinity) > number(was[name], -Infinity)),
     ...UPPER_BOUNDS.filter((name) => number(is[name], Infinity) < number(was[name], Infinity)),
-    ...(is.pattern !== undefined && is.pattern !== was.pattern ? ['pattern'] : []),
+    ...(is.pattern !== undefined && unescaped(is.pattern) !== unescaped(was.pattern) ? ['pattern'] : []),
   ];
   return narrowed.map((name) => `${name} was ${was[name] ?? 'not there'} and is ${is[name]}`);
+}
+
+/** A pattern with all characters as themselves: `\u00a0`, `\xa0` and the character are the same. */
+function unescaped(pattern: Json | undefined): string {
+  const ofCharacter = /\\(?:u([\da-f]{4})|x([\da-f]{2}))/gi;
+  return String(pattern).replace(ofCharacter, (_, u?: string, x?: string) =>
+    String.fromCharCode(parseInt(u ?? x ?? '', 16)),
+  );
 }
 
 /** The value as an object; an empty one when it is none, so that a path through a document needs no checks. */

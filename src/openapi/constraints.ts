@@ -6,11 +6,14 @@ import { type DescField, getOption, toJson } from '@bufbuild/protobuf';
 import { FieldRulesSchema, field as fieldRules } from '@bufbuild/protovalidate/gen/buf/validate/validate_pb.js';
 import { isObject, type JsonObject } from './json.ts';
 
-/** The characters that CEL's `trim` removes (Unicode's White_Space), except control characters. */
-const BLANK = ' \\u00a0\\u1680\\u2000-\\u200a\\u2028\\u2029\\u202f\\u205f\\u3000';
+/**
+ * The characters that CEL's `trim` removes (Unicode's White_Space), except control characters. Written as they are:
+ * RE2, with which programs in Go read the document, has no `\uXXXX`.
+ */
+const BLANK = ' \\xa0\u1680\u2000-\u200a\u2028\u2029\u202f\u205f\u3000';
 /** The control characters, as CEL (RE2) and JSON Schema (ECMA-262) write them. In CEL each `\` is doubled. */
 const NO_CONTROL = String.raw`!this.matches('[\\x00-\\x1f\\x7f-\\x{9f}]')`;
-const CONTROL = String.raw`\u0000-\u001f\u007f-\u009f`;
+const CONTROL = String.raw`\x00-\x1f\x7f-\x9f`;
 
 /** The rules of a field as JSON, by kind: `{"required": true, "string": {"minLen": "1"}}`. */
 export function rulesOf(field: DescField): JsonObject {

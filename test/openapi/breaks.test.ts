@@ -62,6 +62,12 @@ const BREAKS: readonly (readonly [Change, ...string[]])[] = [
   ],
   // What only adds breaks nothing, nor does a change of beta and experimental operations.
   [() => undefined],
+  [
+    (document) => {
+      const { name } = schema(document, 'NewCategory').properties;
+      name.pattern = name.pattern.replaceAll('\\xa0', '\\u00a0').replaceAll('\u3000', '\\u3000');
+    },
+  ],
   [({ paths }) => Object.assign(paths, { '/shops': paths['/pets'] })],
   [({ paths }) => paths['/pets'].get.parameters.push(shop)],
   [(document) => Object.assign(schema(document, 'NewPet').properties, { colour: { type: 'string' } })],
