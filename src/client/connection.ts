@@ -1,8 +1,9 @@
 /** A channel to a server and the calls over it: key, deadline, admission, errors. It knows no service by name. */
 import { randomUUID } from 'node:crypto';
 import { Client, Metadata, type ServiceError } from '@grpc/grpc-js';
-import { CREATING, REQUESTS } from '../../gen/client/methods.ts';
+import { CREATING } from '../../gen/client/methods.ts';
 import { Admission, type Expiry } from './admission.ts';
+import { encode } from './encode.ts';
 import { keepEtag } from './etags.ts';
 import type { CreateOptions, Definition, MethodOf, Methods, WriteOptions } from './methods.ts';
 import { clientError, toPetstoreError } from './petstore-error.ts';
@@ -42,7 +43,7 @@ export interface Connection {
   service<D extends Definition>(definition: D): Methods<D>;
   /**
    * Opens a server stream, which says something at least every 15 s. The iteration throws PetstoreError at its end, and
-   * the signal's reason when that aborts.
+   * the signal's reason when that aborts, and TypeError for a request that can't be encoded.
    */
   stream<Request extends object, Message>(
     method: MethodOf<string, Request, Message>,
@@ -78,9 +79,7 @@ export function connect(options: ConnectionOptions): Connection {
     const { deadline, timeoutMs = options.timeoutMs ?? DEFAULT_TIMEOUT_MS, signal } = callOptions;
     const nowMs = Date.now();
     const expiry = { deadlineMs: Math.min(deadline?.getTime() ?? nowMs + timeoutMs, nowMs + MAX_TIMEOUT_MS), signal };
-    // Other services, such as the operator's, have no entry: their messages have no lists within messages.
-    const filled = REQUESTS[method.path]?.fromPartial(request as never);
-    const message = filled ?? { ...method.requestDeserialize(NO_BYTES), ...request };
+    const message = encode(method, request);
     const metadata = toMetadata(options.apiKey, method.path, callOptions);
     try {
       return await admission.run(() => send(client, method, message, metadata, expiry), expiry);
@@ -103,16 +102,18 @@ export function connect(options: ConnectionOptions): Connection {
 
     async *stream(method, request, signal) {
       signal.throwIfAborted();
-      const { path, requestSerialize: encode, responseDeserialize: decode } = method;
-      const call = client.makeServerStreamRequest(path, encode, decode, request, toMetadata(options.apiKey, path));
+      const { path, responseDeserialize: decode } = method;
+      const [message, metadata] = [encode(method, request), toMetadata(options.apiKey, path)];
+      const call = client.makeServerStreamRequest(path, asTheyAre, decode, message, metadata);
       const cancel = () => call.cancel();
-      const silence = setTimeout(cancel, SILENCE_MS);
+      let silence = setTimeout(cancel, SILENCE_MS);
       signal.addEventListener('abort', cancel, { once: true });
       try {
         for await (const message of call) {
+          clearTimeout(silence); // not while the consumer works
           signal.throwIfAborted(); // what came before has been buffered
           yield message;
-          silence.refresh();
+          silence = setTimeout(cancel, SILENCE_MS);
         }
       } catch (error) {
         signal.throwIfAborted();
@@ -141,8 +142,8 @@ function checkRange(name: string, value: number, max: number): void {
 type AnyMethod = MethodOf<string, object, object>;
 type AnyOptions = CreateOptions & WriteOptions;
 
-/** A message of these has the default of every field. */
-const NO_BYTES = Buffer.alloc(0);
+/** Encodes bytes. */
+const asTheyAre = (bytes: Buffer) => bytes;
 
 /** The metadata of every attempt at a call. */
 function toMetadata(apiKey: string, path: string, { idempotencyKey, ifMatch }: AnyOptions = {}): Metadata {
@@ -156,8 +157,8 @@ function toMetadata(apiKey: string, path: string, { idempotencyKey, ifMatch }: A
 /** One call of grpc-js, its own retries included. */
 async function send(
   client: Client,
-  { path, requestSerialize: encode, responseDeserialize: decode }: AnyMethod,
-  message: object,
+  { path, responseDeserialize: decode }: AnyMethod,
+  message: Buffer,
   metadata: Metadata,
   { deadlineMs, signal }: Expiry,
 ): Promise<object> {
@@ -168,7 +169,7 @@ async function send(
       const onEnd = (error: ServiceError | null, answer?: object) =>
         error === null ? resolve(answer as object) : reject(error);
       const options = { deadline: deadlineMs };
-      const call = client.makeUnaryRequest(path, encode, decode, message, metadata, options, onEnd);
+      const call = client.makeUnaryRequest(path, asTheyAre, decode, message, metadata, options, onEnd);
       call.on('metadata', (initial: Metadata) => (received = initial));
       cancel = () => call.cancel();
       signal?.addEventListener('abort', cancel, { once: true });

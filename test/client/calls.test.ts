@@ -57,6 +57,17 @@ test('client - what is absent from a request has its default', (t) => {
   t.deepEqual(REQUESTS[Pets.createPet.path]?.fromPartial({ pet: given } as never), { pet });
 });
 
+test('client - a value that its field can not have throws TypeError, a Date for a timestamp too', async (t) => {
+  const { orders } = t.context.client;
+  for (const shipDate of [new Date(), '2027-01-01T12:00:00Z', 1_798_804_800, [], new Map()]) {
+    const placed = orders.placeOrder({ order: { shipDate } as never });
+    await t.throwsAsync(placed, { instanceOf: TypeError, message: /order\.shipDate is no message with seconds,nanos/ });
+  }
+  await t.throwsAsync(orders.getOrder({ orderId: 7.5 as never }), { instanceOf: TypeError, message: /GetOrder: / });
+  const { shipDate } = await orders.placeOrder({ order: { shipDate: { seconds: 1_798_804_800n, nanos: 0 } } });
+  t.is(shipDate?.seconds, 1_798_804_800n);
+});
+
 test('client - pages() reads a whole list, each row once', async (t) => {
   const { client } = t.context;
   const categoryId = await category(t.context);

@@ -175,6 +175,24 @@ test('events - an abort while it waits for the server ends the iteration at once
   await t.throwsAsync(done, { message: 'no longer' });
 });
 
+test('events - what can not be encoded throws, and nothing is sent', async (t) => {
+  for (const options of [{ after: 6.5 }, { after: 'last' }, { after: 2n ** 63n }] as unknown as EventsOptions[]) {
+    await t.throwsAsync(follow(t.context.client, options).done, { instanceOf: TypeError, message: /can't be encoded/ });
+  }
+  t.is(t.context.streams.length, 0);
+  follow(t.context.client, { after: 60 } as unknown as EventsOptions); // as JavaScript has it
+  t.is((await nth(t.context, 0)).request.after, 60n);
+});
+
+test('events - a consumer that takes 36 s for an event keeps its stream', async (t) => {
+  t.timeout(90_000);
+  const { categories } = follow(t.context.client, {}, () => delay(36_000));
+  const stream = await nth(t.context, 0);
+  for (const id of [1n, 2n]) stream.write(event(id));
+  await until(() => categories.length === 2, 'the second event', 60_000);
+  t.deepEqual([t.context.streams.length, stream.cancelled], [1, false]);
+});
+
 test('events - a connection that has gone silent is replaced', async (t) => {
   const proxy = await TcpProxy.open(t.context.port);
   const client = createClient({ address: `127.0.0.1:${proxy.port}`, apiKey: 'key' });
