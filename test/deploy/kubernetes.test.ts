@@ -1,6 +1,6 @@
 /**
- * Checks that the Kubernetes manifests agree with each other and with the service. Kubernetes' schemas are large:
- * `deploy/kubernetes/check.sh` downloads them and checks the manifests against them.
+ * Checks that the Kubernetes manifests agree with each other and with the service. `npm run test:kubernetes`
+ * applies them to a real API server.
  */
 import { execFile } from 'node:child_process';
 import { existsSync, globSync, readFileSync, writeFileSync } from 'node:fs';
@@ -28,7 +28,7 @@ const LOAD_BALANCER_S = 30;
 interface Manifest {
   readonly kind: string;
   readonly metadata: { readonly name: string };
-  // biome-ignore lint/suspicious/noExplicitAny: check.sh checks the shape of the manifests
+  // biome-ignore lint/suspicious/noExplicitAny: the API server checks the shape of the manifests
   readonly spec?: any;
 }
 
