@@ -17,12 +17,16 @@ export interface Row {
   readonly retryAfterSeconds?: number;
 }
 
-/** The maximum lengths of quoted input, of a field name and of a message. An error must fit into headers. */
+/** The maximum length of quoted input, in characters. */
 const MAX_QUOTED = 200;
+/**
+ * The maximum bytes of a field name, of a description, and of a message or all violations, as `grpc-message` writes
+ * them. gRPC has the text of an error three times, twice in Base64: all headers together have less than 6 KiB then, and
+ * clients read 8.
+ */
 const MAX_NAME = 100;
-const MAX_MESSAGE = 1_500;
-/** How many violations an error names, for the same reason: a list can have thousands of bad items. */
-const MAX_VIOLATIONS = 20;
+const MAX_DESCRIPTION = 400;
+const MAX_TEXT = 1_000;
 
 /** In place of a window, for a limit on concurrent calls. */
 export const AT_A_TIME = 'at a time';
@@ -30,6 +34,21 @@ export const AT_A_TIME = 'at a time';
 /** Truncates a text. The cut may leave half a surrogate pair, which `grpc-message` can't carry, so that is replaced. */
 export function short(text: string, max = MAX_QUOTED): string {
   return text.length > max ? `${text.slice(0, max).toWellFormed()}…` : text.toWellFormed();
+}
+
+const bytesOf = (text: string) => encodeURI(text).length;
+
+/** Truncates a text to its bytes in a header. */
+function truncate(text: string, maxBytes: number): string {
+  const whole = text.toWellFormed();
+  if (bytesOf(whole) <= maxBytes) return whole;
+  let [bytes, kept] = [bytesOf('…'), ''];
+  for (const character of whole) {
+    bytes += bytesOf(character);
+    if (bytes > maxBytes) break;
+    kept += character;
+  }
+  return `${kept}…`;
 }
 
 /** A row whose message takes `Fields`. */
@@ -191,7 +210,7 @@ export class ApiError extends Error {
   readonly quotaSubject: string | undefined;
 
   constructor(code: string, row: Row, message: string, options: ApiErrorOptions) {
-    super(short(message, MAX_MESSAGE), { cause: options.cause });
+    super(truncate(message, MAX_TEXT), { cause: options.cause });
     this.name = 'ApiError';
     this.code = code;
     this.grpcStatus = options.grpcStatus ?? row.grpc;
@@ -250,12 +269,19 @@ export function tooMany(limit: number, window: string, quotaSubject: string): Ap
   return apiError('RATE_LIMITED', { limit, window, retryAfterSeconds }, { retryAfterSeconds, quotaSubject });
 }
 
-/** An INVALID_ARGUMENT that names the fields with a violation, the first `MAX_VIOLATIONS` of them. */
-export function invalidArgument(untruncated: readonly Violation[]): ApiError {
-  const violations = untruncated.slice(0, MAX_VIOLATIONS).map(({ path, name, description }) => ({
-    path: short(path, MAX_NAME),
-    name: short(name, MAX_NAME),
-    description: short(description),
-  }));
+/** An INVALID_ARGUMENT that names the fields with a violation, as many as fit. A list can have thousands. */
+export function invalidArgument(untruncated: Iterable<Violation>): ApiError {
+  const violations: Violation[] = [];
+  let bytes = 0;
+  for (const whole of untruncated) {
+    const violation = {
+      path: truncate(whole.path, MAX_NAME),
+      name: truncate(whole.name, MAX_NAME),
+      description: truncate(whole.description, MAX_DESCRIPTION),
+    };
+    bytes += bytesOf(Object.values(violation).join());
+    if (bytes > MAX_TEXT) break;
+    violations.push(violation);
+  }
   return apiError('INVALID_ARGUMENT', { violations }, { violations });
 }
