@@ -34,8 +34,9 @@ function M.network(address)
   return table.concat(first, ":", 1, 4)
 end
 
--- Whether the address may send this request. Each kind of request has an allowance of its own.
-function M.take(kind, address, now_ms)
+-- Whether the address may send this request. Each kind of request has an allowance of its own, of so many bursts.
+function M.take(kind, address, now_ms, bursts)
+  local burst_ms = BURST_MS * (bursts or 1)
   local subject = kind .. M.network(address)
   local at = full_at[subject]
   if not at then
@@ -45,8 +46,8 @@ function M.take(kind, address, now_ms)
     count = count + 1
   end
   -- A time beyond the burst is from before the clock was set back.
-  if not at or at < now_ms or at - now_ms > BURST_MS then at = now_ms end
-  local is_allowed = at + INTERVAL_MS - now_ms <= BURST_MS
+  if not at or at < now_ms or at - now_ms > burst_ms then at = now_ms end
+  local is_allowed = at + INTERVAL_MS - now_ms <= burst_ms
   full_at[subject] = is_allowed and at + INTERVAL_MS or at
   return is_allowed
 end

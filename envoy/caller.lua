@@ -14,25 +14,17 @@ local allowance = require("allowance")
 local edge_service = require("edge_service")
 local grpc_message = require("grpc_message")
 local keys = require("keys")
-local request = require("request")
 local settings = require("settings")
 
 local HEADERS = settings.headers
 
 local M = {}
 
+-- How many bursts an address may have with a key about which the server is being asked.
+local SAME_KEY_BURSTS = 20
+
 -- In the stream's dynamic metadata: an anonymous caller's key, until the response.
 local NAMESPACE = "petstore.key"
-
--- Whether a request needs no key and sends no body.
-local function is_open(headers, is_grpc)
-  local path = headers:get(":path") or "" -- CONNECT has none
-  if is_grpc then return path:find("^/grpc%.health%.v1%.Health/") or path:find("^/grpc%.reflection%.") end
-  if path:find("?", 1, true) then path = path:match("^[^?]*") end
-  if not settings.open_paths[path] then return false end
-  local method, length = headers:get(":method"), headers:get("content-length")
-  return length == "0" or not length and (method == "GET" or method == "HEAD")
-end
 
 -- The end of a gRPC-Web response, with the trailers in the body: Envoy drops the content type of a response that has
 -- none, and clients in Go and Dart take no response without the type.
@@ -45,8 +37,8 @@ local function web_trailers(handle, trailers, content_type)
   return content_type:find("^application/grpc%-web%-text") and handle:base64Escape(frame) or frame
 end
 
--- Refuses a request beyond the allowance, in the shape of its protocol.
-local function refuse(handle, headers, content_type, is_grpc)
+-- Refuses a request beyond the allowance. `errors` is the shape of the response.
+local function refuse(handle, headers, errors)
   local reply = {
     [":status"] = "429",
     ["content-type"] = "application/json",
@@ -59,16 +51,14 @@ local function refuse(handle, headers, content_type, is_grpc)
     [HEADERS.code] = "RATE_LIMITED",
     [HEADERS.grpc_status] = "8",
   }
-  if not is_grpc then
-    local errors = request.is_connect(headers, content_type) and settings.errors.connect or settings.errors.rest
-    return handle:respond(reply, errors.flood)
-  end
+  if errors ~= "grpc" then return handle:respond(reply, settings.errors[errors].flood) end
   local trailers = {
     ["grpc-status"] = "8",
     ["grpc-message"] = settings.flood_status.message,
     ["grpc-status-details-bin"] = settings.flood_status.details,
     ["grpc-retry-pushback-ms"] = "1000",
   }
+  local content_type = headers:get("content-type")
   if content_type:find("^application/grpc%-web") then
     reply[":status"], reply["content-type"] = "200", content_type
     return handle:respond(reply, web_trailers(handle, trailers, content_type))
@@ -79,50 +69,63 @@ local function refuse(handle, headers, content_type, is_grpc)
   handle:respond(reply, "") -- Envoy makes it a response of gRPC
 end
 
-local function check(handle)
-  local headers = handle:headers()
-  local content_type = headers:get("content-type") or ""
-  local is_grpc = request.is_grpc(content_type)
-  local now_ms = handle:timestamp()
-  if is_open(headers, is_grpc) then
-    if allowance.take("open ", headers:get("x-forwarded-for"), now_ms) then return end
-    return refuse(handle, headers, content_type, is_grpc)
+-- Whether a caller whose key is not known has some of his allowance left. When many callers begin at once with one key,
+-- most come before the server has judged it.
+local function is_allowed(spelling, address, now_ms)
+  local is_key = keys.is_well_formed(spelling)
+  if allowance.take(is_key and "key " or "none ", address, now_ms) then
+    if is_key then keys.ask(spelling, now_ms) end
+    return true
+  end
+  return is_key and keys.is_asked(spelling, now_ms) and allowance.take("same key ", address, now_ms, SAME_KEY_BURSTS)
+end
+
+-- Judges the caller, or leaves that to the server. Does not return if the caller is refused.
+local function check(handle, headers, judge, errors)
+  local now_ms, address = handle:timestamp(), headers:get("x-forwarded-for")
+  if judge == "nobody" then
+    if not allowance.take("open ", address, now_ms) then refuse(handle, headers, errors) end
+    return
   end
   local authorization = headers:get("authorization")
   local is_known, must_renew = keys.is_known(authorization, now_ms)
   if is_known and not must_renew then return end
-  local spelling, key = keys.normalize(authorization)
+  local spelling = keys.normalize(authorization)
   if spelling and spelling ~= authorization then
     headers:replace("authorization", spelling)
     is_known, must_renew = keys.is_known(spelling, now_ms)
     if is_known and not must_renew then return end
   end
-  if not is_known then
-    local kind = key and keys.is_well_formed(key) and "key " or "none "
-    if not allowance.take(kind, headers:get("x-forwarded-for"), now_ms) then
-      return refuse(handle, headers, content_type, is_grpc)
-    end
-  end
-  if is_grpc then
+  if not is_known and not is_allowed(spelling, address, now_ms) then refuse(handle, headers, errors) end
+  if judge == "server" then
     headers:replace(HEADERS.anonymous, "1")
     handle:clearRouteCache()
     if spelling then handle:streamInfo():dynamicMetadata():set(NAMESPACE, "authorization", spelling) end
     return
   end
-  local is_valid, reply, body = edge_service.judge(handle)
-  if is_valid and spelling then keys.learn(spelling, handle:timestamp()) end
+  local is_valid, reply, body = edge_service.judge(handle, errors)
+  if spelling then keys.learn(spelling, is_valid, handle:timestamp()) end
   if reply then handle:respond(reply, body) end
+  handle:headers():replace(HEADERS.anonymous, "1")
+  handle:clearRouteCache()
 end
 
 function M.on_request(handle)
-  check(handle)
-  if not handle:headers():get(":path") then handle:respond({ [":status"] = "404" }, "") end -- CONNECT
+  -- What the route says of the kind of the request (envoy/config/kinds.ts). Without a route it is judged.
+  local headers, kind = handle:headers(), handle:metadata()
+  local judge = kind:get("judge") or "edge"
+  check(handle, headers, judge, kind:get("errors") or "rest")
+  if judge ~= "edge" then return end
+  headers = handle:headers() -- Envoy invalidates objects while the script is suspended
+  local length = headers:get("content-length")
+  if length and tonumber(length) > settings.max_body_bytes then handle:respond({ [":status"] = "413" }, "") end
+  if not headers:get(":path") then handle:respond({ [":status"] = "404" }, "") end -- CONNECT
 end
 
 -- Learns the key of an anonymous call that the server has accepted.
 function M.on_accepted(handle)
   local saved = handle:streamInfo():dynamicMetadata():get(NAMESPACE)
-  if saved then keys.learn(saved.authorization, handle:timestamp()) end
+  if saved then keys.learn(saved.authorization, true, handle:timestamp()) end
 end
 
 return M

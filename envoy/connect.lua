@@ -23,9 +23,12 @@ local function grpc_timeout(headers)
   return (#timeout_ms > 8 and "99999999" or timeout_ms) .. "m"
 end
 
--- Converts the request with the body `message` to gRPC. Responds with an error to a call that is not supported.
-function M.to_grpc(handle, message)
+-- Converts the request to gRPC. Refuses a call that is not supported.
+function M.on_request(handle)
+  local body = handle:body()
   local headers = handle:headers()
+  local length = body and body:length() or 0
+  if length > settings.max_body_bytes then return handle:respond({ [":status"] = "413" }, "") end
   if not settings.operations[headers:get(":path")] then return handle:respond({ [":status"] = "404" }, "") end
   if not is_supported(headers) then return handle:respond({ [":status"] = "415" }, "") end
   local timeout = grpc_timeout(headers)
@@ -38,7 +41,7 @@ function M.to_grpc(handle, message)
   headers:replace(settings.headers.connect, "1")
   handle:clearRouteCache()
   handle:metadata() -- selects the new route now: the old route's buffer has no room for the frame around 64 KiB
-  handle:body(true):setBytes(grpc_message.frame(message))
+  handle:body(true):setBytes(grpc_message.frame(body and body:getBytes(0, length) or ""))
 end
 
 return M

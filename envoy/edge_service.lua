@@ -3,7 +3,6 @@
 
 local grpc_message = require("grpc_message")
 local keys = require("keys")
-local request = require("request")
 local settings = require("settings")
 
 local M = {}
@@ -14,7 +13,7 @@ local CLUSTER, ANONYMOUS_CLUSTER = "petstore", "petstore_anonymous"
 local CLOCK_SLACK_MS = 100
 
 -- Calls a method of EdgeService. `values` are the request's fields. The server authenticates the caller by `caller`:
--- authorization, forwarded_for, request_id. With caller.is_connect an error has Connect's shape.
+-- authorization, forwarded_for, request_id. caller.errors is the shape of an error: `rest` or `connect`.
 -- Returns the response's headers, and the body of an error; nil, nil and a status if the server does not respond: 504
 -- if it is too late, otherwise 503.
 function M.call(handle, name, values, caller, timeout_ms)
@@ -36,7 +35,7 @@ function M.call(handle, name, values, caller, timeout_ms)
     ["x-forwarded-for"] = caller.forwarded_for,
     ["x-request-id"] = caller.request_id,
     [settings.headers.edge] = settings.edge_secret,
-    [settings.headers.connect] = caller.is_connect and "1" or nil,
+    [settings.headers.connect] = caller.errors == "connect" and "1" or nil,
   }
   local message = grpc_message.frame(grpc_message.encode(method.fields, values))
   local cluster = keys.is_known(caller.authorization, 0) and CLUSTER or ANONYMOUS_CLUSTER
@@ -52,8 +51,8 @@ end
 
 -- Returns the headers and the body of the response to the caller. Some headers are for the access log. If the server
 -- has returned no error, `status` decides: the one with which the request has failed.
-function M.error_response(response, error, status, is_connect)
-  local errors, names = is_connect and settings.errors.connect or settings.errors.rest, settings.headers
+function M.error_response(response, error, status, shape)
+  local errors, names = settings.errors[shape], settings.headers
   if not error and status == 504 then
     return { [":status"] = "504", [names.code] = "DEADLINE_EXCEEDED", [names.grpc_status] = "4" },
       errors.deadline_exceeded
@@ -73,17 +72,16 @@ end
 
 -- Asks the server about the caller of a request, by its headers. Returns whether the key is valid; and, if the caller
 -- may not send the request, the headers and the body of the response.
-function M.judge(handle)
+function M.judge(handle, errors)
   local headers = handle:headers()
-  local is_connect = request.is_connect(headers, headers:get("content-type") or "")
   local response, error, status = M.call(handle, "judge", {}, {
     authorization = headers:get("authorization"),
     forwarded_for = headers:get("x-forwarded-for"),
     request_id = headers:get("x-request-id"),
-    is_connect = is_connect,
+    errors = errors,
   })
   if response and not error then return true end
-  local reply, body = M.error_response(response, error, status, is_connect)
+  local reply, body = M.error_response(response, error, status, errors)
   reply["content-type"] = "application/json"
   -- local-replies.ts leaves a 401 and a 429 alone, so that refusals are cheap.
   if reply[":status"] ~= "401" and reply[":status"] ~= "429" then reply[settings.headers.worded] = "1" end

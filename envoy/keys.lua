@@ -4,7 +4,7 @@
 -- so that they can't take the slots of callers with a valid key. This only selects slots and protects Envoy: the server
 -- checks each call itself.
 
-local bit = require("bit")
+local settings = require("settings")
 
 local M = {}
 
@@ -18,12 +18,17 @@ local TTL_MS, GRACE_MS = 60000, 10000
 -- When each key expires, by its one spelling, and the keys that are being checked again.
 local expires, is_renewing, count = {}, {}, 0
 
--- The one spelling of an Authorization header, and its key. Nil if it can't have a valid one.
+-- When the server was last asked about each key that it has not judged since. At the limit, and after the time that an
+-- answer may take, all are forgotten.
+local MAX_ASKED, ASKED_MS = 1000, 2000
+local asked, asked_count, asked_since_ms = {}, 0, 0
+
+-- The one spelling of an Authorization header. Nil if it can't have a valid key.
 function M.normalize(authorization)
   if not authorization or #authorization >= MAX_BYTES then return nil end
   local scheme, key = authorization:match("^(%a+) +(%S+) *$")
   if not scheme or scheme:lower() ~= "bearer" then return nil end
-  return "Bearer " .. key, key
+  return "Bearer " .. key
 end
 
 -- Whether a key, in its one spelling, is known. The second result is true if its request must have it checked again.
@@ -39,7 +44,23 @@ function M.is_known(spelling, now_ms)
   return true, true
 end
 
-function M.learn(spelling, now_ms)
+-- The server is asked about a key.
+function M.ask(spelling, now_ms)
+  if asked_count >= MAX_ASKED or math.abs(now_ms - asked_since_ms) >= ASKED_MS then
+    asked, asked_count, asked_since_ms = {}, 0, now_ms
+  end
+  asked[spelling], asked_count = true, asked_count + 1
+end
+
+-- Whether the server is being asked about a key.
+function M.is_asked(spelling, now_ms)
+  return asked[spelling] and math.abs(now_ms - asked_since_ms) < ASKED_MS
+end
+
+-- The server has judged a key.
+function M.learn(spelling, is_valid, now_ms)
+  asked[spelling] = nil
+  if not is_valid then return end
   if not expires[spelling] then
     if count >= MAX_KEYS then
       expires, is_renewing, count = {}, {}, 0
@@ -49,38 +70,9 @@ function M.learn(spelling, now_ms)
   expires[spelling], is_renewing[spelling] = now_ms + TTL_MS, nil
 end
 
--- The format of keys, with their checksum (src/access/keys/format.ts). A key of another format was never issued.
-
-local ALPHABET = "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz"
-local CHECKSUM_LENGTH = 6
-
--- CRC-32 of each byte (ISO 3309, reflected).
-local CRC = {}
-for byte = 0, 255 do
-  local crc = byte
-  for _ = 1, 8 do
-    crc = bit.bxor(bit.rshift(crc, 1), bit.band(crc, 1) == 1 and 0xedb88320 or 0)
-  end
-  CRC[byte] = crc
-end
-
-local function checksum(text)
-  local crc = -1
-  for i = 1, #text do
-    crc = bit.bxor(bit.rshift(crc, 8), CRC[bit.band(bit.bxor(crc, text:byte(i)), 255)])
-  end
-  local rest, digits = bit.bnot(crc) % 4294967296, ""
-  for _ = 1, CHECKSUM_LENGTH do
-    local digit = rest % #ALPHABET
-    digits = ALPHABET:sub(digit + 1, digit + 1) .. digits
-    rest = (rest - digit) / #ALPHABET
-  end
-  return digits
-end
-
-function M.is_well_formed(key)
-  if #key ~= 42 or not key:find("^pst_%w+$") then return false end
-  return checksum(key:sub(1, -CHECKSUM_LENGTH - 1)) == key:sub(-CHECKSUM_LENGTH)
+-- Whether a spelling has the form of a key (src/access/keys/format.ts).
+function M.is_well_formed(spelling)
+  return spelling and spelling:find(settings.key_pattern) and true or false
 end
 
 return M

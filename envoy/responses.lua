@@ -19,14 +19,16 @@ end
 
 -- The request that a local reply is for. Envoy describes it in headers of the reply (envoy/config/local-replies.ts).
 local function take_request(headers)
+  -- As in caller.lua: what has no route is judged.
+  local judge, errors = (take(headers, HEADERS.refused .. "-kind") or ""):match("^(%l+) (%l+)$")
   return {
+    judge = judge,
+    errors = errors or "rest",
     method = take(headers, HEADERS.refused),
     path = take(headers, HEADERS.refused .. "-path") or "",
-    caller = {
-      authorization = take(headers, HEADERS.refused .. "-authorization"),
-      forwarded_for = take(headers, HEADERS.refused .. "-forwarded-for"),
-      request_id = take(headers, HEADERS.refused .. "-request-id"),
-    },
+    authorization = take(headers, HEADERS.refused .. "-authorization"),
+    forwarded_for = take(headers, HEADERS.refused .. "-forwarded-for"),
+    request_id = take(headers, HEADERS.refused .. "-request-id"),
   }
 end
 
@@ -37,8 +39,6 @@ local MAX_REPLY_BYTES = 1000
 
 -- Asks the server for the error that the caller gets. Returns its headers and its body.
 local function fetch_error(handle, refused, status, reply)
-  local saved = request.saved(handle) or {}
-  refused.caller.is_connect = saved.is_connect
   local response, error
   if status < 500 then
     response, error, status = edge_service.call(handle, "refuse", {
@@ -46,12 +46,12 @@ local function fetch_error(handle, refused, status, reply)
       path = refused.path,
       status = status,
       reply = reply:sub(1, MAX_REPLY_BYTES),
-      content_type = saved.content_type,
-    }, refused.caller)
-  elseif not settings.open_paths[refused.path:match("^[^?]*")] then -- such a path needs no key
-    response, error = edge_service.call(handle, "fail", { status = status }, refused.caller, FAIL_TIMEOUT_MS)
+      content_type = request.content_type(handle),
+    }, refused)
+  elseif refused.judge ~= "nobody" then
+    response, error = edge_service.call(handle, "fail", { status = status }, refused, FAIL_TIMEOUT_MS)
   end
-  return edge_service.error_response(response, error, status, saved.is_connect)
+  return edge_service.error_response(response, error, status, refused.errors)
 end
 
 -- Handles a local reply: a response of Envoy itself, or of these filters.

@@ -1,11 +1,7 @@
 -- What the gRPC-JSON transcoder leaves undone on the REST side. It contains no rule and no message of the API: the
 -- server decides on every error, also on those that Envoy detects. envoy/config/lua.ts defines `settings`: what the
 -- filters need to know of the proto files, of the server and of its settings.
---
--- Native gRPC and gRPC-Web pass unchanged. connect.lua converts Connect calls to gRPC.
 
-local bodies = require("bodies")
-local connect = require("connect")
 local lists = require("lists")
 local metadata = require("metadata")
 local request = require("request")
@@ -45,42 +41,20 @@ function M.is_json(text)
   return true
 end
 
--- Returns the body's text and the body, or nil if there is none. Without a length only reading tells. Also returns nil
--- if it has responded to the request: the body is too large, or too many bodies of this key are waiting.
-local function read_body(handle)
-  local headers = handle:headers()
-  local length, authorization = headers:get("content-length"), headers:get("authorization") or ""
-  if length == "0" then return nil end
-  if tonumber(length or headers:get(HEADERS.received)) > settings.max_body_bytes then
-    return handle:respond({ [":status"] = "413" }, "")
-  end
-  local period = bodies.begin(authorization, handle:timestamp())
-  if not period then return handle:respond({ [":status"] = "425" }, "") end -- the server makes it a 429
-  local body = handle:body()
-  bodies.finish(period, authorization)
-  local bytes = body and body:length() or 0
-  if bytes == 0 then return nil end
-  if bytes > settings.max_body_bytes then return handle:respond({ [":status"] = "413" }, "") end
-  return body:getBytes(0, bytes), body
-end
-
--- matchers.ts skips this for requests without a length whose method expects no body: they go to the server at once.
+-- Checks the body, which is complete. matchers.ts skips this for requests without one.
 function M.on_request(handle)
-  local headers = handle:headers()
-  local content_type = headers:get("content-type") or ""
-  if request.is_grpc(content_type) then return end
-  if request.is_connect(headers, content_type) then
-    request.save(handle, { is_connect = true })
-    return connect.to_grpc(handle, read_body(handle) or "")
-  end
-  local text, body = read_body(handle)
-  if not text then return end
-  headers = handle:headers() -- Envoy invalidates objects while the script is suspended
-  content_type = metadata.printable(content_type)
+  local body = handle:body()
+  local length = body and body:length() or 0
+  if length == 0 then return end
+  if length > settings.max_body_bytes then return handle:respond({ [":status"] = "413" }, "") end
+  local headers, text = handle:headers(), body:getBytes(0, length)
+  local content_type = metadata.printable(headers:get("content-type") or "")
   headers:replace(HEADERS.body_type, content_type)
-  request.save(handle, { content_type = content_type })
+  request.save_content_type(handle, content_type)
   if not M.is_json(text) then return handle:respond({ [":status"] = "400" }, "") end
-  local wrong, checked = lists.check(headers:get(":method"), headers:get(":path"), text)
+  local method = headers:get(":method")
+  if not settings.body_methods[method] then return body:setBytes("") end -- the transcoder would read fields from it
+  local wrong, checked = lists.check(method, headers:get(":path"), text)
   if wrong then return handle:respond({ [":status"] = "400" }, wrong) end
   if checked ~= text then body:setBytes(checked) end
 end

@@ -31,19 +31,23 @@ const CALL_WINDOWS = { ...CONNECTION, initial_stream_window_size: MIB / 4 };
 const SMALL_WINDOWS = { ...CONNECTION, initial_stream_window_size: MIB / 16 };
 
 /** The same servers, once for each kind of request. */
+export type ServerCluster = 'petstore' | 'petstore_feeds' | 'petstore_anonymous' | 'petstore_open' | 'petstore_health';
+
+/** What a cluster may have open at most: Envoy's own defaults would let one kind of request take what others need. */
+interface Bounds extends Message {
+  readonly max_connections: number;
+  readonly max_pending_requests: number;
+  readonly max_requests: number;
+}
+
+/** Their configuration. */
 export function serverClusters(config: Config, files: Files): readonly Message[] {
   const maxCalls = MAX_CALLS_PER_SERVER * listServers(config).length;
-  const lb_policy = 'LEAST_REQUEST';
-  const manyStreams = thresholds({
-    max_connections: 64,
-    max_pending_requests: 16_384,
-    max_requests: 16_384,
-    max_retries: 16,
-  });
+  const manyStreams = { max_connections: 64, max_pending_requests: 16_384, max_requests: 16_384, max_retries: 16 };
   // More than the server ever sends. Envoy resets a stream over the limit while it reads the headers. A call from the
   // Lua filter to the server at that point would crash Envoy.
   const calls = http2(CALL_WINDOWS, { common_http_protocol_options: { max_response_headers_kb: 1024 } });
-  const servers = (name: string, fields: Message): Message => ({
+  const servers = (name: ServerCluster, bounds: Bounds, options: Message): Message => ({
     name,
     cluster_type: CLUSTER_TYPE,
     connect_timeout: '1s',
@@ -53,48 +57,35 @@ export function serverClusters(config: Config, files: Files): readonly Message[]
     common_lb_config: { healthy_panic_threshold: { value: 0 }, update_merge_window: '0s' },
     health_checks: [healthCheck(config)],
     load_assignment: { cluster_name: name, endpoints: [{ lb_endpoints: endpoints(config) }] },
-    ...fields,
+    lb_policy: 'LEAST_REQUEST',
+    circuit_breakers: thresholds(bounds),
+    typed_extension_protocol_options: options,
   });
+  const slots = {
+    max_connections: 1024,
+    max_pending_requests: maxCalls,
+    // Calls in progress. More are rejected at once: a late response is useless to the caller, and costs the server
+    // time that other calls need.
+    max_requests: maxCalls,
+    // Only calls that no server has begun are retried, and unreachable servers are soon known. With a lower limit
+    // calls would fail with their server though another one could serve them.
+    max_retries: 1024,
+  };
   return [
-    servers('petstore', {
-      lb_policy,
-      circuit_breakers: thresholds({
-        max_connections: 1024,
-        max_pending_requests: maxCalls,
-        // Calls in progress. More are rejected at once: a late response is useless to the caller, and costs the server
-        // time that other calls need.
-        max_requests: maxCalls,
-        // Only calls that no server has begun are retried, and unreachable servers are soon known. With a lower limit
-        // calls would fail with their server though another one could serve them.
-        max_retries: 1024,
-      }),
-      typed_extension_protocol_options: calls,
-    }),
+    servers('petstore', slots, calls),
     // For the feeds. The server limits how many of them an account has open.
-    servers('petstore_feeds', {
-      lb_policy,
-      circuit_breakers: manyStreams,
-      typed_extension_protocol_options: http2(SMALL_WINDOWS),
-    }),
+    servers('petstore_feeds', manyStreams, http2(SMALL_WINDOWS)),
     // For anonymous callers. The server rejects their calls at once.
-    servers('petstore_anonymous', {
-      lb_policy,
-      circuit_breakers: manyStreams,
-      typed_extension_protocol_options: calls,
-    }),
+    servers('petstore_anonymous', manyStreams, calls),
     // For requests that need no API key. The server limits how many of them an address has open.
-    servers('petstore_open', {
-      lb_policy,
-      circuit_breakers: manyStreams,
-      typed_extension_protocol_options: http2(SMALL_WINDOWS),
-    }),
+    servers('petstore_open', manyStreams, http2(SMALL_WINDOWS)),
     // For /healthz, which takes no slot of a caller, and for which no caller takes a slot.
-    servers('petstore_health', { typed_extension_protocol_options: calls }),
+    servers('petstore_health', manyStreams, calls),
   ];
 }
 
-function thresholds(limits: Message): Message {
-  return { thresholds: [limits] };
+function thresholds(bounds: Bounds): Message {
+  return { thresholds: [bounds] };
 }
 
 function http2(windows: Message, more: Message = {}): Message {

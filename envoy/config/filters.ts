@@ -6,13 +6,13 @@ import { EDGE_HEADERS } from '../../src/edge/headers.ts';
 import { LOG_FILTER } from './access-log.ts';
 import type { Files } from './bootstrap.ts';
 import { CORS_FILTER } from './cors.ts';
+import { FILTERS } from './kinds.ts';
 import { CALLER_ADDRESS } from './local-replies.ts';
 import { luaFilter } from './lua.ts';
-import { matched, SKIP_BUFFER, SKIP_CALLER, SKIP_HEDGING, SKIP_RECEIVED, SKIP_REST } from './matchers.ts';
+import { matched, SKIP_CALLER, SKIP_REST } from './matchers.ts';
 import { extension, header, type Message, when } from './message.ts';
 import { REST_SERVICES } from './operations.ts';
 import { FRAME_BYTES } from './routes.ts';
-import { hedgeDelayMs } from './servers.ts';
 
 const HTTP = 'envoy.extensions.filters.http';
 
@@ -21,35 +21,23 @@ export const ROUTER = extension('envoy.filters.http.router', `${HTTP}.router.v3.
 });
 
 export function httpFilters(config: Config, { root }: Files): readonly Message[] {
-  const caller =
-    'envoy_on_request = require("caller").on_request\nenvoy_on_response = require("responses").on_response';
+  const lua = (...handlers: readonly string[]) => luaFilter(config, root, handlers.join('\n'));
+  const onRequest = (module: string) => `envoy_on_request = require("${module}").on_request`;
   return [
     boundary(config),
     ...when(config.corsOrigins.length > 0, CORS_FILTER),
     LOG_FILTER,
-    matched('petstore.caller', SKIP_CALLER, luaFilter(config, root, caller)),
-    // While Envoy asks about a key, the body may come to exceed the buffer. Then Envoy reads no more of it, and
-    // petstore.rest would wait for its end: this number tells it.
     matched(
-      'petstore.received',
-      SKIP_RECEIVED,
-      headerMutation('envoy.filters.http.header_mutation', {
-        request_mutations: [
-          { append: header(EDGE_HEADERS.received, '%BYTES_RECEIVED%', 'OVERWRITE_IF_EXISTS_OR_ADD') },
-        ],
-      }),
+      FILTERS.caller,
+      SKIP_CALLER,
+      lua(onRequest('caller'), 'envoy_on_response = require("responses").on_response'),
     ),
-    matched('petstore.rest', SKIP_REST, luaFilter(config, root, 'envoy_on_request = require("rest").on_request')),
-    extension('envoy.filters.http.grpc_web', `${HTTP}.grpc_web.v3.GrpcWeb`),
+    buffer(FILTERS.body, MAX_BODY_BYTES), // a larger body is a 413
+    matched(FILTERS.rest, SKIP_REST, lua(onRequest('rest'))),
+    { ...lua(onRequest('connect')), name: FILTERS.connect },
+    extension(FILTERS.grpcWeb, `${HTTP}.grpc_web.v3.GrpcWeb`),
     transcoder(root),
-    // The server checks and counts a call when its headers arrive. So a body must be complete and valid by then: if the
-    // transcoder can't read it, the server never sees the request.
-    matched(
-      'petstore.buffer',
-      SKIP_BUFFER,
-      extension('envoy.filters.http.buffer', `${HTTP}.buffer.v3.Buffer`, { max_request_bytes: FRAME_BYTES }),
-    ),
-    hedging(config),
+    buffer(FILTERS.complete, FRAME_BYTES),
     ROUTER,
   ];
 }
@@ -90,17 +78,6 @@ function transcoder(root: string): Message {
   });
 }
 
-/**
- * Hedging: a read without a response after this time is also sent to a second server, in case the first hangs. The
- * caller gets the first response, so a slow one is not lost. A read is retried if its server fails. These headers
- * configure the router.
- */
-function hedging(config: Config): Message {
-  const request_mutations = [
-    { append: header('x-envoy-upstream-rq-per-try-timeout-ms', String(hedgeDelayMs(config))) },
-    { append: header('x-envoy-hedge-on-per-try-timeout', 'true') },
-    { append: header('x-envoy-retry-on', 'reset') },
-  ];
-  const filter = headerMutation('envoy.filters.http.header_mutation', { request_mutations });
-  return matched('petstore.hedging', SKIP_HEDGING, filter);
+function buffer(name: string, max_request_bytes: number): Message {
+  return extension(name, `${HTTP}.buffer.v3.Buffer`, { max_request_bytes });
 }

@@ -25,8 +25,7 @@ function listenerFilter(name: string, type: string): Message {
 export function publicListener(config: Config, files: Files): Message {
   return {
     ...listener('public', config.host, config.port),
-    // A request's whole body is buffered.
-    per_connection_buffer_limit_bytes: MAX_BODY_BYTES,
+    per_connection_buffer_limit_bytes: MAX_BODY_BYTES / 2,
     // The inspectors close connections that send nothing, before these cost anything.
     listener_filters: [
       ...when(config.proxyProtocol, PROXY_PROTOCOL),

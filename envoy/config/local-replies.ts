@@ -9,19 +9,11 @@ import { EDGE_HEADERS } from '../../src/edge/headers.ts';
 import { restBody } from '../../src/edge/rest-protocol.ts';
 import { apiError, errorSaying } from '../../src/errors.ts';
 import { allowedOrigin } from './cors.ts';
+import { FILTERS, GRPC_TYPE } from './kinds.ts';
 import { any, header, type Message, when } from './message.ts';
+import { CONNECT_HEADER, REST_HEADER } from './routes.ts';
 
 export const CALLER_ADDRESS = '%DOWNSTREAM_REMOTE_ADDRESS_WITHOUT_PORT%';
-
-/** The Lua filter sets this header when it converts a Connect call to gRPC. */
-export const CONNECT_HEADER = { name: EDGE_HEADERS.connect, present_match: true };
-/** The transcoder changes the content type of a REST request before it reads the body. */
-export const REST_HEADER = { name: 'x-envoy-original-path', present_match: true };
-/** gRPC and gRPC-Web, as in envoy/request.lua. */
-export const GRPC_TYPE = {
-  name: 'content-type',
-  string_match: { safe_regex: { regex: 'application/grpc(\\+.*|-web(-text)?(\\+proto)?)?' } },
-};
 
 const IS_CONNECT = hasHeader(CONNECT_HEADER);
 const IS_NOT_GRPC = hasHeader({ ...GRPC_TYPE, invert_match: true, treat_missing_header_as_empty: true });
@@ -86,6 +78,7 @@ export function localReplies({ corsOrigins }: Config): readonly Message[] {
       filter: and(IS_REST_OR_CONNECT, IS_ERROR),
       headers_to_add: [
         refused('', '%REQ(X-ENVOY-ORIGINAL-METHOD?:METHOD)%'),
+        refused('-kind', `%METADATA(ROUTE:${FILTERS.caller}:judge)% %METADATA(ROUTE:${FILTERS.caller}:errors)%`),
         refused('-path', '%REQ(X-ENVOY-ORIGINAL-PATH?:PATH)%'),
         refused('-authorization', '%REQ(AUTHORIZATION)%'),
         refused('-forwarded-for', CALLER_ADDRESS),

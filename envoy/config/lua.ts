@@ -1,14 +1,14 @@
 /** The Lua filters in envoy/, and what they need to know of the proto files, the server and the settings. */
 import type { Config } from '../../src/config/config.ts';
-import { BODY_TIMEOUT_MS, CALL_TIMEOUT_MS, MAX_BODY_BYTES, MAX_WAITING_BODIES } from '../../src/config/constants.ts';
+import { ACCOUNT_KEY, BODY_TIMEOUT_MS, CALL_TIMEOUT_MS, MAX_BODY_BYTES } from '../../src/config/constants.ts';
 import { connectBody } from '../../src/edge/connect-error.ts';
 import { EDGE_HEADERS } from '../../src/edge/headers.ts';
 import { restBody } from '../../src/edge/rest-protocol.ts';
 import { apiError } from '../../src/errors.ts';
 import { detailsHeader, toDetails } from '../../src/rpc/status.ts';
 import { extension, type Message } from './message.ts';
-import { BODIES, EDGE_METHODS, OPEN_PATHS, UNARY } from './operations.ts';
-import { MAX_RETRIES, RETRY_ON } from './routes.ts';
+import { BODIES, BODY_METHODS, EDGE_METHODS, UNARY } from './operations.ts';
+import { HEDGED_RETRY_ON, MAX_RETRIES } from './routes.ts';
 import { hedgeDelayMs } from './servers.ts';
 
 /** Later than the server's own timeout, which has a better response for gRPC callers. */
@@ -29,11 +29,11 @@ export function luaSettings(config: Config): string {
   const settings = {
     edge_secret: edgeSecret,
     headers: EDGE_HEADERS,
+    /** An account's key in its one spelling. */
+    key_pattern: `^Bearer ${ACCOUNT_KEY.start}${'%w'.repeat(ACCOUNT_KEY.length)}$`,
     max_body_bytes: MAX_BODY_BYTES,
-    max_waiting_bodies: MAX_WAITING_BODIES,
-    body_timeout_ms: EDGE_BODY_TIMEOUT_MS,
     call_timeout_ms: CALL_TIMEOUT_MS,
-    retry_on: `${RETRY_ON},reset`,
+    retry_on: HEDGED_RETRY_ON,
     max_retries: MAX_RETRIES,
     hedge_delay_ms: hedgeDelayMs(config),
     /** What an address may send without a known key. */
@@ -51,8 +51,8 @@ export function luaSettings(config: Config): string {
     },
     /** The flood's error in gRPC. */
     flood_status: { message: flood.message, details: detailsHeader(toDetails(flood)) },
-    open_paths: toSet(OPEN_PATHS),
     operations: toSet(UNARY),
+    body_methods: toSet(BODY_METHODS),
     bodies: BODIES,
     edge_methods: EDGE_METHODS,
   };
@@ -89,7 +89,7 @@ export function toLua(value: LuaValue, indent = ''): string {
 }
 
 function toKey(key: string): string {
-  return /^\w+$/.test(key) ? key.replace(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`) : `[${quote(key)}]`;
+  return /^[a-z]\w*$/.test(key) ? key.replace(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`) : `[${quote(key)}]`;
 }
 
 /** Throws for text that is not visible ASCII, because Lua has other escapes. */

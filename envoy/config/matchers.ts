@@ -1,7 +1,6 @@
 /** The requests and responses for which Envoy skips an HTTP filter, so that it costs nothing. */
 import { EDGE_HEADERS } from '../../src/edge/headers.ts';
 import { extension, type Message } from './message.ts';
-import { READS } from './operations.ts';
 
 const ANY = regex('.*');
 
@@ -12,20 +11,8 @@ export const SKIP_CALLER = skipWhen(
   not(responseHeader(EDGE_HEADERS.length, ANY)),
 );
 
-/** Requests with these methods have no body unless they have a length. */
-const HAS_NO_BODY = requestHeader(':method', regex('GET|HEAD|DELETE'));
-const HAS_LENGTH = requestHeader('content-length', ANY);
-
-export const SKIP_RECEIVED = skipWhen({ or_matcher: { predicate: [HAS_NO_BODY, HAS_LENGTH] } });
-
-export const SKIP_REST = skipWhen(HAS_NO_BODY, not(HAS_LENGTH));
-
-/** Only a request whose body the filter for REST has read is complete. */
-export const SKIP_BUFFER = skipWhen(not(requestHeader(EDGE_HEADERS.bodyType, ANY)));
-
-export const SKIP_HEDGING = skipWhen(
-  not(requestHeader(':path', regex(READS.map((path) => path.replaceAll('.', '\\.')).join('|')))),
-);
+/** A request without a body: petstore.body has added the length of one that came without. */
+export const SKIP_REST = skipWhen(not(requestHeader('content-length', ANY)));
 
 /** The filter, which does nothing for what this matcher skips. */
 export function matched(name: string, matcher: Message, filter: Message): Message {

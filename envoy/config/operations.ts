@@ -9,6 +9,9 @@ const { registry, byPath } = loadOperations();
 const ON_REST = [...byPath.values()].filter(({ routes }) => routes.length > 0);
 const WITH_JSON = ON_REST.filter(({ isRaw }) => !isRaw);
 
+/** The packages that callers may call over gRPC and Connect begin with this. */
+export const API_PREFIX = '/petstore.v1.';
+
 /** The methods of the REST routes. */
 export const HTTP_METHODS = distinct(ON_REST.flatMap(({ routes }) => routes.map(({ method }) => method)))
   .filter((method) => method !== '*')
@@ -19,7 +22,7 @@ export const REST_SERVICES = distinct(ON_REST.map(({ path }) => path.slice(1, pa
 
 /** The gRPC paths of the API's unary methods: a call over Connect can be one of them. */
 export const UNARY = [...byPath.values()]
-  .filter(({ path, isStream }) => path.startsWith('/petstore.v1.') && !isStream)
+  .filter(({ path, isStream }) => path.startsWith(API_PREFIX) && !isStream)
   .map(({ path }) => path);
 
 /** Those that only read, and end. */
@@ -28,11 +31,24 @@ export const READS = WITH_JSON.filter(({ isRead, isFeed }) => isRead && !isFeed)
 /** Streams without an end of their own. */
 export const FEEDS = WITH_JSON.filter(({ isFeed }) => isFeed).map(({ path }) => path);
 
+/** The HTTP methods whose operations have a body. */
+export const BODY_METHODS = distinct(
+  WITH_JSON.filter(({ bodyField }) => bodyField !== undefined).flatMap(({ routes }) =>
+    routes.map(({ method }) => method),
+  ),
+);
+
 /** The bodies of requests that have lists. */
 export const BODIES = bodiesToCheck(WITH_JSON);
 
-/** The REST paths that need no API key. */
-export const OPEN_PATHS = [...byPath.values()].filter(({ isRaw }) => isRaw).flatMap(pathsOf);
+/** What needs no API key: a probe answers to every method, a file to GET and HEAD. */
+const [PROBES, FILES] = [false, true].map((isStream) =>
+  [...byPath.values()].filter((operation) => operation.isRaw && operation.isStream === isStream),
+) as [Operation[], Operation[]];
+export const PROBE_METHODS = PROBES.map(({ path }) => path);
+export const FILE_METHODS = FILES.map(({ path }) => path);
+export const PROBE_PATHS = distinct(PROBES.flatMap(pathsOf));
+export const FILE_PATHS = distinct(FILES.flatMap(pathsOf));
 
 /** The methods of EdgeService by their names in lower case: their paths, and the field numbers of their requests. */
 export const EDGE_METHODS = Object.fromEntries(

@@ -1,20 +1,24 @@
 /**
- * The routes of the public port. The transcoder has converted REST requests to gRPC by now and rejected everything
- * else, so they are complete. No route reaches the server's other services. The matcher `grpc: {}` would not match
- * gRPC-Web, whose route is selected before its filter converts it.
+ * The routes of the public port. A request is routed when it arrives, which finds its kind (kinds.ts), and again when a
+ * filter has converted it to gRPC or found that Envoy does not know its key. No route reaches the server's other
+ * services.
  */
 
 import type { Config } from '../../src/config/config.ts';
-import { BODY_TIMEOUT_MS, CALL_TIMEOUT_MS } from '../../src/config/constants.ts';
-import { EDGE_HEADERS } from '../../src/edge/headers.ts';
+import { BODY_TIMEOUT_MS, CALL_TIMEOUT_MS, MAX_BODY_BYTES } from '../../src/config/constants.ts';
+import { EDGE_HEADERS, ORIGINAL_PATH } from '../../src/edge/headers.ts';
+import type { ServerCluster } from './clusters.ts';
 import { corsPolicy } from './cors.ts';
-import { CONNECT_HEADER, GRPC_TYPE, REST_HEADER } from './local-replies.ts';
-import { any, extension, header, type Message, seconds, when } from './message.ts';
-import { FEEDS } from './operations.ts';
+import { filterMetadata, GRPC_TYPE, KINDS, type Kind, ofKind } from './kinds.ts';
+import { extension, header, type Message, seconds, when } from './message.ts';
+import { API_PREFIX, FEEDS, FILE_METHODS, PROBE_METHODS, READS } from './operations.ts';
+import { hedgeDelayMs } from './servers.ts';
 
 /** What Envoy retries, on another server if there is one: only calls that cannot have begun. */
-export const RETRY_ON = 'connect-failure,refused-stream,reset-before-request';
+const RETRY_ON = 'connect-failure,refused-stream,reset-before-request';
 export const MAX_RETRIES = 2;
+/** A hedged call changes nothing, so it may have begun. */
+export const HEDGED_RETRY_ON = `${RETRY_ON},reset`;
 
 /** Larger than a body, which is in a gRPC frame by now. */
 export const FRAME_BYTES = 131_072;
@@ -37,17 +41,45 @@ const RETRY_POLICY = {
 const UNREAD_HEADERS = [
   ...['accept', 'accept-encoding', 'accept-language', 'cache-control', 'cookie', 'pragma', 'priority'],
   ...['referer', 'user-agent', 'x-envoy-external-address', 'x-forwarded-proto'],
-  EDGE_HEADERS.received,
   ...['sec-ch-ua', 'sec-ch-ua-mobile', 'sec-ch-ua-platform', 'sec-fetch-dest', 'sec-fetch-mode', 'sec-fetch-site'],
 ];
 
-/** HTTP/2 to the server allows neither an empty host nor one with a user: the server would reset the call. */
-const BAD_HOST = { name: ':authority', string_match: { safe_regex: { regex: '|.*@.*' } } };
+/** The transcoder has converted the request: it sets this header, which no caller can. */
+export const REST_HEADER = { name: ORIGINAL_PATH, present_match: true };
+/** The Connect filter has converted the request. */
+export const CONNECT_HEADER = { name: EDGE_HEADERS.connect, present_match: true };
+/** The caller filter has found that Envoy does not know the caller's key. */
 const ANONYMOUS = { name: EDGE_HEADERS.anonymous, present_match: true };
-const GET_OR_HEAD = { name: ':method', string_match: { safe_regex: { regex: 'GET|HEAD' } } };
 
-export function routes({ corsOrigins }: Config): Message {
-  const hasCors = corsOrigins.length > 0;
+/** Calls of methods, by their paths: where they go when Envoy knows the caller's key, and when it does not. */
+interface Calls {
+  readonly match: Message;
+  readonly known: ServerCluster;
+  readonly anonymous: ServerCluster;
+  /** A call without a deadline but its caller's. */
+  readonly isEndless?: true;
+  /**
+   * A read without a response after the delay is also sent to a second server, in case the first hangs. The caller gets
+   * the first response, so a slow one is not lost. A read is retried if its server fails.
+   */
+  readonly isHedged?: true;
+}
+
+/** What would have a meaning in the call that a REST request becomes. */
+const GRPC_HEADERS = ['grpc-encoding', 'grpc-accept-encoding'];
+const NO_DEADLINE = { request_headers_to_remove: ['grpc-timeout', ...GRPC_HEADERS] };
+
+const CALLS: readonly Calls[] = [
+  // Their callers have slots of their own: they wait nearly all of the time. What is unread must fit into a small
+  // window, also that of an anonymous caller: the key may be valid.
+  { match: anyOf(FEEDS), known: 'petstore_feeds', anonymous: 'petstore_open', isEndless: true },
+  { match: anyOf(READS), known: 'petstore', anonymous: 'petstore_anonymous', isHedged: true },
+  // Anonymous callers have slots of their own, so they can't take the slots of callers with an API key.
+  { match: { prefix: API_PREFIX }, known: 'petstore', anonymous: 'petstore_anonymous' },
+];
+
+export function routes(config: Config): Message {
+  const { corsOrigins } = config;
   return {
     name: 'public',
     virtual_hosts: [
@@ -55,71 +87,116 @@ export function routes({ corsOrigins }: Config): Message {
         name: 'petstore',
         domains: ['*'],
         request_headers_to_remove: UNREAD_HEADERS,
-        typed_per_filter_config: hasCors ? { 'envoy.filters.http.cors': corsPolicy(corsOrigins) } : undefined,
+        typed_per_filter_config:
+          corsOrigins.length > 0 ? { 'envoy.filters.http.cors': corsPolicy(corsOrigins) } : undefined,
         routes: [
-          {
-            match: { prefix: '/', headers: [BAD_HOST] },
-            direct_response: { status: 400, body: { inline_string: 'Host: must be a host, with or without a port' } },
-          },
-          ...FEEDS.flatMap(feed),
-          ...calls(),
-          ...requestsWithoutKey(),
-          ...docsPage(),
-          ...unknownMethods(),
-          // The CORS filter runs before the transcoder and needs a route to a cluster to do anything. No request has
-          // this header, so this route leads to no cluster and its response is a 404 too.
-          ...when(hasCors, {
-            match: { prefix: '/', headers: [{ name: 'origin', present_match: true }] },
-            route: { cluster_header: EDGE_HEADERS.connect, cluster_not_found_response_code: 'NOT_FOUND' },
-          }),
+          ...CALLS.flatMap((calls) => converted(config, calls)),
+          ...convertedWithoutKey(),
+          ...KINDS.flatMap((kind) => arrived(config, kind)),
         ],
       },
     ],
   };
 }
 
-/** A feed has no deadline but its caller's. Its callers have slots of their own: they wait nearly all of the time. */
-function feed(path: string): readonly Message[] {
-  const route = { cluster: 'petstore_feeds', timeout: '0s', retry_policy: RETRY_POLICY };
+/** Calls that a filter has converted from REST or Connect. Their callers are known by now, and their bodies. */
+function converted(config: Config, calls: Calls): readonly Message[] {
+  const call = { request_body_buffer_limit: FRAME_BYTES, route: toMethod(config, calls, calls.known) };
+  // With the deadline the server stops work when the caller no longer waits. A REST caller can't choose it.
+  const deadline = (append_action: 'OVERWRITE_IF_EXISTS_OR_ADD' | 'ADD_IF_ABSENT') => ({
+    request_headers_to_add: [header('grpc-timeout', grpcTimeout(CALL_TIMEOUT_MS), append_action)],
+  });
   return [
-    { match: { path, headers: [REST_HEADER] }, route, request_headers_to_remove: ['grpc-timeout'] },
-    // What is unread must fit into a small window here too: the key may be valid.
-    { match: { path, headers: [ANONYMOUS] }, route: { ...route, cluster: 'petstore_open' } },
-    { match: { path }, route },
+    {
+      match: { ...calls.match, headers: [REST_HEADER] },
+      ...filterMetadata('edge', 'rest'),
+      request_headers_to_remove: GRPC_HEADERS,
+      ...(calls.isEndless ? NO_DEADLINE : deadline('OVERWRITE_IF_EXISTS_OR_ADD')),
+      ...call,
+    },
+    {
+      match: { ...calls.match, headers: [CONNECT_HEADER] },
+      ...filterMetadata('edge', 'connect'),
+      ...deadline('ADD_IF_ABSENT'),
+      ...call,
+    },
   ];
 }
 
-function calls(): readonly Message[] {
-  const prefix = '/petstore.v1.';
-  const route = { cluster: 'petstore', timeout: seconds(CALL_TIMEOUT_MS), retry_policy: RETRY_POLICY };
-  const callTimeout = grpcTimeout(CALL_TIMEOUT_MS);
-  // From the headers of a gRPC request to the end of its response: the deadline includes the time for the body.
-  const defaultDeadline = [header('grpc-timeout', grpcTimeout(BODY_TIMEOUT_MS + CALL_TIMEOUT_MS), 'ADD_IF_ABSENT')];
+/** These have slots of their own. */
+function convertedWithoutKey(): readonly Message[] {
+  const open = { ...filterMetadata('nobody', 'rest'), ...NO_DEADLINE };
   return [
-    // REST. The caller is known by now (envoy/caller.lua). With the deadline the server stops work when the caller no
-    // longer waits. A REST caller can't choose the deadline.
     {
-      match: { prefix, headers: [REST_HEADER] },
-      route,
-      request_headers_to_add: [header('grpc-timeout', callTimeout, 'OVERWRITE_IF_EXISTS_OR_ADD')],
-      request_body_buffer_limit: FRAME_BYTES,
+      match: { ...anyOf(PROBE_METHODS), headers: [REST_HEADER] },
+      ...open,
+      route: { cluster: 'petstore_health', timeout: '2s' },
     },
-    // Connect. The call is complete by now.
     {
-      match: { prefix, headers: [CONNECT_HEADER] },
-      route,
-      request_headers_to_add: [header('grpc-timeout', callTimeout, 'ADD_IF_ABSENT')],
-      request_body_buffer_limit: FRAME_BYTES,
+      match: { ...anyOf(FILE_METHODS), headers: [REST_HEADER] },
+      ...open,
+      request_headers_to_add: [header(EDGE_HEADERS.acceptEncoding, '%REQ(ACCEPT-ENCODING)%')],
+      route: { cluster: 'petstore_open', timeout: '0s', idle_timeout: '30s' },
     },
-    // gRPC and gRPC-Web. Anonymous callers have slots of their own, so they can't take the slots of callers with an API
-    // key.
-    {
-      match: { prefix, headers: [ANONYMOUS] },
-      route: { ...route, cluster: 'petstore_anonymous' },
-      request_headers_to_add: defaultDeadline,
-    },
-    { match: { prefix }, route, request_headers_to_add: defaultDeadline },
   ];
+}
+
+/** Requests as they arrive. */
+function arrived(config: Config, kind: Kind): readonly Message[] {
+  const own = ofKind(kind);
+  if (kind.to === 'method') return grpcCalls(config).map((route) => ({ ...route, ...own }));
+  const target = kind.to === 'response' ? kind.response : targetOf(kind);
+  const asked = { ...ofKind({ ...kind, maxBodyBytes: MAX_ASKED_BODY_BYTES }), ...target };
+  return kind.matches.flatMap((match) => [
+    ...when(kind.judge === 'edge', { match: { ...match, headers: [ANONYMOUS, ...(match.headers ?? [])] }, ...asked }),
+    { match, ...own, ...target },
+  ]);
+}
+
+/**
+ * While the server was asked about the key, Envoy may have stopped reading: at the listener's limit and 128 KiB, which
+ * it reads at a time. It goes on since less than half of this is full. petstore.rest refuses what is too large.
+ */
+const MAX_ASKED_BODY_BYTES = 5 * MAX_BODY_BYTES;
+
+function targetOf({ to, judge }: Kind): Message {
+  if (to !== 'converted') return { route: { cluster: to, timeout: '0s', idle_timeout: '0s' } };
+  // No request has this header when it arrives, so it reaches no cluster. The CORS filter needs a route to one.
+  const nowhere = { cluster_header: EDGE_HEADERS.connect, cluster_not_found_response_code: 'NOT_FOUND' };
+  // Without a key nobody may hold a stream for long by a body that does not come.
+  return { route: { ...nowhere, idle_timeout: judge === 'nobody' ? '5s' : undefined } };
+}
+
+/** Calls over gRPC and gRPC-Web, in the order of their routes. */
+function grpcCalls(config: Config): readonly Message[] {
+  // From the headers of a request to the end of its response: the deadline includes the time for the body.
+  const deadline = [header('grpc-timeout', grpcTimeout(BODY_TIMEOUT_MS + CALL_TIMEOUT_MS), 'ADD_IF_ABSENT')];
+  // The server judges and counts calls of anything else, and responds UNIMPLEMENTED: the slash at the end makes each
+  // path one that it does not have, also that of an internal method.
+  const unknown = { match: { prefix: '/' }, known: 'petstore', anonymous: 'petstore_anonymous' } as const;
+  const regex_rewrite = { pattern: { regex: '^[^?]*' }, substitution: '\\0/' };
+  return [...CALLS, unknown].flatMap((calls: Calls) =>
+    [ANONYMOUS, undefined].map((anonymous) => ({
+      match: { ...calls.match, headers: anonymous ? [GRPC_TYPE, anonymous] : [GRPC_TYPE] },
+      request_headers_to_add: calls.isEndless ? undefined : deadline,
+      route: {
+        ...toMethod(config, calls, anonymous ? calls.anonymous : calls.known),
+        regex_rewrite: calls === unknown ? regex_rewrite : undefined,
+      },
+    })),
+  );
+}
+
+function toMethod(config: Config, { isEndless, isHedged }: Calls, cluster: ServerCluster): Message {
+  const timeout = seconds(isEndless ? 0 : CALL_TIMEOUT_MS);
+  if (!isHedged) return { cluster, timeout, retry_policy: RETRY_POLICY };
+  const per_try_timeout = seconds(hedgeDelayMs(config));
+  return {
+    cluster,
+    timeout,
+    retry_policy: { ...RETRY_POLICY, retry_on: HEDGED_RETRY_ON, per_try_timeout },
+    hedge_policy: { hedge_on_per_try_timeout: true },
+  };
 }
 
 /** A timeout in the header of gRPC. */
@@ -127,58 +204,7 @@ function grpcTimeout(ms: number): string {
   return `${ms / 1_000}S`;
 }
 
-/** These requests have slots of their own. */
-function requestsWithoutKey(): readonly Message[] {
-  const web = '/petstore.web.v1.WebService/';
-  const withSlash = { name: REST_HEADER.name, string_match: { safe_regex: { regex: '[^?]*/(\\?.*)?' } } };
-  // The caller can't choose the deadline here either.
-  const request_headers_to_remove = ['grpc-timeout'];
-  return [
-    // The transcoder would respond to /docs/page.js/ as to /docs/page.js.
-    { match: { prefix: web, headers: [withSlash] }, direct_response: { status: 404 } },
-    {
-      match: { path: `${web}CheckHealth` },
-      route: { cluster: 'petstore_health', timeout: '2s' },
-      request_headers_to_remove,
-    },
-    {
-      match: { prefix: web },
-      route: { cluster: 'petstore_open', timeout: '0s', idle_timeout: '30s' },
-      request_headers_to_remove,
-      request_headers_to_add: [header(EDGE_HEADERS.acceptEncoding, '%REQ(ACCEPT-ENCODING)%')],
-    },
-    {
-      match: { prefix: '/grpc.health.v1.Health/' },
-      route: { cluster: 'petstore_open', timeout: '0s', idle_timeout: '0s' },
-    },
-    { match: { prefix: '/grpc.reflection.' }, route: { cluster: 'petstore_open', timeout: '0s' } },
-  ];
-}
-
-/** Browsers go to the docs page. Other clients get an error. */
-function docsPage(): readonly Message[] {
-  const disabled = any('envoy.config.route.v3.FilterConfig', { disabled: true });
-  const redirect = {
-    direct_response: { status: 302 },
-    response_headers_to_add: [header('location', '/docs', 'OVERWRITE_IF_EXISTS_OR_ADD'), header('vary', 'accept')],
-    typed_per_filter_config: { 'petstore.caller': disabled, 'envoy.filters.http.grpc_json_transcoder': disabled },
-  };
-  const wantsPage = { name: 'accept', string_match: { contains: 'text/html' } };
-  return [
-    { match: { path: '/', headers: [GET_OR_HEAD, wantsPage] }, ...redirect },
-    { match: { path: '/docs/', headers: [GET_OR_HEAD] }, ...redirect },
-  ];
-}
-
-/**
- * gRPC calls of anything else. The server judges and counts them, and responds UNIMPLEMENTED: the slash at the end
- * makes each path one that it does not have, also that of an internal method.
- */
-function unknownMethods(): readonly Message[] {
-  const regex_rewrite = { pattern: { regex: '^[^?]*' }, substitution: '\\0/' };
-  const route = { cluster: 'petstore', timeout: seconds(CALL_TIMEOUT_MS), retry_policy: RETRY_POLICY, regex_rewrite };
-  return [
-    { match: { prefix: '/', headers: [GRPC_TYPE, ANONYMOUS] }, route: { ...route, cluster: 'petstore_anonymous' } },
-    { match: { prefix: '/', headers: [GRPC_TYPE] }, route },
-  ];
+/** Any of these paths. */
+function anyOf(paths: readonly string[]): Message {
+  return { safe_regex: { regex: paths.map((path) => path.replaceAll('.', '\\.')).join('|') } };
 }

@@ -29,21 +29,21 @@ test("an error response - has the error, its status and the headers of the API, 
   for name, value in pairs(seen) do
     response[name] = value
   end
-  for _, is_connect in ipairs({ true, false }) do
-    local headers, error = fresh("edge_service").error_response(response, NOT_FOUND, 413, is_connect)
+  for _, shape in ipairs({ "connect", "rest" }) do
+    local headers, error = fresh("edge_service").error_response(response, NOT_FOUND, 413, shape)
     equal({ headers, error }, { seen, NOT_FOUND })
   end
 end)
 
 test("an error response - is a 504 after the timeout, else a 503 with Retry-After, if there is no response", function()
   local edge_service = fresh("edge_service")
-  for is_connect, errors in pairs({ [true] = settings.errors.connect, [false] = settings.errors.rest }) do
-    equal({ edge_service.error_response(nil, nil, 504, is_connect) }, {
+  for shape, errors in pairs(settings.errors) do
+    equal({ edge_service.error_response(nil, nil, 504, shape) }, {
       { [":status"] = "504", [HEADERS.code] = "DEADLINE_EXCEEDED", [HEADERS.grpc_status] = "4" },
       errors.deadline_exceeded,
     })
     for _, status in ipairs({ 400, 413, 500, 503 }) do
-      local headers, error = edge_service.error_response(nil, nil, status, is_connect)
+      local headers, error = edge_service.error_response(nil, nil, status, shape)
       equal(headers, {
         [":status"] = "503",
         ["retry-after"] = "1",

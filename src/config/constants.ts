@@ -9,8 +9,8 @@ export const MAX_BODY_BYTES = 65_536;
 /** How long the body of a request may take after the headers. */
 export const BODY_TIMEOUT_MS = 30_000;
 
-/** How many bodies of one key each worker thread of Envoy waits for at a time. */
-export const MAX_WAITING_BODIES = 128;
+/** The form of an account's key: how it begins, and how many letters and digits follow (src/access/keys/format.ts). */
+export const ACCOUNT_KEY = { start: 'pst_', length: 38 } as const;
 
 /** How long a call may take after the whole request has arrived. */
 export const CALL_TIMEOUT_MS = 15_000;

@@ -5,11 +5,9 @@
 import { type DescField, ScalarType } from '@bufbuild/protobuf';
 import { status as Status } from '@grpc/grpc-js';
 import type { EdgeServiceServer, RefuseRequest } from '../../gen/petstore/edge/v1/edge.ts';
-import { MAX_WAITING_BODIES } from '../config/constants.ts';
-import { type ApiError, AT_A_TIME, apiError, errorSaying, invalidArgument, short, tooMany } from '../errors.ts';
+import { type ApiError, apiError, errorSaying, invalidArgument, short } from '../errors.ts';
 import { fieldAt, TIMESTAMP, wrappedList } from '../proto/fields.ts';
 import type { Operation } from '../proto/operations.ts';
-import type { Call } from '../rpc/chain.ts';
 import type { Service } from '../rpc/service.ts';
 import { checkContentType, checkQuery } from './rest.ts';
 
@@ -25,15 +23,13 @@ const MISPLACED = [
 /** How much of a wrong value an error quotes. */
 const MAX_VALUE = 60;
 
-export function edgeService(operations: Iterable<Operation>): Service<EdgeServiceServer, Pick<Call, 'caller'>> {
+export function edgeService(operations: Iterable<Operation>): Service<EdgeServiceServer, unknown> {
   const routes = [...operations].flatMap(toMatchers);
   return {
     judge: async () => ({}), // the interceptors have judged the caller already
-    async refuse(request, { caller }) {
+    async refuse(request) {
       if (request.status === 413) throw apiError('BODY_TOO_LARGE');
       if (request.status === 408) throw apiError('REQUEST_TIMEOUT');
-      // The key has too many bodies waiting in Envoy.
-      if (request.status === 425) throw tooMany(MAX_WAITING_BODIES, AT_A_TIME, `account:${caller?.accountId}`);
       if (request.status === 415) throw unsupportedConnect();
       throw badRequest(request, routes);
     },

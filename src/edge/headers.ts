@@ -25,8 +25,6 @@ export const EDGE_HEADERS = {
   /** From the server, for the access log: the code of an error, and the gRPC status as a number. */
   code: 'x-petstore-code',
   grpcStatus: 'x-petstore-grpc-status',
-  /** Within Envoy: the bytes of a body without a length that had come when the caller was known. */
-  received: 'x-petstore-received',
   /** Within Envoy: a local reply that the server is asked to word, and one that it has worded. */
   refused: 'x-petstore-refused',
   worded: 'x-petstore-worded',

@@ -1,18 +1,14 @@
-/** When Envoy asks the server about a caller (EdgeService.Judge), and how many bodies of a caller it waits for. */
+/** When Envoy asks the server about a caller (EdgeService.Judge). */
 import { once } from 'node:events';
 import type { ClientHttp2Session, IncomingHttpHeaders, OutgoingHttpHeaders } from 'node:http2';
-import { availableParallelism } from 'node:os';
 import anyTest, { type TestFn } from 'ava';
 import { PetServiceService as Pets } from '../../gen/petstore/v1/pets.ts';
 import { generateKey } from '../../src/access/keys/format.ts';
-import { MAX_WAITING_BODIES } from '../../src/config/constants.ts';
 import { statistic } from '../support/exposition.ts';
-import { exchangeAlone } from '../support/hostile/http2.ts';
 import { openSession, targetOf } from '../support/hostile/sockets.ts';
 import { withinOneMinute } from '../support/limit-windows.ts';
 import { connectOperator } from '../support/operator.ts';
 import { startTestStack, type TestStack } from '../support/stack.ts';
-import { until } from '../support/until.ts';
 
 interface Context extends TestStack {
   /** One connection, so one worker thread of Envoy: each has its own set of known keys. */
@@ -74,30 +70,4 @@ test.serial('Envoy - asks once about an accepted key, in any spelling, and each 
     total += asked;
     t.is(await questions(t.context), total, about);
   }
-});
-
-test.serial('Envoy - waits for so many bodies of one key at a time, and refuses the next', async (t) => {
-  const { publicAddress, key, rest } = t.context;
-  const most = MAX_WAITING_BODIES * availableParallelism();
-  const sessions: ClientHttp2Session[] = [];
-  const statuses: number[] = [];
-  const headers = {
-    ':method': 'POST',
-    ':path': '/categories',
-    'content-type': 'application/json',
-    authorization: `Bearer ${key}`,
-  };
-  for (let sent = 0; sent <= most; sent += 1) {
-    if (sent % 100 === 0) sessions.push(await openSession(targetOf(publicAddress, '127.0.0.1')));
-    const stream = sessions.at(-1)?.request(headers, { endStream: false });
-    stream?.on('error', () => undefined);
-    stream?.on('response', ({ ':status': status }) => statuses.push(Number(status)));
-    stream?.resume();
-  }
-  await until(async () => statuses.length > 0, 'a refusal');
-  t.is(statuses[0], 429);
-  t.is((await rest.get('/categories')).status, 200);
-  const withoutBody = () => exchangeAlone(targetOf(publicAddress, '127.0.0.1'), { ...headers, 'content-length': 0 });
-  for (let count = 0; count < 16; count += 1) t.is((await withoutBody()).status, 400);
-  for (const session of sessions) session.destroy();
 });

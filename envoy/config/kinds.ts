@@ -1,0 +1,199 @@
+/**
+ * Every kind of request on the public port, and what runs for it. Envoy's routes and filters are made of this table.
+ *
+ * The kind of a request is the first one that matches its headers as they came. A filter that a kind does not name in
+ * `without` runs: what nobody thought of is judged, bounded and counted. CONNECT has no path, so it has no kind, and
+ * passes all filters. Two things have no row, since they end before any of these filters: preflights, which the CORS
+ * filter answers, and invalid HTTP, which gets a 400 (local-replies.ts).
+ */
+import { any, type Message } from './message.ts';
+import { API_PREFIX, FILE_PATHS, PROBE_PATHS } from './operations.ts';
+
+/** The filters that a kind may leave out, in the order in which a request passes them. */
+export const FILTERS = {
+  /** Judges the caller by the headers, before anything else of the request is awaited. */
+  caller: 'petstore.caller',
+  /** Waits for the body, whatever the method. */
+  body: 'petstore.body',
+  /** Checks that a body is JSON, and its lists. */
+  rest: 'petstore.rest',
+  /** Makes a unary call of Connect one of gRPC. */
+  connect: 'petstore.connect',
+  grpcWeb: 'envoy.filters.http.grpc_web',
+  transcoder: 'envoy.filters.http.grpc_json_transcoder',
+  /** Holds the headers back until the transcoder has read the body: the server counts a call by its headers. */
+  complete: 'petstore.complete',
+} as const;
+
+export type Filter = keyof typeof FILTERS;
+
+interface RouteMatch extends Message {
+  readonly headers?: readonly Message[];
+}
+
+export interface Kind {
+  readonly name: string;
+  /** Matches of routes. One of them must match. */
+  readonly matches: readonly RouteMatch[];
+  /**
+   * Who judges the caller by the headers: `server`, as the call goes on at once; `edge`, which asks the server before
+   * it awaits more; or `nobody`, since the request needs no key. Each has allowances of its own (allowance.lua).
+   */
+  readonly judge: 'edge' | 'server' | 'nobody';
+  /** The shape of errors that Envoy detects. */
+  readonly errors: 'rest' | 'connect' | 'grpc';
+  /** The filters that it skips, and why. */
+  readonly without: Readonly<Partial<Record<Filter, string>>>;
+  /** The largest body that Envoy waits for, in bytes, if it is not that of a REST request. */
+  readonly maxBodyBytes?: number;
+  /** The response, if no server is asked. */
+  readonly response?: Message;
+  /** Where it goes (routes.ts): by the path of a method, to one cluster, or nowhere, since a filter converts it. */
+  readonly to: 'method' | 'petstore_open' | 'response' | 'converted';
+}
+
+/** gRPC and gRPC-Web. */
+export const GRPC_TYPE = contentType('application/grpc(\\+.*|-web(-text)?(\\+proto)?)?');
+/** Connect, supported or not. With JSON it is Connect if it has the header with the protocol's version. */
+const CONNECT_TYPE = contentType('application/(proto|connect\\+.*)');
+const JSON_TYPE = contentType('application/json.*');
+const CONNECT_VERSION = { name: 'connect-protocol-version', present_match: true };
+const POST = { name: ':method', string_match: { exact: 'POST' } };
+const GET_OR_HEAD = { name: ':method', string_match: { safe_regex: { regex: 'GET|HEAD' } } };
+const WANTS_PAGE = { name: 'accept', string_match: { contains: 'text/html' } };
+/** HTTP/2 to the server allows neither an empty host nor one with a user: the server would reset the call. */
+const BAD_HOST = { name: ':authority', string_match: { safe_regex: { regex: '|.*@.*' } } };
+/** No body, unless one comes in chunks or frames: then its length is not in the headers. */
+const NO_LENGTH = {
+  name: 'content-length',
+  string_match: { safe_regex: { regex: '0?' } },
+  treat_missing_header_as_empty: true,
+};
+
+const NOT_CONNECT = 'its content type is another';
+const BY_HEADERS = 'Envoy responds by the headers';
+const STREAMED = 'the server reads messages as they come';
+const OF_GRPC = { body: STREAMED, rest: STREAMED, connect: NOT_CONNECT, transcoder: STREAMED, complete: STREAMED };
+const OF_REST = { connect: NOT_CONNECT, grpcWeb: NOT_CONNECT };
+/** For who needs no key: Envoy holds it before anybody is judged. Its responses need as much. */
+const SMALL_BODY_BYTES = 16_384;
+
+const REFUSED_HOST = {
+  direct_response: { status: 400, body: { inline_string: 'Host: must be a host, with or without a port' } },
+};
+const TO_PAGE = {
+  direct_response: { status: 302 },
+  response_headers_to_add: [
+    { header: { key: 'location', value: '/docs' }, append_action: 'OVERWRITE_IF_EXISTS_OR_ADD' },
+    { header: { key: 'vary', value: 'accept' } },
+  ],
+};
+
+export const KINDS: readonly Kind[] = [
+  {
+    name: 'gRPC to a bad host',
+    matches: [{ prefix: '/', headers: [BAD_HOST, GRPC_TYPE] }],
+    judge: 'server',
+    errors: 'grpc',
+    without: OF_GRPC,
+    to: 'response',
+    response: REFUSED_HOST,
+  },
+  {
+    name: 'gRPC health and reflection',
+    matches: ['/grpc.health.v1.Health/', '/grpc.reflection.'].map((prefix) => ({ prefix, headers: [GRPC_TYPE] })),
+    judge: 'nobody',
+    errors: 'grpc',
+    without: OF_GRPC,
+    to: 'petstore_open',
+  },
+  {
+    name: 'gRPC',
+    matches: [{ prefix: '/', headers: [GRPC_TYPE] }],
+    judge: 'server',
+    errors: 'grpc',
+    without: OF_GRPC,
+    to: 'method',
+  },
+  {
+    name: 'bad host',
+    matches: [{ prefix: '/', headers: [BAD_HOST] }],
+    judge: 'edge',
+    errors: 'rest',
+    without: { ...OF_REST, transcoder: BY_HEADERS },
+    to: 'response',
+    response: REFUSED_HOST,
+  },
+  {
+    name: 'redirect',
+    matches: [
+      { path: '/', headers: [GET_OR_HEAD, WANTS_PAGE] },
+      { path: '/docs/', headers: [GET_OR_HEAD] },
+    ],
+    judge: 'nobody',
+    errors: 'rest',
+    without: { ...OF_REST, body: BY_HEADERS, rest: BY_HEADERS, transcoder: BY_HEADERS, complete: BY_HEADERS },
+    to: 'response',
+    response: TO_PAGE,
+  },
+  {
+    name: '/healthz',
+    matches: PROBE_PATHS.map((path) => ({ path, headers: [NO_LENGTH] })),
+    judge: 'nobody',
+    errors: 'rest',
+    without: OF_REST,
+    maxBodyBytes: SMALL_BODY_BYTES,
+    to: 'converted',
+  },
+  {
+    name: 'file',
+    matches: FILE_PATHS.map((path) => ({ path, headers: [GET_OR_HEAD, NO_LENGTH] })),
+    judge: 'nobody',
+    errors: 'rest',
+    without: OF_REST,
+    maxBodyBytes: SMALL_BODY_BYTES,
+    to: 'converted',
+  },
+  {
+    name: 'Connect',
+    matches: [[CONNECT_TYPE], [JSON_TYPE, CONNECT_VERSION]].map((types) => ({
+      prefix: API_PREFIX,
+      headers: [POST, ...types],
+    })),
+    judge: 'edge',
+    errors: 'connect',
+    without: { rest: 'it is in Protobuf', grpcWeb: NOT_CONNECT, transcoder: 'it names its method', complete: 'it is' },
+    to: 'converted',
+  },
+  {
+    name: 'REST',
+    matches: [{ prefix: '/' }],
+    judge: 'edge',
+    errors: 'rest',
+    without: OF_REST,
+    to: 'converted',
+  },
+];
+
+/** What a route tells the Lua filters and local replies of its requests. */
+export function filterMetadata(judge: Kind['judge'], errors: Kind['errors']): Message {
+  return { metadata: { filter_metadata: { [FILTERS.caller]: { judge, errors } } } };
+}
+
+/** What the routes of a kind say of it. */
+export function ofKind({ judge, errors, without, maxBodyBytes }: Kind): Message {
+  const disabled = any('envoy.config.route.v3.FilterConfig', { disabled: true });
+  const skipped = Object.keys(without).map((filter) => [FILTERS[filter as Filter], disabled]);
+  const buffer = any('envoy.extensions.filters.http.buffer.v3.BufferPerRoute', {
+    buffer: { max_request_bytes: maxBodyBytes },
+  });
+  const limited = maxBodyBytes === undefined ? [] : [[FILTERS.body, buffer]];
+  return {
+    ...filterMetadata(judge, errors),
+    typed_per_filter_config: Object.fromEntries([...skipped, ...limited]),
+  };
+}
+
+function contentType(regex: string): Message {
+  return { name: 'content-type', string_match: { safe_regex: { regex } } };
+}
