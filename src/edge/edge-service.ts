@@ -60,8 +60,7 @@ function toMatchers(operation: Operation): RouteMatcher[] {
       .replaceAll('.', '\\.')
       .replace(/\{\w+=([^}]*)\}/g, '$1')
       .replace(/\{\w+\}/g, '[^/]+');
-    // The path of a file has no trailing slash.
-    return { method, pattern: new RegExp(`^${path}${operation.isRaw ? '' : '/?'}$`), operation };
+    return { method, pattern: new RegExp(`^${path}/?$`), operation };
   });
 }
 

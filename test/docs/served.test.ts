@@ -102,7 +102,7 @@ test('GET / - redirects a browser to the docs page, as does /docs/; for other cl
 });
 
 test('GET /docs/nothing - is ROUTE_NOT_FOUND, and no other file on disk is served', async (t) => {
-  for (const path of ['nothing', 'index.html', '../package.json', '%2e%2e/package.json', '../openapi.json/']) {
+  for (const path of ['nothing', 'index.html', '../package.json', '%2e%2e/package.json']) {
     isError(t, await t.context.rest.get(`/docs/${path}`), 404, 'ROUTE_NOT_FOUND');
   }
 });
