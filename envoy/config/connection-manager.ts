@@ -9,6 +9,7 @@ import { httpFilters } from './filters.ts';
 import { localReplies } from './local-replies.ts';
 import { EDGE_BODY_TIMEOUT_MS } from './lua.ts';
 import { extension, header, type Message, seconds, when } from './message.ts';
+import { MAX_HEADERS_KB } from './overload.ts';
 import { routes } from './routes.ts';
 import { tracing } from './tracing.ts';
 
@@ -65,6 +66,7 @@ export function publicConnectionManager(config: Config, files: Files): Message {
       initial_stream_window_size: MAX_BODY_BYTES,
       initial_connection_window_size: 262_144,
     },
+    max_request_headers_kb: MAX_HEADERS_KB,
     request_headers_timeout: '10s',
     request_timeout: seconds(EDGE_BODY_TIMEOUT_MS),
     stream_idle_timeout: '45s',

@@ -1,6 +1,8 @@
 /**
- * The limits on the number and the size of connections and streams bound the memory. This is the second line of
- * defence: the closer the heap comes to its limit, the sooner idle connections and streams end.
+ * The limits on the number and the size of connections and streams bound the memory. A connection with unfinished
+ * headers holds them and 26 KB: for all connections together that is less than 60 % of the heap, from where on Envoy
+ * closes connections that send requests. What is left is the second line of defence: the closer the heap comes to its
+ * limit, the sooner idle connections and streams end.
  */
 import { extension, type Message } from './message.ts';
 
@@ -8,16 +10,19 @@ const MONITORS = 'envoy.extensions.resource_monitors';
 const HEAP = 'envoy.resource_monitors.fixed_heap';
 const CONNECTIONS = 'envoy.resource_monitors.global_downstream_max_connections';
 
-const MIB = 1_048_576;
+/** The largest headers of a request: 24 KiB. */
+export const MAX_HEADERS_KB = 24;
+const MAX_CONNECTIONS = 4_500;
+const MAX_HEAP_BYTES = 384 * 1_048_576;
 
 export function overloadManager(): Message {
   return {
     refresh_interval: '0.1s',
-    buffer_factory_config: { minimum_account_to_track_power_of_two: 16 },
+    buffer_factory_config: { minimum_account_to_track_power_of_two: 14 },
     resource_monitors: [
-      extension(HEAP, `${MONITORS}.fixed_heap.v3.FixedHeapConfig`, { max_heap_size_bytes: 384 * MIB }),
+      extension(HEAP, `${MONITORS}.fixed_heap.v3.FixedHeapConfig`, { max_heap_size_bytes: MAX_HEAP_BYTES }),
       extension(CONNECTIONS, `${MONITORS}.downstream_connections.v3.DownstreamConnectionsConfig`, {
-        max_active_downstream_connections: 10_000,
+        max_active_downstream_connections: MAX_CONNECTIONS,
       }),
     ],
     actions: [
@@ -34,7 +39,7 @@ export function overloadManager(): Message {
         ),
         triggers: [scaled(HEAP, 0.4, 0.8), scaled(CONNECTIONS, 0.4, 0.8)],
       },
-      { name: 'envoy.overload_actions.reset_high_memory_stream', triggers: [scaled(HEAP, 0.6, 0.9)] },
+      { name: 'envoy.overload_actions.reset_high_memory_stream', triggers: [scaled(HEAP, 0.4, 0.7)] },
       // Always on: it returns free memory to the system every 10 seconds.
       { name: 'envoy.overload_actions.shrink_heap', triggers: [from(0.001)] },
       { name: 'envoy.overload_actions.stop_accepting_connections', triggers: [from(0.95)] },

@@ -76,7 +76,7 @@ export const ATTACKS: readonly Attack[] = [
     run: sendHeavyBodies,
   }),
   attack('Connections - one without a complete request is closed within seconds', {
-    full: { connections: 9_900, perConnection: 1 },
+    full: { connections: 4_400, perConnection: 1 },
     short: { connections: 300, perConnection: 1 },
     holdMs: 20_000,
     endsBut: 0,
