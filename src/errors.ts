@@ -115,12 +115,15 @@ export const PLATFORM_ERRORS = {
     ({ etag }) =>
       `what is stored has the ETag ${etag} now, which If-Match does not name: read it again before you change it`,
   ),
-  EVENTS_EXPIRED: row<{ after: bigint; oldest: bigint }>(
-    410,
-    Status.OUT_OF_RANGE,
-    ({ after, oldest }) =>
-      `the events after ${after} are not kept any more, the oldest is ${oldest}: read the lists again, then go on`,
-  ),
+  EVENTS_EXPIRED: {
+    ...row<{ after: bigint; oldest: bigint }>(
+      410,
+      Status.OUT_OF_RANGE,
+      ({ after, oldest }) =>
+        `the events after ${after} are not kept any more, the oldest is ${oldest}: read the lists again, then go on`,
+    ),
+    headers: { 'cache-control': 'no-store' }, // browsers keep a 410 without end, whatever Last-Event-ID comes next
+  },
   EVENT_NOT_REACHED: row<{ after: bigint; newest: bigint }>(
     400,
     Status.INVALID_ARGUMENT,

@@ -226,7 +226,9 @@ test.serial(
     for (let count = 0; count < 3; count += 1) await rest.category();
     change(config.dataDir, 'DELETE FROM events WHERE id < (SELECT max(id) FROM events)');
     for (const path of ['/events', '/events/stream']) {
-      isError(t, await rest.get(`${path}?after=1`), 410, 'EVENTS_EXPIRED');
+      const expired = await rest.get(`${path}?after=1`);
+      isError(t, expired, 410, 'EVENTS_EXPIRED');
+      t.is(expired.headers.get('cache-control'), 'no-store', 'a browser would keep it without end');
       isError(t, await rest.get(`${path}?after=999999`), 400, 'EVENT_NOT_REACHED');
     }
     const grpc = new GrpcCaller(publicAddress, key);
