@@ -110,11 +110,22 @@ local function check(handle, headers, judge, errors)
   handle:clearRouteCache()
 end
 
+-- Removes parameters and capitals, with which Envoy's filters would not know a media type (RFC 9110, section 8.3.1).
+local function make_plain(headers, name)
+  local sent = headers:get(name) or ""
+  local plain = sent:match("^[^;]*"):gsub("%s+$", ""):lower()
+  if plain ~= sent then headers:replace(name, plain) end
+  return plain
+end
+
 function M.on_request(handle)
   -- What the route says of the kind of the request (envoy/config/kinds.ts). Without a route it is judged.
   local headers, kind = handle:headers(), handle:metadata()
-  local judge = kind:get("judge") or "edge"
-  check(handle, headers, judge, kind:get("errors") or "rest")
+  local judge, errors = kind:get("judge") or "edge", kind:get("errors") or "rest"
+  if errors ~= "rest" and make_plain(headers, "content-type"):find("^application/grpc%-web") then
+    make_plain(headers, "accept") -- by this the filter for gRPC-Web responds in text
+  end
+  check(handle, headers, judge, errors)
   if judge ~= "edge" then return end
   headers = handle:headers() -- Envoy invalidates objects while the script is suspended
   local length = headers:get("content-length")

@@ -56,7 +56,7 @@ export interface Kind {
 export const GRPC_TYPE = contentType('application/grpc(\\+.*|-web(-text)?(\\+proto)?)?');
 /** Connect, supported or not. With JSON it is Connect if it has the header with the protocol's version. */
 const CONNECT_TYPE = contentType('application/(proto|connect\\+.*)');
-const JSON_TYPE = contentType('application/json.*');
+const JSON_TYPE = contentType('application/json');
 const CONNECT_VERSION = { name: 'connect-protocol-version', present_match: true };
 const POST = { name: ':method', string_match: { exact: 'POST' } };
 const GET_OR_HEAD = { name: ':method', string_match: { safe_regex: { regex: 'GET|HEAD' } } };
@@ -194,6 +194,7 @@ export function ofKind({ judge, errors, without, maxBodyBytes }: Kind): Message 
   };
 }
 
+/** A media type in any case and with any parameters. The filter for callers makes it plain for those after it. */
 function contentType(regex: string): Message {
-  return { name: 'content-type', string_match: { safe_regex: { regex } } };
+  return { name: 'content-type', string_match: { safe_regex: { regex: `(?i)(${regex})\\s*(;.*)?` } } };
 }

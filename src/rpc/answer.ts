@@ -224,12 +224,14 @@ export class Answer {
     return this.#stream.destroyed || this.#stream.closed;
   }
 
-  /** A deadline may be thousands of years away, a timer 25 days. */
+  /** A deadline may be in thousands of years, a timer in 25 days. The caller is judged before one that has passed. */
   #watchDeadline(): void {
     if (this.#isOver || this.deadlineMs === Number.POSITIVE_INFINITY) return;
-    const leftMs = this.deadlineMs - Date.now();
-    if (leftMs <= 0) this.#events?.expired();
-    else this.#deadlineTimer = setTimeout(() => this.#watchDeadline(), Math.min(leftMs, MAX_TIMER_MS));
+    const onTimer = () => {
+      if (Date.now() < this.deadlineMs) this.#watchDeadline();
+      else if (!this.#isOver) this.#events?.expired();
+    };
+    this.#deadlineTimer = setTimeout(onTimer, Math.min(Math.max(0, this.deadlineMs - Date.now()), MAX_TIMER_MS));
   }
 
   /** True when nothing can be sent any more. */

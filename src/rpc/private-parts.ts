@@ -62,7 +62,8 @@ function readStrictly(call: Reading & BaseCall): void {
 
 interface ServerParts {
   readonly commonServerOptions: ServerOptions;
-  _retrieveHandler(path: string): object;
+  _streamHandler(extra: unknown, stream: ServerHttp2Stream, headers: IncomingHttpHeaders, ...rest: unknown[]): void;
+  _retrieveHandler(path?: string): object;
   _verifyContentType(stream: ServerHttp2Stream, headers: IncomingHttpHeaders): boolean;
   _runHandlerForCall(call: BaseCall & Reading, handler: { readonly path: string }): boolean;
 }
@@ -93,7 +94,13 @@ export function takeEveryCall(
   const parts = server as unknown as ServerParts;
   const boundResets = resetBound();
   const kept = new WeakMap<ServerHttp2Stream, CallHeaders>();
-  parts._retrieveHandler = (path) => ({ path, serialize: asIs, deserialize: asIs });
+  const streamHandler = parts._streamHandler;
+  parts._streamHandler = function (extra, stream, headers, ...[, rawHeaders]) {
+    joinRepeated(headers, rawHeaders as readonly string[]);
+    streamHandler.call(this, extra, stream, headers);
+  };
+  // A CONNECT has no path.
+  parts._retrieveHandler = (path = '*') => ({ path, serialize: asIs, deserialize: asIs });
   parts._runHandlerForCall = (call, { path }) => {
     readStrictly(call);
     take(call, path, kept.get(call.stream) ?? { httpMethod: '', timeout: undefined });
@@ -156,6 +163,18 @@ function resetBound(): (stream: ServerHttp2Stream) => boolean {
 /** Sets them for a server that does not listen yet. */
 export function setHttp2Options(server: Server): void {
   Object.assign((server as unknown as ServerParts).commonServerOptions, HTTP2_OPTIONS);
+}
+
+/** Makes a list of a header that came several times. Of some, such as `if-match`, Node leaves out all but the first. */
+function joinRepeated(headers: IncomingHttpHeaders, rawHeaders: readonly string[]): void {
+  if (rawHeaders.length === 2 * Object.keys(headers).length) return;
+  const lists = new Map<string, string>();
+  for (let index = 0; index < rawHeaders.length; index += 2) {
+    const [name = '', value = ''] = rawHeaders.slice(index, index + 2);
+    const list = lists.get(name);
+    lists.set(name, list === undefined ? value : `${list}, ${value}`);
+    if (list !== undefined) headers[name] = lists.get(name);
+  }
 }
 
 /**

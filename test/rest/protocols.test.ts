@@ -96,7 +96,7 @@ async function grpcWeb(
   type = 'application/grpc-web+proto',
 ) {
   const frame = grpcFrame(request);
-  const isText = type.startsWith('application/grpc-web-text');
+  const isText = type.toLowerCase().startsWith('application/grpc-web-text');
   const response = await fetch(`${rest.url}${path}`, {
     method: 'POST',
     headers: { 'content-type': type, accept: type, 'x-grpc-web': '1', authorization: `Bearer ${key}` },
@@ -129,6 +129,31 @@ test('gRPC-Web - the public port supports it, in binary and in text; an error is
     const keyless = await grpcWeb({ ...t.context, key: '' }, Pets.listPets.path, none, type);
     t.deepEqual([invalid.code, keyless.code], [Status.INVALID_ARGUMENT, Status.UNAUTHENTICATED]);
     t.deepEqual([invalid.message, keyless.message], [undefined, undefined], 'never the REST body');
+  }
+});
+
+test('Media types - of gRPC, gRPC-Web and Connect are compared without case and parameters', async (t) => {
+  const { publicAddress, grpcAddress, rest, key } = t.context;
+  const none = ListPetsRequest.encode({ ids: [], pageToken: '' }).finish();
+  for (const type of ['Application/gRPC', 'application/grpc;charset=utf-8', 'APPLICATION/GRPC+PROTO ; a=b']) {
+    for (const address of [publicAddress, grpcAddress]) {
+      const call = { path: Pets.listPets.path, key, body: grpcFrame(none), headers: { 'content-type': type } };
+      t.is((await rawGrpc(targetOf(address, '127.0.0.1'), call)).status, Status.OK, `${type} at ${address}`);
+    }
+  }
+  for (const type of WEB_TYPES.flatMap((plain) => [`${plain}; charset=utf-8`, plain.toUpperCase()])) {
+    const { code, message } = await grpcWeb(t.context, Pets.listPets.path, none, type);
+    t.deepEqual([code, message === undefined], [Status.OK, false], type);
+    t.is((await grpcWeb(t.context, '/a.b.C/D', none, type)).code, Status.UNIMPLEMENTED, type);
+  }
+  for (const type of ['Application/Proto', 'application/proto; charset=utf-8']) {
+    const headers = { 'content-type': type, authorization: `Bearer ${key}` };
+    const response = await fetch(`${rest.url}${Pets.listPets.path}`, {
+      method: 'POST',
+      headers,
+      body: Buffer.from(none),
+    });
+    t.deepEqual([response.status, response.headers.get('content-type')], [200, 'application/proto'], type);
   }
 });
 

@@ -117,6 +117,9 @@ test('Deadline - of a month or of 99,999,999 hours is no shorter one, also of a 
   const { address, key, grpc } = t.context;
   await grpc.category();
   const target = targetOf(address, '127.0.0.1');
+  const over = { path: Categories.listCategories.path, body: grpcFrame(), headers: { 'grpc-timeout': '0n' } };
+  t.is((await rawGrpc(target, over)).status, Code.UNAUTHENTICATED, 'the key is judged first');
+  t.is((await rawGrpc(target, { ...over, key })).status, Code.DEADLINE_EXCEEDED);
   const send = (path: string, timeout: string, isStream: boolean) =>
     rawGrpc(target, {
       path,
