@@ -61,8 +61,11 @@ const CONNECT_VERSION = { name: 'connect-protocol-version', present_match: true 
 const POST = { name: ':method', string_match: { exact: 'POST' } };
 const GET_OR_HEAD = { name: ':method', string_match: { safe_regex: { regex: 'GET|HEAD' } } };
 const WANTS_PAGE = { name: 'accept', string_match: { contains: 'text/html' } };
-/** HTTP/2 to the server allows neither an empty host nor one with a user: the server would reset the call. */
-const BAD_HOST = { name: ':authority', string_match: { safe_regex: { regex: '|.*@.*' } } };
+/**
+ * HTTP/2 to the server allows neither an empty host nor one with a user: the server would reset the call. Envoy joins
+ * several by commas (RFC 9112, section 3.2).
+ */
+export const BAD_HOST = { name: ':authority', string_match: { safe_regex: { regex: '|.*[@,].*' } } };
 /** No body, unless one comes in chunks or frames: then its length is not in the headers. */
 const NO_LENGTH = {
   name: 'content-length',

@@ -98,9 +98,16 @@ function readDescriptorSet(): FileDescriptorSet {
   return fromBinary(FileDescriptorSetSchema, readFileSync(DESCRIPTOR_SET));
 }
 
-/** Every proto file as a serialised FileDescriptorProto, for reflection. */
-export function fileDescriptors(): Uint8Array[] {
-  return readDescriptorSet().file.map((file) => toBinary(FileDescriptorProtoSchema, file));
+/** The proto files of these services and what they import, each as a serialised FileDescriptorProto, for reflection. */
+export function fileDescriptors(services: readonly string[]): Uint8Array[] {
+  const { file: all } = readDescriptorSet();
+  const needed = new Set(
+    all.filter((file) => file.service.some(({ name }) => services.includes(`${file.package}.${name}`))),
+  );
+  for (const { dependency } of needed) {
+    for (const file of all) if (dependency.includes(file.name)) needed.add(file);
+  }
+  return [...needed].map((file) => toBinary(FileDescriptorProtoSchema, file));
 }
 
 /** Loads the operations of the proto files in `gen/`, or of other descriptors. */

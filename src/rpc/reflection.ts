@@ -1,6 +1,7 @@
 /**
  * gRPC reflection. Its library and its view of the proto files take a fifth of the server's start-up time, and few
- * servers are ever asked. So they are loaded with the first call.
+ * servers are ever asked. So they are loaded with the first call. Only the listed services, and what they need, are
+ * shown.
  */
 import type { MethodDefinition, ServiceDefinition, UntypedServiceImplementation } from '@grpc/grpc-js';
 import { apiError, tooMany } from '../errors.ts';
@@ -12,6 +13,9 @@ const PATHS = ['v1', 'v1alpha'].map((version) => `/grpc.reflection.${version}.Se
 
 /** More than any tool asks on one stream. Anybody may ask, and an answer is many times larger than its request. */
 const MAX_REQUESTS = 200;
+const MAX_BYTES = 262_144;
+/** The answers to this many requests are kept: to encode one takes some 100 µs. */
+const MAX_KEPT = 100;
 
 /** The stream that a handler of the library works on: it writes a response to each request, at once. */
 interface LibraryStream {
@@ -28,6 +32,7 @@ interface Method {
 /** Both versions of reflection, which list `services`. A request is read when the answer to the one before is sent. */
 export function reflection(services: readonly string[]): Implementation {
   let methods: ReadonlyMap<string, Method> | undefined;
+  const kept = new Map<string, readonly Buffer[]>();
   async function* reflect(call: Call): AsyncIterable<Buffer> {
     methods ??= await loadMethods(services); // if that fails, for lack of files, the next call tries again
     const method = methods.get(call.operation.path);
@@ -42,12 +47,22 @@ export function reflection(services: readonly string[]): Implementation {
       write: (response) => responses.push(response),
       end: () => undefined,
     });
-    let requests = 0;
+    let [requests, sentBytes] = [0, 0];
     for await (const bytes of call.messages()) {
       requests += 1;
       if (requests > MAX_REQUESTS) throw tooMany(MAX_REQUESTS, 'stream', `address:${call.address}`);
-      respond(decode(definition, bytes));
-      for (const response of responses.splice(0)) yield definition.responseSerialize(response);
+      const request = `${definition.path} ${bytes.toString('latin1')}`;
+      let answers = kept.get(request);
+      if (answers === undefined) {
+        respond(decode(definition, bytes));
+        answers = responses.splice(0).map((response) => definition.responseSerialize(response));
+        if (kept.size < MAX_KEPT && bytes.length < 256) kept.set(request, answers);
+      }
+      for (const answer of answers) {
+        sentBytes += answer.length;
+        if (sentBytes > MAX_BYTES) throw tooMany(MAX_BYTES, 'stream', `address:${call.address}`);
+        yield answer;
+      }
     }
   }
   return { name: 'grpc.reflection', methods: PATHS.map((path) => ({ codec: { path, ...RAW }, handler: reflect })) };
@@ -72,7 +87,7 @@ async function loadMethods(services: readonly string[]): Promise<ReadonlyMap<str
     }
   };
   // The library takes the files of a service from any message type, so one type brings all of our proto files.
-  const fileDescriptorProtos = fileDescriptors().map((file) => Buffer.from(file));
+  const fileDescriptorProtos = fileDescriptors(services).map((file) => Buffer.from(file));
   const type = { format: 'Protocol Buffer 3 EnumDescriptorProto', type: {}, fileDescriptorProtos } as const;
   new ReflectionService({ petstore: type }, { services: [...services] }).addToServer({ addService });
   return methods;

@@ -15,6 +15,7 @@ import {
   ListCategoriesResponse,
 } from '../../gen/petstore/v1/categories.ts';
 import { ListPetsRequest, ListPetsResponse, PetStatus, PetServiceService as Pets } from '../../gen/petstore/v1/pets.ts';
+import { WebServiceService as Web } from '../../gen/petstore/web/v1/web.ts';
 import { generateKey } from '../../src/access/keys/format.ts';
 import { operatorKeyFile } from '../../src/access/keys/key-files.ts';
 import { call, isConnectError, isSuccess } from '../support/connect-client.ts';
@@ -52,6 +53,8 @@ const INTERNAL = [
   [Edge.refuse.path, Edge.refuse.requestSerialize({ method: 'GET', path: '/', status: 404, reply: '' } as never)],
   [Edge.fail.path, Edge.fail.requestSerialize({ status: 503 } as never)],
   [Admin.listAccounts.path, Buffer.of()],
+  [Web.checkHealth.path, Buffer.of()],
+  [Web.getFile.path, Web.getFile.requestSerialize({ file: 'docs' })],
 ] as const;
 const WEB_TYPES = ['', '+proto', '-text', '-text+proto'].map((suffix) => `application/grpc-web${suffix}`);
 

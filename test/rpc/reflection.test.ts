@@ -1,0 +1,44 @@
+/** Reflection: what it shows, and how much one stream may ask of it. */
+import { Client, credentials, type ServiceError, status as Status } from '@grpc/grpc-js';
+import { serverTest } from '../support/shared-stack.ts';
+
+const test = serverTest();
+const PATH = '/grpc.reflection.v1.ServerReflection/ServerReflectionInfo';
+const asIs = (bytes: Buffer) => bytes;
+
+/** Asks for the files of a service a number of times, and reads all answers. */
+async function ask(address: string, service: string, times: number) {
+  const client = new Client(address, credentials.createInsecure());
+  const stream = client.makeBidiStreamRequest(PATH, asIs, asIs);
+  const answers: Buffer[] = [];
+  const end = new Promise<number>((resolve) => {
+    stream.on('data', (bytes: Buffer) => answers.push(bytes));
+    stream.on('error', ({ code }: ServiceError) => resolve(code));
+    stream.on('end', () => resolve(Status.OK));
+  });
+  const request = Buffer.from([0x22, service.length, ...Buffer.from(service)]); // file_containing_symbol
+  for (let i = 0; i < times; i += 1) stream.write(request);
+  stream.end();
+  const code = await end;
+  client.close();
+  return { code, answers };
+}
+
+test('Reflection - shows the public services only', async (t) => {
+  for (const service of ['petstore.v1.PetService', 'grpc.health.v1.Health']) {
+    const { answers } = await ask(t.context.address, service, 1);
+    t.true(answers[0]?.includes(service.split('.').at(-1) ?? ''), service);
+  }
+  for (const service of ['admin.v1.AdminService', 'edge.v1.EdgeService', 'web.v1.WebService']) {
+    const { answers } = await ask(t.context.address, `petstore.${service}`, 1);
+    t.true((answers[0]?.length ?? 0) < 200 && answers[0]?.includes('not found'), service);
+  }
+});
+
+test('Reflection - one stream gets at most 200 answers, and 256 KiB of them', async (t) => {
+  const { code, answers } = await ask(t.context.address, 'petstore.v1.PetService', 200);
+  t.is(code, Status.RESOURCE_EXHAUSTED);
+  t.true(Buffer.concat(answers).length <= 2 ** 18);
+  const small = await ask(t.context.address, 'none', 201);
+  t.deepEqual([small.code, small.answers.length], [Status.RESOURCE_EXHAUSTED, 200]);
+});
