@@ -6,12 +6,13 @@
  * and again. The log has one line per outage, with the cause, and one when it is over. The cause never shows the
  * password.
  *
- * The library connects again when a connection is lost or silent for 3 seconds.
+ * The library connects again when a connection is lost or silent for 3 seconds. A connection on which a command has
+ * failed, but for an error that Redis replied, is opened anew: its replies may be those of other commands from then on.
  */
 import { createHash } from 'node:crypto';
 import { readFileSync } from 'node:fs';
-import { setTimeout as delay } from 'node:timers/promises';
-import { ClientOfflineError, createClient, createCluster, RootNodesUnavailableError } from '@redis/client';
+import { setTimeout as delay, setImmediate as settled } from 'node:timers/promises';
+import { ClientOfflineError, createClient, createCluster, ErrorReply, RootNodesUnavailableError } from '@redis/client';
 import type { Logger } from 'pino';
 import type { RedisConfig } from '../../config/config.ts';
 
@@ -137,7 +138,7 @@ export class RedisClient {
     if (!this.#isAvailable) return;
     this.#isAvailable = false;
     this.#report();
-    this.#recovery = this.#recover();
+    this.#recovery = this.#recover(error);
   }
 
   #report(): void {
@@ -147,10 +148,12 @@ export class RedisClient {
     this.#logger.warn({ cause }, 'Redis is unavailable: this server counts the limits by itself until Redis is back');
   }
 
-  async #recover(): Promise<void> {
+  async #recover(failure?: unknown): Promise<void> {
     const { signal } = this.#closing;
+    await settled(); // the library may be handling the failure
     while (!this.#isAvailable && !signal.aborted) {
       try {
+        if (this.#client.isOpen && mustReopen(failure)) this.#client.destroy();
         // The library reconnects by itself. It gives up only for a cluster of which no node runs yet.
         if (!this.#client.isOpen) await this.#client.connect();
         if (signal.aborted) this.#client.destroy(); // a cluster that was closed meanwhile has connected all the same
@@ -158,7 +161,7 @@ export class RedisClient {
         this.#isAvailable = !signal.aborted;
       } catch (error) {
         this.#fail(error);
-        if (this.#client.isOpen && READ_ONLY.test(String(error))) this.#client.destroy();
+        failure = error;
         await delay(PROBE_PAUSE_MS, undefined, { signal, ref: false }).catch(() => undefined);
       }
     }
@@ -167,6 +170,11 @@ export class RedisClient {
     }
     this.#isReported = false;
   }
+}
+
+function mustReopen(failure: unknown): boolean {
+  if (failure instanceof ClientOfflineError || failure instanceof RootNodesUnavailableError) return false;
+  return failure !== undefined && !(failure instanceof ErrorReply && !READ_ONLY.test(failure.message));
 }
 
 function createSingleClient({ urls: [url] }: RedisConfig) {

@@ -1,6 +1,6 @@
 /** Redis becomes unavailable: every request is decided, from the known counts; afterwards the largest counts stand. */
 import assert from 'node:assert/strict';
-import { createServer } from 'node:net';
+import { connect, createServer } from 'node:net';
 import type { ExecutionContext } from 'ava';
 import fc from 'fast-check';
 import type { Limiter } from '../../../src/access/limits/limiter.ts';
@@ -112,6 +112,41 @@ test('Reply - one that comes after Redis became unavailable is ignored: the serv
   await until(() => client.isAvailable, 'Redis');
   t.is(await client.run(async () => 'a count'), 'a count');
 });
+
+for (const [what, bytes] of Object.entries({
+  'no RESP': 'HTTP/1.1 400 Bad Request\r\n\r\n',
+  'of a bad length': '$-5\r\n',
+  'cut off': '$99999\r\nabc',
+  'arrays without an end': '*1\r\n'.repeat(1_000),
+  'of another command': '+OK\r\n+OK\r\n',
+})) {
+  test(`Reply - one that is ${what} is an outage that ends by itself, and no later count is another's`, async (t) => {
+    let wrong: string | undefined;
+    const proxy = createServer((socket) => {
+      const target = connect(Number(new URL(redis.config.urls[0]).port), '127.0.0.1');
+      socket.pipe(target).on('error', () => socket.destroy());
+      target.on('data', (reply) => {
+        socket.write(wrong ?? reply);
+        wrong = undefined;
+      });
+      for (const [one, other] of [
+        [socket, target],
+        [target, socket],
+      ] as const) {
+        one.on('close', () => other.destroy()).on('error', () => undefined);
+      }
+    });
+    t.teardown(() => proxy.close());
+    const url = `redis://${await listen(proxy)}`;
+    const [limiter] = await openServers(t, { redis: { ...redis.config, urls: [url] }, logger, timeoutMs: 500 });
+    await untilBack(limiter);
+    await repeat(limiter, 5, LARGE);
+    wrong = bytes;
+    t.like(await limiter.admit(LARGE), { allowed: true, remaining: 994 });
+    await untilBack(limiter);
+    t.like(await limiter.admit(LARGE), { allowed: true, remaining: 993 });
+  });
+}
 
 test('Hanging - requests wait once, and count once though Redis may have counted them too', async (t) => {
   const [limiter] = await openThree(t, { timeoutMs: 200 });
