@@ -15,7 +15,7 @@ import type { ServerAddress } from '../config/checks.ts';
 import { type Config, readConfig } from '../config/config.ts';
 import { readInternalTls } from '../files/tls-files.ts';
 import { failure, usageError } from './failure.ts';
-import { toJson } from './output.ts';
+import { printable, toJson } from './output.ts';
 
 export type Admin = Methods<AdminServiceService>;
 
@@ -86,14 +86,14 @@ async function findOperatorKey({ operatorKey, dataDir }: Config): Promise<{ key:
 }
 
 /**
- * What went wrong and what to do about it, in one line. Messages of the server are unchanged. `keySource` tells where
- * the operator key is from; undefined for a call with an API key.
+ * What went wrong and what to do about it, in one line. Messages of the server are unchanged, but for what does not
+ * print. `keySource` tells where the operator key is from; undefined for a call with an API key.
  */
 export function explain(error: PetstoreError, command: Command, { address, tls }: Server, keySource?: string): Error {
-  const { code, grpcStatus, message, retryAfterMs } = error;
+  const { code, grpcStatus, retryAfterMs } = error;
   if (code === 'OPERATOR_KEY_INVALID')
     return failure(code, `the server at ${address} does not accept the key in ${keySource}`);
-  if (grpcStatus === status.INVALID_ARGUMENT) return usageError(nameFlags(error, command), code);
+  if (grpcStatus === status.INVALID_ARGUMENT) return usageError(printable(nameFlags(error, command)), code);
   if (grpcStatus === status.DEADLINE_EXCEEDED) return failure(code, `the server at ${address} did not answer in time`);
   if (grpcStatus === status.UNAVAILABLE && retryAfterMs === undefined) {
     const where = `${address}${tls ? ' by mutual TLS' : ''}`;
@@ -107,7 +107,7 @@ export function explain(error: PetstoreError, command: Command, { address, tls }
     const advice = 'it is on the private gRPC port (GRPC_PORT), not on the public one';
     return failure('NO_ADMIN_SERVICE', `there is no admin service at ${address}: ${advice}`);
   }
-  return failure(code, message);
+  return failure(code, printable(error.message));
 }
 
 /** The violations of the request, with the options that people type in place of the fields. */

@@ -10,6 +10,8 @@
 import { status } from '@grpc/grpc-js';
 import { clientError, PetstoreError } from './petstore-error.ts';
 
+/** The shortest pause, whatever the server says. */
+const MIN_PAUSE_MS = 100;
 /** The longest pause. Then calls are sent again, as the limits may have been raised. */
 const MAX_PAUSE_MS = 60_000;
 /** The longest delay of a timer. */
@@ -54,7 +56,7 @@ export class Admission {
         const isRefusal = error instanceof PetstoreError && error.grpcStatus === status.RESOURCE_EXHAUSTED;
         if (!isRefusal || error.retryAfterMs === undefined) throw error;
         this.#refusal = { error, endsAtMs: Date.now() + error.retryAfterMs };
-        this.#pausedUntilMs = Date.now() + Math.min(error.retryAfterMs, MAX_PAUSE_MS);
+        this.#pausedUntilMs = Date.now() + Math.min(Math.max(error.retryAfterMs, MIN_PAUSE_MS), MAX_PAUSE_MS);
         if (this.#refusal.endsAtMs >= expiry.deadlineMs) throw error;
       } finally {
         this.#inFlight -= 1;

@@ -11,6 +11,9 @@ export interface FieldViolation {
   readonly description: string;
 }
 
+/** A pushback is an int32. */
+const MAX_PUSHBACK_MS = 2 ** 31 - 1;
+
 interface Fields {
   readonly code: string;
   readonly grpcStatus: status;
@@ -63,6 +66,7 @@ export function toPetstoreError({ code: grpcStatus, details: message, metadata }
   }
   // The server's pushback (gRFC A6) is the one hint that Envoy's own refusals have too. If negative: no retry.
   const [pushback] = metadata.get('grpc-retry-pushback-ms');
-  const retryAfterMs = typeof pushback === 'string' && /^\d+$/.test(pushback) ? Number(pushback) : undefined;
+  const pushbackMs = typeof pushback === 'string' && /^\d+$/.test(pushback) ? Number(pushback) : Number.NaN;
+  const retryAfterMs = pushbackMs <= MAX_PUSHBACK_MS ? pushbackMs : undefined;
   return new PetstoreError(message, { code, grpcStatus, violations, retryAfterMs });
 }

@@ -125,6 +125,18 @@ test.serial('admission - calls with an earlier deadline fail at once with the re
   t.is(names(t.context), 'b');
 });
 
+test.serial('admission - a refusal that names no time to wait pauses all the same', async (t) => {
+  const { sent, call, pass } = t.context;
+  call('a', SECOND);
+  await pass(0);
+  sent[0]?.refuse(0);
+  await pass(0);
+  await pass(99);
+  t.is(names(t.context), '');
+  await pass(1);
+  t.is(names(t.context), 'a');
+});
+
 test.serial('admission - a long refusal applies for a minute, then a call is sent again', async (t) => {
   const { sent, ends, call, pass } = t.context;
   call('a', 10 * HOUR);
