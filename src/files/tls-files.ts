@@ -1,6 +1,7 @@
 /** Reads and checks the PEM files of settings, so that a wrong file is an error at start and not a failed handshake. */
 import { createPrivateKey, type KeyObject, X509Certificate } from 'node:crypto';
-import { readFile } from 'node:fs/promises';
+import { constants } from 'node:fs';
+import { open } from 'node:fs/promises';
 import { createSecureContext } from 'node:tls';
 import { ConfigError, type InternalTls } from '../config/config.ts';
 
@@ -95,7 +96,10 @@ function firstEnd(file: PemFile, pem: Buffer): Reading['ends'] {
 
 async function readPem({ setting, file }: PemFile): Promise<Buffer> {
   try {
-    return await readFile(file);
+    // A pipe would block, and has no end.
+    await using opened = await open(file, constants.O_RDONLY | constants.O_NONBLOCK);
+    if (!(await opened.stat()).isFile()) throw new Error(`${file} is no regular file`);
+    return await opened.readFile();
   } catch (error) {
     throw new ConfigError(`${setting} can't be read: ${(error as Error).message}`);
   }

@@ -42,6 +42,7 @@ test('Files - that are missing, no PEM, damaged, no pair or of an unsupported ki
   await openssl('ec', '-in', 'server-key.pem', '-aes256', '-passout', 'pass:secret', '-out', 'locked-key.pem');
   const damaged = '-----BEGIN CERTIFICATE-----\nMIIB\n-----END CERTIFICATE-----\n';
   await writeFile(path('broken-chain.pem'), `${await certificates.read('server.pem')}${damaged}`);
+  await sh('mkfifo', [path('pipe')]);
   const request = ['req', '-x509', '-nodes', '-days', '2', '-subj', '/CN=localhost'];
   await openssl(...request, '-newkey', 'ed25519', '-keyout', 'ed-key.pem', '-out', 'ed.pem');
   await openssl(...request, '-newkey', 'rsa:1024', '-keyout', 'small-key.pem', '-out', 'small.pem');
@@ -50,7 +51,8 @@ test('Files - that are missing, no PEM, damaged, no pair or of an unsupported ki
   const other = path('client-key.pem');
   for (const [files, line] of [
     [{ TLS_CERT: '/nowhere/cert.pem' }, "TLS_CERT can't be read: ENOENT"],
-    [{ TLS_KEY: folder }, "TLS_KEY can't be read: EISDIR"],
+    [{ TLS_KEY: folder }, `TLS_KEY can't be read: ${folder} is no regular file`],
+    [{ TLS_CERT: path('pipe') }, `TLS_CERT can't be read: ${path('pipe')} is no regular file`],
     [
       { TLS_CERT: TLS_KEY, TLS_KEY: TLS_CERT },
       `TLS_CERT must be a PEM file with a certificate, and ${TLS_KEY} is none`,
