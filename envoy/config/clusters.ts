@@ -4,7 +4,7 @@ import type { Config, TracesConfig } from '../../src/config/config.ts';
 import { MAX_CALLS_PER_SERVER } from '../../src/config/constants.ts';
 import { EDGE_HEADERS } from '../../src/edge/headers.ts';
 import type { Files } from './bootstrap.ts';
-import { any, extension, header, type Message } from './message.ts';
+import { any, extension, header, literal, type Message } from './message.ts';
 import { endpoints, listServers, serverTls } from './servers.ts';
 
 const CLUSTER_TYPE = extension('envoy.cluster.dns', 'envoy.extensions.clusters.dns.v3.DnsCluster', {
@@ -107,7 +107,7 @@ function healthCheck({ edgeSecret = '' }: Config): Message {
     // Not the service whose health callers see: a draining server reports here that it takes no new calls.
     grpc_health_check: {
       service_name: 'petstore.TakesCalls',
-      initial_metadata: [header(EDGE_HEADERS.edge, edgeSecret)],
+      initial_metadata: [header(EDGE_HEADERS.edge, literal(edgeSecret))],
     },
   };
 }

@@ -10,7 +10,7 @@ import { FILTERS } from './kinds.ts';
 import { CALLER_ADDRESS } from './local-replies.ts';
 import { luaFilter } from './lua.ts';
 import { matched, SKIP_CALLER, SKIP_REST } from './matchers.ts';
-import { extension, header, type Message, when } from './message.ts';
+import { extension, header, literal, type Message, when } from './message.ts';
 import { REST_SERVICES } from './operations.ts';
 import { FRAME_BYTES } from './routes.ts';
 
@@ -52,7 +52,7 @@ function boundary({ edgeSecret = '', corsOrigins, httpPort }: Config): Message {
     request_mutations: [
       { append: header('x-forwarded-for', CALLER_ADDRESS, 'OVERWRITE_IF_EXISTS_OR_ADD') },
       // By the secret the server knows that it can trust the caller's address.
-      { append: header(EDGE_HEADERS.edge, edgeSecret) },
+      { append: header(EDGE_HEADERS.edge, literal(edgeSecret)) },
     ],
     response_mutations: [
       // On every response: the origin of the page decides whether the browser lets it read the response.

@@ -24,6 +24,11 @@ export function header(key: string, value: string, append_action?: AppendAction)
   return { header: { key, value }, append_action };
 }
 
+/** A text in a header's value, which Envoy takes as a format string. */
+export function literal(text: string): string {
+  return text.replaceAll('%', '%%');
+}
+
 /** The items of a list that depend on a setting. */
 export function when<Item>(isOn: boolean, ...items: readonly Item[]): readonly Item[] {
   return isOn ? items : [];
