@@ -5,6 +5,7 @@ import { MAX_BODY_BYTES } from '../../src/config/constants.ts';
 import type { Files } from './bootstrap.ts';
 import { connectionManager, publicConnectionManager, toRanges } from './connection-manager.ts';
 import { ROUTER } from './filters.ts';
+import { BAD_HOST } from './kinds.ts';
 import { INVALID_HTTP, IS_ERROR } from './local-replies.ts';
 import { extension, type Message, when } from './message.ts';
 import { secretFromFile } from './servers.ts';
@@ -86,6 +87,10 @@ export function redirectListener(config: Config, httpPort: number): Message {
     response_code: 'PERMANENT_REDIRECT',
     port_redirect: isDefaultPort ? undefined : config.port,
   };
+  const routes = [
+    { match: { prefix: '/', headers: [BAD_HOST] }, direct_response: { status: 400 } },
+    { match: { prefix: '/' }, redirect },
+  ];
   const filter = connectionManager('redirect', {
     codec_type: 'HTTP1',
     server_name: 'petstore',
@@ -100,7 +105,7 @@ export function redirectListener(config: Config, httpPort: number): Message {
     http_filters: [ROUTER],
     route_config: {
       name: 'redirect',
-      virtual_hosts: [{ name: 'redirect', domains: ['*'], routes: [{ match: { prefix: '/' }, redirect }] }],
+      virtual_hosts: [{ name: 'redirect', domains: ['*'], routes }],
     },
   });
   return {
@@ -126,13 +131,14 @@ export function statisticsListener({ envoyAdminHost, envoyAdminPort }: Config): 
   const limit = extension(
     'envoy.filters.network.connection_limit',
     'envoy.extensions.filters.network.connection_limit.v3.ConnectionLimit',
-    { stat_prefix: 'statistics', max_connections: 16 },
+    { stat_prefix: 'statistics', max_connections: 512 },
   );
   const filter = connectionManager('statistics', {
     codec_type: 'HTTP1',
     strip_any_host_port: true,
     common_http_protocol_options: { idle_timeout: '5s' },
-    request_headers_timeout: '10s',
+    max_request_headers_kb: 8,
+    request_headers_timeout: '2s',
     request_timeout: '10s',
     stream_idle_timeout: '10s',
     http_filters: [ROUTER],

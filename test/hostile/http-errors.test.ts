@@ -80,9 +80,16 @@ for (const [title, [code, ...lines]] of Object.entries(REFUSED)) {
   });
 }
 
-test('HTTP errors - a Host that is empty or has a user is a 400', async (t) => {
+test('HTTP errors - a Host that is empty, has a user or is given twice is a 400', async (t) => {
   const { publicAddress } = t.context;
-  for (const host of ['Host:', 'Host:  \t', 'Host: @', 'Host: user@petstore', 'Host: user:password@petstore:80']) {
+  for (const host of [
+    'Host:',
+    'Host:  \t',
+    'Host: @',
+    'Host: user@petstore',
+    'Host: user:password@petstore:80',
+    'Host: a\r\nHost: b',
+  ]) {
     const get = `GET /pets HTTP/1.1\r\n${host}\r\n${withKey(t.context)}\r\n\r\n`;
     isRefused(t, await http1(publicAddress, get), 'INVALID_ARGUMENT', 'GET');
     const own = [host, withKey(t.context)];

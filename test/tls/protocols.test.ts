@@ -4,10 +4,12 @@ import { type ConnectionOptions, connect as connectTls, type SecureVersion, type
 import type { ExecutionContext } from 'ava';
 import { redirectListener } from '../../envoy/config/listeners.ts';
 import { callFrom, type Door, PROTOCOLS } from '../support/callers.ts';
+import { isError } from '../support/contract.ts';
 import { freePorts } from '../support/ports.ts';
 import { testUnless } from '../support/programs.ts';
 import { startTestStack, type TestStack } from '../support/stack.ts';
 import { type Certificates, makeCertificates, noOpenssl } from '../support/tls.ts';
+import { http1 } from '../support/wire.ts';
 
 type Context = TestStack & {
   readonly certificates: Certificates;
@@ -106,6 +108,13 @@ test('HTTP_PORT - redirects all that it gets to HTTPS with 308, and keeps the na
       t.is(response.headers.get('strict-transport-security'), null);
       t.is(await response.text(), '');
     }
+  }
+});
+
+test('HTTP_PORT - a Host that is empty, has a user or is given twice is a 400', async (t) => {
+  for (const host of ['Host:', 'Host: a@b', 'Host: a\r\nHost: b']) {
+    const response = await http1(`127.0.0.1:${t.context.httpPort}`, `GET /pets HTTP/1.1\r\n${host}\r\n\r\n`);
+    isError(t, response, 400, 'INVALID_ARGUMENT');
   }
 });
 
