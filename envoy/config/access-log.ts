@@ -11,7 +11,7 @@ import { EDGE_HEADERS } from '../../src/edge/headers.ts';
 import { any, extension, type Message } from './message.ts';
 
 const LOGGERS = 'envoy.extensions.access_loggers';
-const NAMESPACE = 'petstore.log';
+export const LOG_NAMESPACE = 'petstore.log';
 const HIDDEN = '(hidden)';
 
 /** The method as the caller sent it: the transcoder changes it to POST. */
@@ -46,7 +46,7 @@ export const LOG_FILTER = extension('petstore.log', 'envoy.extensions.filters.ht
 });
 
 function to(key: string, more: Message = {}): Message {
-  return { metadata_namespace: NAMESPACE, key, ...more };
+  return { metadata_namespace: LOG_NAMESPACE, key, ...more };
 }
 
 function rewrite(regex: string, substitution: string): Message {
@@ -55,14 +55,14 @@ function rewrite(regex: string, substitution: string): Message {
 
 /** The access log in this file, or on stdout. */
 export function accessLog(file: string | undefined, isTraced: boolean): Message {
-  const logged = (key: string) => `%DYNAMIC_METADATA(${NAMESPACE}:${key})%`;
+  const logged = (key: string) => `%DYNAMIC_METADATA(${LOG_NAMESPACE}:${key})%`;
   const json_format = {
     time: '%START_TIME%',
     request_id: `%CEL(${REQUEST_ID})%`,
     client: '%DOWNSTREAM_REMOTE_ADDRESS_WITHOUT_PORT%',
     protocol: '%PROTOCOL%',
     method: LOGGED_METHOD,
-    path: `%DYNAMIC_METADATA(${NAMESPACE}:path):256%`,
+    path: `%DYNAMIC_METADATA(${LOG_NAMESPACE}:path):256%`,
     status: '%RESPONSE_CODE%',
     duration_ms: '%DURATION%',
     bytes_sent: '%BYTES_SENT%',
@@ -74,7 +74,7 @@ export function accessLog(file: string | undefined, isTraced: boolean): Message 
     grpc_status:
       '%COALESCE({"operators":[{"command":"DYNAMIC_METADATA","param":"petstore.log:grpc_status"}, ' +
       '{"command":"GRPC_STATUS_NUMBER"}]})%',
-    user_agent: `%DYNAMIC_METADATA(${NAMESPACE}:user_agent):128%`,
+    user_agent: `%DYNAMIC_METADATA(${LOG_NAMESPACE}:user_agent):128%`,
     trace_id: isTraced ? '%TRACE_ID%' : undefined,
   };
   const log_format = { json_format };

@@ -8,6 +8,7 @@ import { connectBody } from '../../src/edge/connect-error.ts';
 import { EDGE_HEADERS } from '../../src/edge/headers.ts';
 import { restBody } from '../../src/edge/rest-protocol.ts';
 import { apiError, errorSaying } from '../../src/errors.ts';
+import { LOG_NAMESPACE } from './access-log.ts';
 import { allowedOrigin } from './cors.ts';
 import { FILTERS, GRPC_TYPE } from './kinds.ts';
 import { any, header, type Message, when } from './message.ts';
@@ -15,9 +16,19 @@ import { CONNECT_HEADER, REST_HEADER } from './routes.ts';
 
 export const CALLER_ADDRESS = '%DOWNSTREAM_REMOTE_ADDRESS_WITHOUT_PORT%';
 
-const IS_CONNECT = hasHeader(CONNECT_HEADER);
+/**
+ * The request has passed the filters. A reply to one that is refused before that sees headers that only Envoy may set
+ * as its caller has set them.
+ */
+const HAS_PASSED = {
+  metadata_filter: {
+    matcher: { filter: LOG_NAMESPACE, path: [{ key: 'path' }], value: { present_match: true } },
+    match_if_key_not_found: false,
+  },
+};
+const IS_CONNECT = and(HAS_PASSED, hasHeader(CONNECT_HEADER));
 const IS_NOT_GRPC = hasHeader({ ...GRPC_TYPE, invert_match: true, treat_missing_header_as_empty: true });
-const IS_REST_OR_CONNECT = or(IS_NOT_GRPC, hasHeader(REST_HEADER), IS_CONNECT);
+const IS_REST_OR_CONNECT = or(IS_NOT_GRPC, and(HAS_PASSED, hasHeader(REST_HEADER)), IS_CONNECT);
 const IS_UNAVAILABLE = or(
   { response_flag_filter: { flags: ['UO', 'OM'] } },
   expression(

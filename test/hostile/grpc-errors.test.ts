@@ -162,17 +162,35 @@ for (const port of ['publicAddress', 'grpcAddress'] as const) {
 }
 
 /** Over HTTP/1.1: what Envoy refuses itself. */
-const REFUSED: Readonly<Record<string, readonly [path: string, host: string, type: string]>> = {
+const REFUSED: Readonly<Record<string, readonly [path: string, host: string, type: string, ...own: string[]]>> = {
   'a path with a fragment': [`${PATH}#x`, 'petstore', 'application/grpc'],
+  "a path with a fragment and Envoy's header for Connect": [
+    `${PATH}#x`,
+    'a',
+    'application/grpc',
+    'x-petstore-connect: 1',
+  ],
+  "a path with a fragment and Envoy's header for REST": [
+    `${PATH}#x`,
+    'a',
+    'application/grpc',
+    'x-envoy-original-path: /',
+  ],
   'a Host with a user': [PATH, 'a@b', 'application/grpc'],
   'a Host with a user over gRPC-Web': [PATH, 'a@b', 'application/grpc-web'],
   'text that is not Base64 over gRPC-Web': [PATH, 'petstore', 'application/grpc-web-text'],
 };
 
-for (const [title, [path, host, type]] of Object.entries(REFUSED)) {
+for (const [title, [path, host, type, ...own]] of Object.entries(REFUSED)) {
   test(`gRPC errors - ${title} is INVALID_ARGUMENT`, async (t) => {
     const { key, publicAddress } = t.context;
-    const headers = [`Host: ${host}`, `Content-Type: ${type}`, `Authorization: Bearer ${key}`, 'Content-Length: 5'];
+    const headers = [
+      ...own,
+      `Host: ${host}`,
+      `Content-Type: ${type}`,
+      `Authorization: Bearer ${key}`,
+      'Content-Length: 5',
+    ];
     const connection = new Http1Connection(targetOf(publicAddress, '127.0.0.1'));
     const request = [`POST ${path} HTTP/1.1`, ...headers, '', '@@@@@'].join('\r\n');
     const answer = await connection.exchange(Buffer.from(request));
