@@ -64,6 +64,7 @@ interface ServerParts {
   readonly commonServerOptions: ServerOptions;
   _streamHandler(extra: unknown, stream: ServerHttp2Stream, headers: IncomingHttpHeaders, ...rest: unknown[]): void;
   _retrieveHandler(path?: string): object;
+  _sessionHandler(http2Server: object): (session: Http2Session) => void;
   _verifyContentType(stream: ServerHttp2Stream, headers: IncomingHttpHeaders): boolean;
   _runHandlerForCall(call: BaseCall & Reading, handler: { readonly path: string }): boolean;
 }
@@ -93,6 +94,19 @@ export function takeEveryCall(
 ): void {
   const parts = server as unknown as ServerParts;
   const boundResets = resetBound();
+  /** How many calls are open on connections that are no edge's. */
+  const open = new WeakMap<Http2Session, number>();
+  const sessionHandler = parts._sessionHandler.bind(server);
+  parts._sessionHandler = (http2Server) => {
+    const handle = sessionHandler(http2Server);
+    return (session) => {
+      handle(session);
+      session.setTimeout(IDLE_MS);
+      session.on('timeout', () => {
+        if (!isEdge(session, () => undefined) && (open.get(session) ?? 0) === 0) session.close();
+      });
+    };
+  };
   const kept = new WeakMap<ServerHttp2Stream, CallHeaders>();
   const streamHandler = parts._streamHandler;
   parts._streamHandler = function (extra, stream, headers, ...[, rawHeaders]) {
@@ -107,7 +121,12 @@ export function takeEveryCall(
     return true;
   };
   parts._verifyContentType = (stream, headers) => {
-    if (!isEdge(stream.session, (name) => headers[name]?.toString()) && !boundResets(stream)) return false;
+    const { session } = stream;
+    if (session !== undefined && !isEdge(session, (name) => headers[name]?.toString())) {
+      if (!boundResets(stream)) return false;
+      open.set(session, (open.get(session) ?? 0) + 1);
+      stream.once('close', () => open.set(session, (open.get(session) ?? 0) - 1));
+    }
     showWrong(headers);
     const { ':method': httpMethod = '', 'content-type': type = '', 'grpc-timeout': timeout } = headers;
     kept.set(stream, { httpMethod, timeout: timeout?.toString() });
@@ -119,6 +138,9 @@ export function takeEveryCall(
     return false;
   };
 }
+
+/** How long a connection without calls stays open, but for an edge's: those have their own ends. */
+const IDLE_MS = 10_000;
 
 const UNLIMITED = 2 ** 32 - 1;
 

@@ -1,5 +1,6 @@
 /** The private parts of grpc-js that the server uses (src/rpc/private-parts.ts) are there, and do what it needs. */
 import { connect, constants, type OutgoingHttpHeaders } from 'node:http2';
+import { connect as connectTcp } from 'node:net';
 import { setTimeout as delay } from 'node:timers/promises';
 import { status as Code } from '@grpc/grpc-js';
 import test, { type ExecutionContext } from 'ava';
@@ -79,6 +80,28 @@ test("grpc-js - an edge's connection stays open however many of its calls end ea
   (await until(() => server.find('next'), 'a call on a new connection')).step('end');
   t.is(await next.outcome, 'answered');
   next.session.destroy();
+});
+
+test('grpc-js - a connection without calls ends after 10 s, but not one with a call, nor an edge’s', async (t) => {
+  const server = await startScriptedServer();
+  t.teardown(() => server.close());
+  const mute = connectTcp(server.port, '127.0.0.1').resume();
+  const open = async (id: string, headers: Record<string, string> = {}) => {
+    const caller = request(server.port, { protocol: 'gRPC', isStream: true, id, headers });
+    t.teardown(() => caller.session.destroy());
+    return { ...caller, call: await until(() => server.find(id), 'the call') };
+  };
+  const edge = await open('edge', { 'x-petstore-edge': EDGE_SECRET });
+  const [idle, busy] = [await open('idle'), await open('busy')];
+  for (const { call, outcome } of [edge, idle]) {
+    call.step('end');
+    await outcome;
+  }
+  await until(() => mute.closed && idle.session.closed, 'the end of both', 30_000);
+  await delay(1_000);
+  t.deepEqual([edge.session.closed, busy.session.closed], [false, false]);
+  busy.call.step('end');
+  t.is(await busy.outcome, 'answered');
 });
 
 test('grpc-js - no header is left out because of its bytes, and none that is malformed becomes right', async (t) => {
