@@ -2,7 +2,7 @@
 -- server decides on every error, also on those that Envoy detects. envoy/config/lua.ts defines `settings`: what the
 -- filters need to know of the proto files, of the server and of its settings.
 
-local lists = require("lists")
+local json = require("json")
 local metadata = require("metadata")
 local request = require("request")
 local settings = require("settings")
@@ -10,36 +10,6 @@ local settings = require("settings")
 local HEADERS = settings.headers
 
 local M = {}
-
--- Invalid JSON that the transcoder accepts. The patterns apply to JSON with empty strings.
-local INVALID = {
-  "'", -- single quotes
-  '[^"%s]%s*:', -- a key without quotes
-  ",%s*[%]}]", -- a comma before a closing bracket
-  "%.%D", -- a point without a digit after it: 1.
-  "%D%.", -- or before it: -.5
-  "%f[%d.eE+-]%-?0[%dx]", -- a leading zero or a hexadecimal number: 01.5 and 0x1e
-}
-
--- Whether text that the transcoder accepts is valid JSON (RFC 8259).
-function M.is_json(text)
-  if text:find("[%z\1-\8\11\12\14-\31]") then return false end
-  local plain = text -- without escapes
-  if text:find("\\", 1, true) then
-    plain = text:gsub('\\["\\/bfnrtu]', "")
-    if plain:find("\\", 1, true) then return false end
-  end
-  if plain:find("[\t\n\r]") then
-    for content in plain:gmatch('"([^"]*)"') do
-      if content:find("[\t\n\r]") then return false end
-    end
-  end
-  local skeleton = plain:gsub('"[^"]*"', '""')
-  for _, pattern in ipairs(INVALID) do
-    if skeleton:find(pattern) then return false end
-  end
-  return true
-end
 
 -- Checks the body, which is complete. matchers.ts skips this for requests without one.
 function M.on_request(handle)
@@ -51,11 +21,10 @@ function M.on_request(handle)
   local content_type = metadata.printable(headers:get("content-type") or "")
   headers:replace(HEADERS.body_type, content_type)
   request.save_content_type(handle, content_type)
-  if not M.is_json(text) then return handle:respond({ [":status"] = "400" }, "") end
   local method = headers:get(":method")
-  if not settings.body_methods[method] then return body:setBytes("") end -- the transcoder would read fields from it
-  local wrong, checked = lists.check(method, headers:get(":path"), text)
+  local wrong, checked = json.read(method, headers:get(":path"), text)
   if wrong then return handle:respond({ [":status"] = "400" }, wrong) end
+  if not settings.body_methods[method] then checked = "" end -- the transcoder would read fields from it
   if checked ~= text then body:setBytes(checked) end
 end
 

@@ -1,7 +1,7 @@
 /** What Envoy has to know of the proto files. */
 import type { DescMessage } from '@bufbuild/protobuf';
 import { loadOperations, type Operation } from '../../src/proto/operations.ts';
-import { bodiesToCheck } from './lists.ts';
+import { bodiesToRead } from './json.ts';
 
 const EDGE_SERVICE = 'petstore.edge.v1.EdgeService';
 
@@ -38,8 +38,8 @@ export const BODY_METHODS = distinct(
   ),
 );
 
-/** The bodies of requests that have lists. */
-export const BODIES = bodiesToCheck(WITH_JSON);
+/** The bodies of requests. */
+export const BODIES = bodiesToRead(WITH_JSON);
 
 /** What needs no API key: a probe answers to every method, a file to GET and HEAD. */
 const [PROBES, FILES] = [false, true].map((isStream) =>

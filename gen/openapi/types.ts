@@ -823,7 +823,7 @@ export interface operations {
              * @description Bad Request.
              *     - `INVALID_ARGUMENT`: colour: is not a query parameter here
              *     - `UNSUPPORTED_CONTENT_TYPE`: a request with a body must say "Content-Type: application/json"; this one says "text/plain"
-             *     - `MALFORMED_BODY`: the request body can't be read: Closing quote expected in string.
+             *     - `MALFORMED_BODY`: the request body can't be read: it is not JSON at byte 17
              */
             400: {
                 headers: {
@@ -903,7 +903,7 @@ export interface operations {
              * @description Bad Request.
              *     - `INVALID_ARGUMENT`: colour: is not a query parameter here
              *     - `UNSUPPORTED_CONTENT_TYPE`: a request with a body must say "Content-Type: application/json"; this one says "text/plain"
-             *     - `MALFORMED_BODY`: the request body can't be read: Closing quote expected in string.
+             *     - `MALFORMED_BODY`: the request body can't be read: it is not JSON at byte 17
              *     - `UNKNOWN_CATEGORY`: categoryId: category 1 does not exist
              */
             400: {
@@ -1014,7 +1014,7 @@ export interface operations {
              * @description Bad Request.
              *     - `INVALID_ARGUMENT`: colour: is not a query parameter here
              *     - `UNSUPPORTED_CONTENT_TYPE`: a request with a body must say "Content-Type: application/json"; this one says "text/plain"
-             *     - `MALFORMED_BODY`: the request body can't be read: Closing quote expected in string.
+             *     - `MALFORMED_BODY`: the request body can't be read: it is not JSON at byte 17
              */
             400: {
                 headers: {
@@ -1119,7 +1119,7 @@ export interface operations {
              * @description Bad Request.
              *     - `INVALID_ARGUMENT`: colour: is not a query parameter here
              *     - `UNSUPPORTED_CONTENT_TYPE`: a request with a body must say "Content-Type: application/json"; this one says "text/plain"
-             *     - `MALFORMED_BODY`: the request body can't be read: Closing quote expected in string.
+             *     - `MALFORMED_BODY`: the request body can't be read: it is not JSON at byte 17
              *     - `UNKNOWN_CATEGORY`: categoryId: category 1 does not exist
              */
             400: {
@@ -1217,7 +1217,7 @@ export interface operations {
              * @description Bad Request.
              *     - `INVALID_ARGUMENT`: colour: is not a query parameter here
              *     - `UNSUPPORTED_CONTENT_TYPE`: a request with a body must say "Content-Type: application/json"; this one says "text/plain"
-             *     - `MALFORMED_BODY`: the request body can't be read: Closing quote expected in string.
+             *     - `MALFORMED_BODY`: the request body can't be read: it is not JSON at byte 17
              */
             400: {
                 headers: {
@@ -1355,7 +1355,7 @@ export interface operations {
              * @description Bad Request.
              *     - `INVALID_ARGUMENT`: colour: is not a query parameter here
              *     - `UNSUPPORTED_CONTENT_TYPE`: a request with a body must say "Content-Type: application/json"; this one says "text/plain"
-             *     - `MALFORMED_BODY`: the request body can't be read: Closing quote expected in string.
+             *     - `MALFORMED_BODY`: the request body can't be read: it is not JSON at byte 17
              *     - `UNKNOWN_CATEGORY`: categoryId: category 1 does not exist
              */
             400: {
@@ -1461,7 +1461,7 @@ export interface operations {
              * @description Bad Request.
              *     - `INVALID_ARGUMENT`: colour: is not a query parameter here
              *     - `UNSUPPORTED_CONTENT_TYPE`: a request with a body must say "Content-Type: application/json"; this one says "text/plain"
-             *     - `MALFORMED_BODY`: the request body can't be read: Closing quote expected in string.
+             *     - `MALFORMED_BODY`: the request body can't be read: it is not JSON at byte 17
              */
             400: {
                 headers: {
@@ -1539,7 +1539,7 @@ export interface operations {
              * @description Bad Request.
              *     - `INVALID_ARGUMENT`: colour: is not a query parameter here
              *     - `UNSUPPORTED_CONTENT_TYPE`: a request with a body must say "Content-Type: application/json"; this one says "text/plain"
-             *     - `MALFORMED_BODY`: the request body can't be read: Closing quote expected in string.
+             *     - `MALFORMED_BODY`: the request body can't be read: it is not JSON at byte 17
              */
             400: {
                 headers: {
@@ -1642,7 +1642,7 @@ export interface operations {
              * @description Bad Request.
              *     - `INVALID_ARGUMENT`: colour: is not a query parameter here
              *     - `UNSUPPORTED_CONTENT_TYPE`: a request with a body must say "Content-Type: application/json"; this one says "text/plain"
-             *     - `MALFORMED_BODY`: the request body can't be read: Closing quote expected in string.
+             *     - `MALFORMED_BODY`: the request body can't be read: it is not JSON at byte 17
              */
             400: {
                 headers: {
@@ -1742,7 +1742,7 @@ export interface operations {
              * @description Bad Request.
              *     - `INVALID_ARGUMENT`: colour: is not a query parameter here
              *     - `UNSUPPORTED_CONTENT_TYPE`: a request with a body must say "Content-Type: application/json"; this one says "text/plain"
-             *     - `MALFORMED_BODY`: the request body can't be read: Closing quote expected in string.
+             *     - `MALFORMED_BODY`: the request body can't be read: it is not JSON at byte 17
              */
             400: {
                 headers: {
@@ -1839,7 +1839,7 @@ export interface operations {
              * @description Bad Request.
              *     - `INVALID_ARGUMENT`: colour: is not a query parameter here
              *     - `UNSUPPORTED_CONTENT_TYPE`: a request with a body must say "Content-Type: application/json"; this one says "text/plain"
-             *     - `MALFORMED_BODY`: the request body can't be read: Closing quote expected in string.
+             *     - `MALFORMED_BODY`: the request body can't be read: it is not JSON at byte 17
              */
             400: {
                 headers: {
@@ -1975,7 +1975,7 @@ export interface operations {
              * @description Bad Request.
              *     - `INVALID_ARGUMENT`: colour: is not a query parameter here
              *     - `UNSUPPORTED_CONTENT_TYPE`: a request with a body must say "Content-Type: application/json"; this one says "text/plain"
-             *     - `MALFORMED_BODY`: the request body can't be read: Closing quote expected in string.
+             *     - `MALFORMED_BODY`: the request body can't be read: it is not JSON at byte 17
              */
             400: {
                 headers: {
@@ -2086,7 +2086,7 @@ export interface operations {
              * @description Bad Request.
              *     - `INVALID_ARGUMENT`: colour: is not a query parameter here
              *     - `UNSUPPORTED_CONTENT_TYPE`: a request with a body must say "Content-Type: application/json"; this one says "text/plain"
-             *     - `MALFORMED_BODY`: the request body can't be read: Closing quote expected in string.
+             *     - `MALFORMED_BODY`: the request body can't be read: it is not JSON at byte 17
              */
             400: {
                 headers: {
@@ -2168,7 +2168,7 @@ export interface operations {
              * @description Bad Request.
              *     - `INVALID_ARGUMENT`: colour: is not a query parameter here
              *     - `UNSUPPORTED_CONTENT_TYPE`: a request with a body must say "Content-Type: application/json"; this one says "text/plain"
-             *     - `MALFORMED_BODY`: the request body can't be read: Closing quote expected in string.
+             *     - `MALFORMED_BODY`: the request body can't be read: it is not JSON at byte 17
              *     - `UNKNOWN_PET`: petId: pet 1 does not exist
              */
             400: {
@@ -2275,7 +2275,7 @@ export interface operations {
              * @description Bad Request.
              *     - `INVALID_ARGUMENT`: colour: is not a query parameter here
              *     - `UNSUPPORTED_CONTENT_TYPE`: a request with a body must say "Content-Type: application/json"; this one says "text/plain"
-             *     - `MALFORMED_BODY`: the request body can't be read: Closing quote expected in string.
+             *     - `MALFORMED_BODY`: the request body can't be read: it is not JSON at byte 17
              */
             400: {
                 headers: {
@@ -2354,7 +2354,7 @@ export interface operations {
              * @description Bad Request.
              *     - `INVALID_ARGUMENT`: colour: is not a query parameter here
              *     - `UNSUPPORTED_CONTENT_TYPE`: a request with a body must say "Content-Type: application/json"; this one says "text/plain"
-             *     - `MALFORMED_BODY`: the request body can't be read: Closing quote expected in string.
+             *     - `MALFORMED_BODY`: the request body can't be read: it is not JSON at byte 17
              */
             400: {
                 headers: {
@@ -2493,7 +2493,7 @@ export interface operations {
              * @description Bad Request.
              *     - `INVALID_ARGUMENT`: colour: is not a query parameter here
              *     - `UNSUPPORTED_CONTENT_TYPE`: a request with a body must say "Content-Type: application/json"; this one says "text/plain"
-             *     - `MALFORMED_BODY`: the request body can't be read: Closing quote expected in string.
+             *     - `MALFORMED_BODY`: the request body can't be read: it is not JSON at byte 17
              */
             400: {
                 headers: {
@@ -2619,7 +2619,7 @@ export interface operations {
              * @description Bad Request.
              *     - `INVALID_ARGUMENT`: colour: is not a query parameter here
              *     - `UNSUPPORTED_CONTENT_TYPE`: a request with a body must say "Content-Type: application/json"; this one says "text/plain"
-             *     - `MALFORMED_BODY`: the request body can't be read: Closing quote expected in string.
+             *     - `MALFORMED_BODY`: the request body can't be read: it is not JSON at byte 17
              */
             400: {
                 headers: {
@@ -2704,7 +2704,7 @@ export interface operations {
              * @description Bad Request.
              *     - `INVALID_ARGUMENT`: colour: is not a query parameter here
              *     - `UNSUPPORTED_CONTENT_TYPE`: a request with a body must say "Content-Type: application/json"; this one says "text/plain"
-             *     - `MALFORMED_BODY`: the request body can't be read: Closing quote expected in string.
+             *     - `MALFORMED_BODY`: the request body can't be read: it is not JSON at byte 17
              */
             400: {
                 headers: {
@@ -2803,7 +2803,7 @@ export interface operations {
              * @description Bad Request.
              *     - `INVALID_ARGUMENT`: colour: is not a query parameter here
              *     - `UNSUPPORTED_CONTENT_TYPE`: a request with a body must say "Content-Type: application/json"; this one says "text/plain"
-             *     - `MALFORMED_BODY`: the request body can't be read: Closing quote expected in string.
+             *     - `MALFORMED_BODY`: the request body can't be read: it is not JSON at byte 17
              */
             400: {
                 headers: {
@@ -2921,7 +2921,7 @@ export interface operations {
              * @description Bad Request.
              *     - `INVALID_ARGUMENT`: colour: is not a query parameter here
              *     - `UNSUPPORTED_CONTENT_TYPE`: a request with a body must say "Content-Type: application/json"; this one says "text/plain"
-             *     - `MALFORMED_BODY`: the request body can't be read: Closing quote expected in string.
+             *     - `MALFORMED_BODY`: the request body can't be read: it is not JSON at byte 17
              *     - `EVENT_NOT_REACHED`: after: 7 has not been reached, the newest event is 3: the feed is older than what you have, as after a restored backup: read the lists again, then go on
              */
             400: {
@@ -3012,7 +3012,7 @@ export interface operations {
              * @description Bad Request.
              *     - `INVALID_ARGUMENT`: colour: is not a query parameter here
              *     - `UNSUPPORTED_CONTENT_TYPE`: a request with a body must say "Content-Type: application/json"; this one says "text/plain"
-             *     - `MALFORMED_BODY`: the request body can't be read: Closing quote expected in string.
+             *     - `MALFORMED_BODY`: the request body can't be read: it is not JSON at byte 17
              *     - `EVENT_NOT_REACHED`: after: 7 has not been reached, the newest event is 3: the feed is older than what you have, as after a restored backup: read the lists again, then go on
              */
             400: {

@@ -14,12 +14,6 @@ import { checkContentType, checkQuery } from './rest.ts';
 /** The method of a route that takes all methods: google.api.CustomHttpPattern's `kind`. */
 const ANY_METHOD = '*';
 
-/** How the transcoder's message begins when a field has a list or an object, and what we say. It names no field. */
-const MISPLACED = [
-  ['Proto field is not repeating', 'a field that is not a list has one'],
-  ['invalid value Starting an object on a scalar field', 'a field that is not an object has one'],
-] as const;
-
 /** How much of a wrong value an error quotes. */
 const MAX_VALUE = 60;
 
@@ -78,46 +72,55 @@ function badRequest({ method, path, reply, contentType }: RefuseRequest, routes:
   checkQuery(path, route.operation);
   // Envoy has no message for HEAD, which has no body either.
   if (method === 'HEAD') return errorSaying('INVALID_ARGUMENT', 'a value in the path or the query is invalid');
-  return transcoderError(reply, route.operation);
+  return wrongBody(reply, route.operation);
 }
 
 /**
- * Converts a message of the transcoder. Only its form tells a wrong value (`pet.category_id: invalid value "x" for type
- * TYPE_INT64`) from malformed JSON (`Closing quote expected in string.`).
+ * Words what json.lua or the transcoder has found: where text is no JSON (`JSON ends at 17`), or a wrong value, which
+ * both tell in one form (`pet.category_id: invalid value "x" for type TYPE_INT64`). No words of theirs are passed on.
  */
-function transcoderError(text: string, operation: Operation): ApiError {
-  const [, path, description] = /^([\w.[\]]*): (.*)$/s.exec(text) ?? [];
-  if (path === undefined || description === undefined) {
-    const [detail = ''] = text.split('\n', 1);
-    return apiError('MALFORMED_BODY', { detail: detail === '' ? 'it is not JSON' : detail });
-  }
-  // The index of an item is that of lists.lua. The transcoder counts only those items that it refuses.
-  const counted = description.endsWith(' for type ITEM') ? path : path.replace(/\[\d+\]$/, '');
-  const { field, name } = fieldAt(operation, counted);
+function wrongBody(text: string, operation: Operation): ApiError {
+  const [, end] = /^JSON ends at (\d+)$/.exec(text) ?? [];
+  if (end !== undefined) return apiError('MALFORMED_BODY', { detail: `it is not JSON at byte ${end}` });
+  const [, path, finding = ''] = /^([\w.[\]]*): (.*)$/s.exec(text) ?? [];
+  if (path === undefined) return apiError('MALFORMED_BODY', { detail: 'it is not JSON' });
+  // The end of a long value, and with it the type, may be missing.
+  const [, value, type = ''] = /^invalid value (.*?)(?: for type (\S+))?$/s.exec(finding) ?? [];
+  if (type === 'TWICE') return twice(path, value ?? '', operation);
+  // The index of an item is that of json.lua. The transcoder counts only those items that it refuses.
+  const { field, name } = fieldAt(operation, BY_LUA.has(type) ? path : path.replace(/\[\d+\]$/, ''));
   const isBody = path === '' || path === operation.bodyField;
-  const isInQuery = operation.queryParameters.has(name);
-  const said = field === undefined ? description : describeValue(description, field, isInQuery);
-  const misplaced = MISPLACED.find(([start]) => description.startsWith(start))?.[1];
-  return invalidArgument([{ path, name: isBody ? 'body' : name, description: misplaced ?? said }]);
+  const description = describeValue(value, type, field, operation.queryParameters.has(name));
+  return invalidArgument([{ path, name: isBody ? 'body' : name, description }]);
 }
 
-/** Says what a wrong value should be. The end of a long one, and with it the type, may be missing. */
-function describeValue(description: string, field: DescField, isInQuery: boolean): string {
-  const [, illegal] = /^invalid value Field '\w+', ([^;]*)/.exec(description) ?? [];
-  const [, value, type = ''] = /^invalid value (.*?)(?: for type (\S+))?$/s.exec(description) ?? [];
-  if (illegal !== undefined || value === undefined) return illegal ?? description;
+/** A member that an object has twice, by its key in JSON. */
+function twice(path: string, key: string, operation: Operation): ApiError {
+  const { field, name } = fieldAt(operation, `${path}.${key.slice(1, -1)}`);
+  return invalidArgument([{ path, name: field === undefined ? key : name, description: 'is given more than once' }]);
+}
+
+/** The types of values that json.lua refuses; others are the transcoder's. */
+const BY_LUA = new Set(['ITEM', 'LIST', 'RANGE']);
+
+/** Says what a wrong value should be. */
+function describeValue(value: string | undefined, type: string, field: DescField | undefined, isInQuery: boolean) {
+  if (value === undefined || field === undefined) return 'has a value of another type';
+  if (value.startsWith("Field '")) return problemOf('', type, field); // the transcoder has no value
   const separated = isInQuery && field.fieldKind === 'list' && /^"(.*?),/.exec(value);
   const advice = separated ? `: repeat the name for each, ${field.jsonName}=${separated[1]}&${field.jsonName}=…` : '';
-  const problem = type === 'LIST' ? 'is not a list' : problemOf(value, wrappedList(field) ?? field); // by lists.lua
-  return `${short(value, MAX_VALUE)} ${problem}${advice}`;
+  return `${short(value, MAX_VALUE)} ${problemOf(value, type, wrappedList(field) ?? field)}${advice}`;
 }
 
-function problemOf(value: string, field: DescField): string {
+function problemOf(value: string, type: string, field: DescField): string {
+  if (type === 'LIST') return 'is not a list';
   if (field.enum) {
     return `is none of ${field.enum.values.flatMap(({ name, number }) => (number === 0 ? [] : [name])).join(', ')}`;
   }
   if (field.message) return field.message.typeName === TIMESTAMP ? 'is not a timestamp' : 'is not an object';
   if (field.scalar === ScalarType.STRING) return 'is not a string';
   if (field.scalar === ScalarType.BOOL) return 'is neither true nor false';
-  return /^"?-?\d+"?$/.test(value) ? 'is out of range' : 'is not a whole number';
+  return type === 'RANGE' || (type !== 'ITEM' && /^"?-?\d+"?$/.test(value))
+    ? 'is out of range'
+    : 'is not a whole number';
 }

@@ -21,8 +21,8 @@ export const webService: Service<WebServiceServer, Call> = {
     if (file === undefined) {
       throw apiError('ROUTE_NOT_FOUND', { method: 'GET', path: call.header(ORIGINAL_PATH) ?? name });
     }
-    const hasBody = !isHead(call); // the response to HEAD has the length of the uncompressed file
-    const isCompressed = hasBody && acceptsGzip(call.header(EDGE_HEADERS.acceptEncoding) ?? '');
+    const hasBody = !isHead(call);
+    const isCompressed = acceptsGzip(call.header(EDGE_HEADERS.acceptEncoding) ?? '');
     const bytes = isCompressed ? await file.compress() : file.bytes;
     const headers = call.responseHeaders;
     for (const [header, value] of Object.entries(file.headers)) headers.set(header, value);

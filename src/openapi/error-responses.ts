@@ -24,7 +24,7 @@ const SAMPLE = {
   allow: 'GET, HEAD, POST',
   contentType: 'text/plain',
   etag: '"4lopUGI33HG_w_A_43xix1"',
-  detail: 'Closing quote expected in string.',
+  detail: 'it is not JSON at byte 17',
   inStock: 3,
   isSuspended: false,
   limit: 1_000,

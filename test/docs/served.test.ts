@@ -67,12 +67,19 @@ for (const [path, file, expected] of FILES) {
     for (const method of ['GET', 'HEAD']) {
       const { status, headers, text } = await rest.withKey(undefined).send(method, path);
       t.deepEqual([status, text], [200, method === 'GET' ? onDisk.toString() : '']);
-      if (method === 'HEAD') t.is(headers.get('content-length'), String(onDisk.length));
       t.like(Object.fromEntries(headers), { 'content-type': TYPES[extname(file)], ...expected });
     }
     const compressed = await fetchRaw(`${rest.url}${path}`, { 'accept-encoding': 'gzip, deflate, br' });
     t.is(compressed.headers['content-encoding'], 'gzip');
     t.regex(compressed.headers.vary ?? '', /accept-encoding/i);
+    for (const [coding, length] of [
+      ['gzip', compressed.body.length],
+      ['identity', onDisk.length],
+    ] as const) {
+      const { headers } = await rest.send('HEAD', path, { headers: { 'accept-encoding': coding } });
+      t.is(headers.get('content-encoding') ?? 'identity', coding, 'HEAD has what GET has');
+      t.is(headers.get('content-length'), String(length));
+    }
     t.true(gunzipSync(compressed.body).equals(onDisk)); // deepEqual would take seconds for a megabyte
     const refused = await fetchRaw(`${rest.url}${path}`, {
       'accept-encoding': 'br, gzip; q=0',

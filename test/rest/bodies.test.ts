@@ -9,6 +9,7 @@ import { http1, http2 } from '../support/wire.ts';
 
 const test = stackTest();
 
+const JSON_TYPE = { 'content-type': 'application/json' };
 const BODY = '{"name":"Cats"}';
 const SPOOFED = 'x-petstore-received'; // only Envoy may tell its filters how much has come
 /** What is sent, and what the error says of it. test/edge/rest.test.ts has more. */
@@ -64,6 +65,40 @@ test('Content-Type - is required by every operation with a body, and checked bef
   }
 });
 
+/** What POST /store/orders says to a body: the start of a status and a message. test/edge/bodies.test.ts has lists. */
+const READ: readonly (readonly [body: string, said: string])[] = [
+  ...['1', '1.0', '1e0', '10E-1', '"1"', '"1.0"', '"100e-2"'].map(
+    (one) => [`{"petId":999999,"quantity":${one}}`, '400 petId: pet 999999 does not exist'] as const,
+  ),
+  ['{"petId":9007199254740993.0}', '400 petId: pet 9007199254740993 does not exist'],
+  ['{"petId":"-9.223372036854775808e18"}', '400 petId: pet -9223372036854775808 does not exist'],
+  ['{"petId":-9223372036854775809}', '400 petId: -9223372036854775809 is out of range'],
+  ['{"petId":"9223372036854775808"}', '400 petId: "9223372036854775808" is out of range'],
+  ['{"petId":1e100}', '400 petId: 1e100 is out of range'],
+  ['{"quantity":1e10}', '400 quantity: "10000000000" is out of range'],
+  ['{"petId":9007199254740993.5}', '400 petId: 9007199254740993.5 is not a whole number'],
+  ['{"quantity":"01"}', '400 quantity: "01" is not a whole number'],
+  ['{"quantity":1,"quantity":2}', '400 quantity: is given more than once'],
+  ['{"petId":1,"pet_id":1}', '400 petId: is given more than once'],
+  ['{"petId":1,"pet\\u0049d":1}', '400 petId: is given more than once'],
+  ['{"shipDate":null,"shipDate":null}', '400 shipDate: is given more than once'],
+  ['{"x":[{"y":1,"y":1}]}', '400 "y": is given more than once'],
+  ['{"":1,"petId":999999}', '400 petId: pet 999999 does not exist'],
+  ['{"shipDate":5}', '400 shipDate: 5 is not a timestamp'],
+  ['{"shipDate":"soon"}', '400 shipDate: is not a timestamp'],
+  ['{"complete":{}}', '400 complete: {} is neither true nor false'],
+  ['{"complete":[true]}', '400 complete: [true] is neither true nor false'],
+  ...['null', '[]', '5', '"x"'].map((body) => [body, `400 body: ${body} is not an object`] as const),
+  ['{"petId":1,}', "400 the request body can't be read: it is not JSON at byte 12"],
+];
+
+test('Bodies - each number, member and value is read as it is written, or refused in our own words', async (t) => {
+  for (const [raw, said] of READ) {
+    const { status, body } = await t.context.rest.send('POST', '/store/orders', { raw, headers: JSON_TYPE });
+    t.is(`${status} ${body.message}`, said, raw);
+  }
+});
+
 /** What the transcoder refuses, and one of each kind that only the filter does: envoy/test/json_test.lua has them. */
 const MALFORMED: readonly (string | Buffer)[] = [
   ...['{', '{"name"', '{"name":"Cats}', '{"name":"Cats"}}', '{"name":"Cats"}{}', '{,"name":"Cats"}', '{"name" "Cats"}'],
@@ -72,7 +107,6 @@ const MALFORMED: readonly (string | Buffer)[] = [
   Buffer.from('{"name":"Cats\xff\xfe"}', 'latin1'),
   `{"name":"Cats","x":${'['.repeat(30_000)}${']'.repeat(30_000)}}`,
 ];
-const JSON_TYPE = { 'content-type': 'application/json' };
 
 test('MALFORMED_BODY - a body that is not valid JSON is a 400', async (t) => {
   for (const raw of MALFORMED) {

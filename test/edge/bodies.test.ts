@@ -1,9 +1,9 @@
 /**
- * Lists in the bodies of REST requests: what lists.lua refuses, as the server words it, and what it passes on. Through
+ * Lists in the bodies of REST requests: what json.lua refuses, as the server words it, and what it passes on. Through
  * Envoy: the breeds of test/walk-through.
  */
 import { fromJson, type JsonObject, type Message, toJson } from '@bufbuild/protobuf';
-import { bodiesToCheck } from '../../envoy/config/lists.ts';
+import { bodiesToRead } from '../../envoy/config/json.ts';
 import { toLua } from '../../envoy/config/lua.ts';
 import { edgeService } from '../../src/edge/edge-service.ts';
 import { ApiError } from '../../src/errors.ts';
@@ -15,9 +15,9 @@ const edge = edgeService(parcelOperations);
 
 const SCRIPT = `
 package.path = "envoy/?.lua"
-package.loaded.settings = { bodies = ${toLua(bodiesToCheck(parcelOperations))} }
+package.loaded.settings = { bodies = ${toLua(bodiesToRead(parcelOperations))} }
 for method, path, body in io.read("*a"):gmatch("(%S+) (%S+) ([^%z]*)%z") do
-  local wrong, text = require("lists").check(method, path, body)
+  local wrong, text = require("json").read(method, path, body)
   io.write(wrong and "!" .. wrong or text, "\\0")
 end`;
 

@@ -1,0 +1,46 @@
+/** What json.lua has to know of the requests: the fields of their bodies. */
+import { type DescField, type DescMessage, ScalarType } from '@bufbuild/protobuf';
+import { TIMESTAMP, wrappedList } from '../../src/proto/fields.ts';
+import type { Operation } from '../../src/proto/operations.ts';
+import type { LuaTable } from './lua.ts';
+
+/** The bodies by a Lua pattern of method and path. */
+export function bodiesToRead(operations: Iterable<Operation>): LuaTable {
+  const bodies = [...operations].flatMap(({ input, bodyField, routes }) => {
+    const body = input.fields.find(({ name }) => name === bodyField);
+    if (body === undefined) return [];
+    return routes.map(({ method, template }) => [toPattern(method, template), shapeOf(body, [])]);
+  });
+  return Object.fromEntries(bodies);
+}
+
+/** `^POST /pets/[^/]+/?$` */
+function toPattern(method: string, template: string): string {
+  const path = template.split(/\{\w+\}/).map((part) => part.replace(/[^\w/]/g, '%$&'));
+  return `^${method} ${path.join('[^/]+')}/?$`;
+}
+
+/** The fields by their keys in quotes. A caller may use both names of a field. */
+function fieldsOf(message: DescMessage, parents: readonly DescMessage[]): LuaTable {
+  if (parents.includes(message)) throw new Error(`${message.typeName} contains itself`);
+  const keys = message.fields.flatMap((field) => {
+    const shape = shapeOf(field, [...parents, message]);
+    return [field.jsonName, field.name].map((name) => [`"${name}"`, shape]);
+  });
+  return Object.fromEntries(keys);
+}
+
+function shapeOf(field: DescField, parents: readonly DescMessage[]): LuaTable {
+  const wrapped = wrappedList(field);
+  const { message, fieldKind, scalar } = wrapped ?? field;
+  // The messages of google.protobuf have JSON of their own: a Timestamp is a text.
+  const isObject = message !== undefined && !message.typeName.startsWith('google.protobuf.');
+  return {
+    name: field.name,
+    is_list: fieldKind === 'list',
+    is_wrapped: wrapped !== undefined,
+    is_text: message?.typeName === TIMESTAMP,
+    is_whole: scalar === ScalarType.INT64 || scalar === ScalarType.INT32,
+    fields: isObject ? fieldsOf(message, parents) : undefined,
+  };
+}

@@ -1,0 +1,192 @@
+-- Reads a JSON body (RFC 8259) before the transcoder, which bends what it should refuse: it accepts what is no JSON,
+-- takes "a" and [["a"]] for ["a"], drops a null, takes {} for 1970, the last of two members, and rounds numbers.
+-- `settings.bodies` has the fields of each request's body, which config/json.ts makes from the proto files.
+--
+-- A list that may be absent is a message with `values` alone. Here an array becomes such a message, and a whole number
+-- in another notation its digits. The server words what is refused here: it gets a message in the transcoder's form.
+
+local settings = require("settings")
+
+local M = {}
+
+-- How much of a wrong value is quoted, and how deep values may be: protobuf's own limit.
+local MAX_VALUE, MAX_DEPTH = 200, 100
+local SPACE = "^[ \t\n\r]*()"
+
+-- Ends the reading: the text is no JSON from here on.
+local function malformed(at)
+  error({ reply = ("JSON ends at %d"):format(at) }, 0)
+end
+
+-- The position after the text that begins at `at`.
+local function after_text(text, at)
+  local stop = at + 1
+  while true do
+    stop = text:match('^[^"\\%z\1-\31]*()', stop)
+    if text:sub(stop, stop) == '"' then return stop + 1 end
+    stop = text:match('^\\["\\/bfnrt]()', stop) or text:match("^\\u%x%x%x%x()", stop) or malformed(stop)
+  end
+end
+
+-- The position after the number that begins at `at`, or nil.
+local function after_number(text, at)
+  local digits, stop = text:match("^%-?(%d+)()", at)
+  if not digits or digits:find("^0%d") then return nil end
+  stop = text:match("^%.%d+()", stop) or stop
+  return text:match("^[eE][+-]?%d+()", stop) or stop
+end
+
+local read_object, read_list
+
+-- Reads a value of any kind. Returns the position after it.
+local function read_any(json, at)
+  local text = json.text
+  local first = text:sub(at, at)
+  if first == "{" then return read_object(json, at) end
+  if first == "[" then return read_list(json, at) end
+  if first == '"' then return after_text(text, at) end
+  return text:match("^true()", at)
+    or text:match("^false()", at)
+    or text:match("^null()", at)
+    or after_number(text, at)
+    or malformed(at)
+end
+
+local function wrong(path, value, kind)
+  error({ reply = ("%s: invalid value %s for type %s"):format(path, value:sub(1, MAX_VALUE), kind) }, 0)
+end
+
+-- Ends the reading: the value that begins at `at` is wrong.
+local function refuse(json, path, at, kind)
+  wrong(path, json.text:sub(at, read_any(json, at) - 1), kind)
+end
+
+local function edit(json, from, stop, text)
+  table.insert(json.edits, { from = from, stop = stop, text = text })
+end
+
+-- The digits of a whole number of int64 in any notation. Otherwise nil, and the kind of its refusal.
+local function whole(number)
+  local sign, int, fraction, exponent = number:match("^(%-?)(%d+)%.?(%d*)[eE]?([+-]?%d*)$")
+  if after_number(number, 1) ~= #number + 1 then return nil, "ITEM" end
+  local digits, shift = (int .. fraction):gsub("^0+", ""), (tonumber(exponent) or 0) - #fraction
+  if digits == "" then return "0" end
+  if shift < 0 then
+    if -shift >= #digits or digits:find("[^0]", shift) then return nil, "ITEM" end
+    digits = digits:sub(1, shift - 1)
+  else
+    digits = digits .. ("0"):rep(math.min(shift, 20))
+  end
+  local largest = sign == "-" and "9223372036854775808" or "9223372036854775807"
+  if #digits > 19 or #digits == 19 and digits > largest then return nil, "RANGE" end
+  return sign .. digits
+end
+
+-- Reads a value of this field that is no list.
+local function read_item(json, at, field, path)
+  local text = json.text
+  local first = text:sub(at, at)
+  if first == "[" or (first == "{") ~= (field.fields ~= nil) or text:find("^null", at) then
+    return refuse(json, path, at, "ITEM")
+  end
+  if field.fields then return read_object(json, at, field.fields, path .. ".") end
+  if field.is_text and first ~= '"' then return refuse(json, path, at, "ITEM") end
+  local stop = read_any(json, at)
+  if not field.is_whole then return stop end
+  local number = first == '"' and text:sub(at + 1, stop - 2) or text:sub(at, stop - 1)
+  local digits, kind = whole(number)
+  if not digits then return refuse(json, path, at, kind) end
+  if digits ~= number then edit(json, at, stop, '"' .. digits .. '"') end
+  return stop
+end
+
+local function read_field(json, at, field, path)
+  if json.text:find("^null", at) then return at + 4 end
+  if not field.is_list then return read_item(json, at, field, path) end
+  if json.text:sub(at, at) ~= "[" then return refuse(json, path, at, "LIST") end
+  if field.is_wrapped then edit(json, at, at, '{"values":') end
+  local stop = read_list(json, at, field, path)
+  if field.is_wrapped then edit(json, stop, stop, "}") end
+  return stop
+end
+
+-- Reads what is between brackets: `read(at)` reads one item. Returns the position after it.
+local function read_items(json, at, close, read)
+  local text = json.text
+  json.depth = json.depth + 1
+  if json.depth > MAX_DEPTH then return malformed(at) end
+  at = text:match(SPACE, at + 1)
+  local char = text:sub(at, at)
+  while char ~= close do
+    at = text:match(SPACE, read(at))
+    char = text:sub(at, at)
+    if char ~= close then at = char == "," and text:match(SPACE, at + 1) or malformed(at) end
+  end
+  json.depth = json.depth - 1
+  return at + 1
+end
+
+function read_list(json, at, field, path)
+  local index = -1
+  return read_items(json, at, "]", function(item)
+    index = index + 1
+    if not field then return read_any(json, item) end
+    return read_item(json, item, field, ("%s[%d]"):format(path, index))
+  end)
+end
+
+-- A key without its escapes: "t\u0061gs" is "tags" too.
+local function unescaped(key)
+  return (key:gsub("\\u00([0-7]%x)", function(code)
+    return string.char(tonumber(code, 16))
+  end))
+end
+
+function read_object(json, at, fields, prefix)
+  local text, seen = json.text, {}
+  return read_items(json, at, "}", function(start)
+    if text:sub(start, start) ~= '"' then return malformed(start) end
+    local stop = after_text(text, start)
+    local key = unescaped(text:sub(start, stop - 1))
+    local field = fields and fields[key]
+    local name = field and field.name or key
+    if seen[name] and json.body then
+      return wrong((prefix or "."):sub(1, -2), field and '"' .. name .. '"' or key, "TWICE")
+    end
+    seen[name] = true
+    if key == '""' then edit(json, start + 1, start + 1, "_") end -- the transcoder can't read it
+    local value = text:match("^[ \t\n\r]*:[ \t\n\r]*()", stop) or malformed(stop)
+    if field then return read_field(json, value, field, prefix .. name) end
+    return read_any(json, value)
+  end)
+end
+
+local function read_body(json)
+  local start = json.text:match(SPACE)
+  local stop = json.body and read_item(json, start, json.body, json.body.name) or read_any(json, start)
+  local last = json.text:match(SPACE, stop)
+  if last <= #json.text then malformed(last) end
+end
+
+-- The fields of the request's body; nil if it has none.
+local function body_of(method, path)
+  local route = method .. " " .. path:match("^[^?]*")
+  for pattern, body in pairs(settings.bodies) do
+    if route:find(pattern) then return body end
+  end
+end
+
+-- Reads a body. Returns what is wrong, or nil; and the body for the transcoder.
+function M.read(method, path, text)
+  local json = { text = text, edits = {}, depth = 0, body = body_of(method, path) }
+  local is_read, failure = pcall(read_body, json)
+  if not is_read then return failure.reply or error(failure, 0) end
+  local parts, from = {}, 1
+  for _, one in ipairs(json.edits) do
+    table.insert(parts, text:sub(from, one.from - 1) .. one.text)
+    from = one.stop
+  end
+  return nil, table.concat(parts) .. text:sub(from)
+end
+
+return M
