@@ -1,6 +1,6 @@
-/** Checks the systemd units with systemd-analyze and against the service. systemd itself is not run. */
+/** Checks the systemd units with systemd-analyze and against the service. systemd-run.test.ts runs them. */
 import { execFile } from 'node:child_process';
-import { existsSync, globSync, mkdirSync, readFileSync, statSync, writeFileSync } from 'node:fs';
+import { cpSync, existsSync, globSync, mkdirSync, readFileSync, statSync, writeFileSync } from 'node:fs';
 import { basename, join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import { promisify } from 'node:util';
@@ -31,6 +31,7 @@ const rootTest = (process.getuid?.() === 0 ? test : test.skip) as TestFn;
 
 test('Units - systemd-analyze verify reports nothing', async (t) => {
   const folder = temporaryFolder(t);
+  cpSync(FOLDER, folder, { recursive: true, verbatimSymlinks: true });
   const files = units.map((name) => {
     const file = join(folder, name.replace('@', '@50051')); // an instance: a template is not loaded
     writeFileSync(file, read(name).replaceAll(INSTALLED, ROOT));
@@ -48,7 +49,7 @@ for (const name of services) {
     t.regex(stdout, /Overall exposure level for .*: [01]\.\d OK/);
   });
 
-  test(`${name} - runs an existing file, unprivileged, with known settings and enough time for open requests`, (t) => {
+  test(`${name} - runs an existing file, with known settings and enough time for open requests`, (t) => {
     for (const [, variables = ''] of read(name).matchAll(/^Environment=(.+)$/gm)) {
       for (const variable of variables.split(' ')) {
         const setting = (variable.split('=')[0] ?? '').replace(/_FILE$/, '');
@@ -57,7 +58,6 @@ for (const name of services) {
     }
     const [, program = ''] = /^ExecStart=\S+ (\S+)/m.exec(read(name)) ?? [];
     t.true(existsSync(join(ROOT, program)), program);
-    t.regex(read(name), /^User=petstore$/m);
     const [, seconds] = /^TimeoutStopSec=(\d+)$/m.exec(read(name)) ?? [];
     const untilEdgesKnowMs = name.startsWith('petstore-server') ? MAX_WAIT_MS : 0;
     if (seconds !== undefined) t.true(Number(seconds) * 1_000 > untilEdgesKnowMs + DRAIN_MS + 2 * CLOSE_MS, seconds);

@@ -1,0 +1,93 @@
+/** The units under a systemd that is process 1, installed as docs/operations.md says, with its sandbox and secrets. */
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { ROOT } from '../../src/launcher/paths.ts';
+import { postgresMissing } from '../support/postgres.ts';
+import { testUnless } from '../support/programs.ts';
+import { bootSystemd, type Systemd, systemdMissing } from '../support/systemd.ts';
+import { until } from '../support/until.ts';
+
+const test = testUnless<Systemd>(systemdMissing ?? postgresMissing);
+const PAGE = readFileSync(join(ROOT, 'docs/operations.md'), 'utf8');
+const [INSTALL = ''] = /^cp deploy\/systemd[\s\S]+?(?=^```)/m.exec(PAGE) ?? [];
+const [ON_FAILURE = ''] = /^cat >\/etc\/petstore\/on-failure[\s\S]+?(?=^```)/m.exec(PAGE) ?? [];
+
+/** Writes what mail programs say, and answers as a mail server does. */
+const MAIL_SERVER = `
+  require('node:net').createServer((socket) => {
+    socket.write('220 here\\r\\n');
+    socket.on('data', (data) => {
+      require('node:fs').appendFileSync('/run/mail', data);
+      if (String(data).startsWith('DATA')) socket.write('354 go on\\r\\n');
+      else if (!/^Subject/.test(data) || String(data).endsWith('\\r\\n.\\r\\n')) socket.write('250 done\\r\\n');
+    });
+  }).listen(25, '127.0.0.1');`;
+
+const DATABASES = `
+  mkdir /run/database && chown postgres /run/database
+  as_postgres() { cd /run/database; setpriv --reuid=postgres --regid=postgres --clear-groups "$@" >/dev/null; }
+  bin=$(ls -d /usr/lib/postgresql/*/bin | tail -1)
+  as_postgres $bin/initdb --pgdata=data --auth=trust --username=postgres --no-sync
+  as_postgres $bin/pg_ctl --pgdata=data --wait --options="-c unix_socket_directories=/run/database" --log=log start
+  redis-server --daemonize yes --save "" >/dev/null`;
+
+const SETTINGS = `
+  cd /etc/petstore/secrets
+  echo postgres://postgres@127.0.0.1/postgres | tee database-url >migration-database-url
+  echo redis://127.0.0.1:6379 >redis-url
+  openssl rand -hex 24 >operator-key
+  chmod 600 *
+  echo 127.0.0.1 petstore-0 >>/etc/hosts
+  /opt/petstore/deploy/make-certificates.sh /etc/petstore/internal petstore-0
+  printf '%s\\n' HOST=127.0.0.1 PORT=443 SERVERS=petstore-0:50051 >/etc/petstore/edge.env`;
+
+test.before(async (t) => {
+  t.context = await bootSystemd();
+  await t.context.run(INSTALL);
+});
+test.after.always(({ context }) => context.close?.());
+
+const HEALTHZ = 'curl --silent --output /dev/null --write-out "%{http_code}" http://127.0.0.1:443/healthz';
+const processes = 'ps -eo user:20,comm | sort -u | grep -E "node|envoy"';
+
+test.serial('petstore.service - serves on port 443 as its own user, and stops cleanly', async (t) => {
+  const { run } = t.context;
+  await run("printf '%s\\n' HOST=127.0.0.1 PORT=443 >/etc/petstore/petstore.env; systemctl start petstore");
+  t.is(await run(HEALTHZ), '200');
+  t.deepEqual([...new Set((await run(processes)).match(/^\w+/gm))], ['petstore']);
+  await run('systemctl start petstore-backup; ls /var/backups/petstore/*.sqlite');
+  await run('systemctl stop petstore');
+  t.is(await run('systemctl show petstore --property=Result'), 'Result=success\n');
+});
+
+test.serial('petstore-failed@.service - sends the mail of the documentation, without privileges', async (t) => {
+  const { run } = t.context;
+  await run(ON_FAILURE);
+  await run(`node_modules/node/bin/node --eval "${MAIL_SERVER}" >/dev/null 2>&1 &`);
+  await run('rm -f /var/lib/petstore/petstore.sqlite*');
+  await t.throwsAsync(run('systemctl start petstore-backup'), { message: /petstore-backup.service failed/ });
+  const mail = await until(() => run('grep Subject /run/mail').catch(() => undefined), 'the mail');
+  t.is(mail.trim(), 'Subject: petstore-backup.service has failed');
+});
+
+test.serial(
+  'Several machines - migration, server and edge serve, with the secrets that root alone reads',
+  async (t) => {
+    const { run } = t.context;
+    await run(DATABASES);
+    await run(SETTINGS);
+    await run('systemctl start petstore-migrate; systemctl start petstore-server@50051; systemctl start petstore-edge');
+    await until(async () => (await run(HEALTHZ)) === '200', 'a 200');
+    await run('systemctl stop petstore-edge petstore-server@50051');
+    const results = await run('systemctl show petstore-edge petstore-server@50051 --property=Result');
+    t.deepEqual(results.trim().split(/\n+/), ['Result=success', 'Result=success']);
+  },
+);
+
+test.serial('Sandbox - no unit starts without its file', async (t) => {
+  const { run } = t.context;
+  await run('rm /etc/systemd/system/petstore*.service.d/sandbox.conf; systemctl daemon-reload');
+  const units = ['petstore', 'petstore-backup', 'petstore-edge', 'petstore-failed@a', 'petstore-migrate'];
+  for (const unit of [...units, 'petstore-server@50051'])
+    await t.throwsAsync(run(`systemctl start ${unit}`), { message: /Assertion failed/ }, unit);
+});
