@@ -33,7 +33,7 @@ const SHOWN_PATHS = ['/pets/1', '/store/inventory/-9223372036854775808', '/docs/
 const DISPLAYED = 12;
 
 test.before(async (t) => {
-  const stack = await startTestStack({ LOG_LEVEL: 'trace' });
+  const stack = await startTestStack({ LOG_LEVEL: 'trace', BAN_GRACE_SECONDS: '0' });
   const { config, rest, grpc } = stack;
   const direct = new GrpcCaller(stack.grpcAddress, undefined);
   const operator = await connectOperator(stack);

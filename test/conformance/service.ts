@@ -20,7 +20,7 @@ import { detailsHeader } from '../../src/rpc/status.ts';
 const PACKAGE = 'connectrpc.conformance.v1';
 const SERVICE = `${PACKAGE}.ConformanceService`;
 /** Internal headers of the platform, and those of HTTP, are no metadata. */
-const OWN = new RegExp(`^(:|${EDGE_HEADERS.edge}$|authorization$)`);
+const OWN = new RegExp(`^(:|${EDGE_HEADERS.edge}$|authorization$|x-conformance-timeout$)`);
 /** Carries all headers of a request to the service. */
 const ALL_HEADERS = 'x-conformance-headers';
 
@@ -132,7 +132,7 @@ function requestInfoOf(call: Call): Readonly<Record<string, JsonValue>> {
   const requestHeaders = Object.entries(headers)
     .filter(([name]) => !OWN.test(name))
     .map(([name, value]) => ({ name, value: [value].flat().flatMap((one) => one.split(/, ?/)) }));
-  const [, amount, unit = ''] = /^(\d+)([HMSmun])$/.exec(String(headers['grpc-timeout'])) ?? [];
+  const [, amount, unit = ''] = /^(\d+)([HMSmun])$/.exec(String(headers['x-conformance-timeout'])) ?? [];
   const timeoutMs = Math.floor(Number(amount) * (UNIT_MS[unit] ?? 0));
   return amount === undefined || OF_EDGE_MS.includes(timeoutMs)
     ? { requestHeaders }

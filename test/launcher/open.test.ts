@@ -171,11 +171,11 @@ test.serial('Statistics - the port serves nothing else: other requests are refus
   t.notRegex(readFileSync(join(shared.folder, 'logs/envoy.log'), 'utf8'), /\]\[(trace|debug|info)\]/);
 });
 
-test.serial('Statistics - the port has at most 16 connections', async (t) => {
+test.serial('Statistics - the port has at most 512 connections', async (t) => {
   const port = Number(shared.launcher.settings.ENVOY_ADMIN_PORT);
   const refused = () => callAdmin({ dataDir: shared.folder }, 'GET', '/stats?filter=limited_connections');
   const before = await refused();
-  const sockets = Array.from({ length: 17 }, () => connect(port, '127.0.0.1').on('error', () => undefined));
+  const sockets = Array.from({ length: 513 }, () => connect(port, '127.0.0.1').on('error', () => undefined));
   t.true(await until(async () => (await refused()) !== before, 'a refused connection'));
   for (const socket of sockets) socket.destroy();
 });
