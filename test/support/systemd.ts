@@ -35,13 +35,16 @@ export async function bootSystemd() {
     const enter = ['--target', String(inside?.pid), '--all', 'sh', '-euc', `cd /opt/petstore; ${commands}`];
     return (await promisify(execFile)('nsenter', enter, { timeout: 60_000 })).stdout;
   };
-  await until(() => run('systemctl is-system-running').catch(() => undefined), 'systemd');
-  return {
-    run,
-    async close() {
-      outside.kill('SIGKILL');
-      await ended;
-      rmSync(folder, { recursive: true, force: true });
-    },
+  const close = async () => {
+    outside.kill('SIGKILL');
+    await ended;
+    rmSync(folder, { recursive: true, force: true });
   };
+  try {
+    await until(() => run('systemctl is-system-running').catch(() => undefined), 'systemd');
+  } catch (error) {
+    await close();
+    throw error;
+  }
+  return { run, close };
 }
