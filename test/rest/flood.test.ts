@@ -2,10 +2,12 @@
 import { availableParallelism } from 'node:os';
 import { status as Status } from '@grpc/grpc-js';
 import type { ExecutionContext } from 'ava';
+import { Plan } from '../../gen/petstore/admin/v1/admin.ts';
 import { generateKey } from '../../src/access/keys/format.ts';
 import { isError } from '../support/contract.ts';
-import { exchangeAlone, rawGrpc } from '../support/hostile/http2.ts';
-import { targetOf } from '../support/hostile/sockets.ts';
+import { exchange, exchangeAlone, rawGrpc } from '../support/hostile/http2.ts';
+import { openSession, targetOf } from '../support/hostile/sockets.ts';
+import { connectOperator } from '../support/operator.ts';
 import { stackTest } from '../support/shared-stack.ts';
 import type { TestStack } from '../support/stack.ts';
 
@@ -78,4 +80,16 @@ test.serial('A flood - costs callers with a key nothing, nor other addresses, no
   for (const path of ['/healthz', '/docs']) t.is((await anonymous.get(path)).status, 200);
   await flood(() => anonymous.get('/healthz'), hasBurst);
   t.is((await rest.get('/pets')).status, 200);
+});
+
+test.serial('Many callers - that begin at once with one valid key are all served', async (t) => {
+  const operator = await connectOperator(t.context);
+  const authorization = `Bearer ${await operator.keyOf(Plan.PLAN_BUSINESS)}`;
+  operator.close();
+  const target = targetOf(t.context.publicAddress, '127.5.0.1');
+  const sessions = await Promise.all(Array.from({ length: 300 }, () => openSession(target)));
+  const answers = await Promise.all(sessions.map((session) => exchange(session, { ':path': '/pets', authorization })));
+  for (const session of sessions) session.destroy();
+  const statuses = Object.groupBy(answers, ({ status }) => String(status));
+  t.deepEqual(Object.keys(statuses), ['200']);
 });
