@@ -35,9 +35,6 @@ export function bootstrap(config: Config, files: Files): Message {
         {
           name: 'bounds',
           static_layer: {
-            // Callers take turns. Otherwise Envoy handles all that one connection has sent before it turns to the next,
-            // and streams that are opened and reset at once make everybody else wait for seconds.
-            'http.max_requests_per_io_cycle': 1,
             // The patterns of routes are our own.
             're2.max_program_size.error_level': 10_000,
           },
