@@ -6,7 +6,7 @@
  * passes all filters. Two things have no row, since they end before any of these filters: preflights, which the CORS
  * filter answers, and invalid HTTP, which gets a 400 (local-replies.ts).
  */
-import { any, type Message } from './message.ts';
+import { any, header, type Message } from './message.ts';
 import { API_PREFIX, FILE_PATHS, PROBE_PATHS } from './operations.ts';
 
 /** The filters that a kind may leave out, in the order in which a request passes them. */
@@ -86,10 +86,7 @@ const REFUSED_HOST = {
 };
 const TO_PAGE = {
   direct_response: { status: 302 },
-  response_headers_to_add: [
-    { header: { key: 'location', value: '/docs' }, append_action: 'OVERWRITE_IF_EXISTS_OR_ADD' },
-    { header: { key: 'vary', value: 'accept' } },
-  ],
+  response_headers_to_add: [header('location', '/docs', 'OVERWRITE_IF_EXISTS_OR_ADD'), header('vary', 'accept')],
 };
 
 export const KINDS: readonly Kind[] = [
