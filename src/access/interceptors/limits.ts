@@ -126,12 +126,14 @@ function setHeaders({ responseHeaders }: Call, { limit, remaining, resetAtSecond
   responseHeaders.set('x-ratelimit-limit', String(limit));
   responseHeaders.set('x-ratelimit-remaining', String(remaining));
   responseHeaders.set('x-ratelimit-reset', String(resetAtSeconds));
-  const policies = windows.map((one) => `"${one.window}";q=${one.limit};w=${WINDOW_SECONDS[one.window]}`);
-  const left = windows.map((one) => {
-    return `"${one.window}";r=${one.remaining};t=${secondsUntil(one.resetAtSeconds * 1_000, nowMs)}`;
-  });
-  responseHeaders.set('ratelimit-policy', policies.join(', '));
-  responseHeaders.set('ratelimit', left.join(', '));
+  let [policy, left] = ['', ''];
+  for (const one of windows) {
+    const [comma, name] = [policy && ', ', one.window];
+    policy += `${comma}"${name}";q=${one.limit};w=${WINDOW_SECONDS[name]}`;
+    left += `${comma}"${name}";r=${one.remaining};t=${secondsUntil(one.resetAtSeconds * 1_000, nowMs)}`;
+  }
+  responseHeaders.set('ratelimit-policy', policy);
+  responseHeaders.set('ratelimit', left);
 }
 
 function limitError(attempt: Attempt, decision: Extract<Decision, { allowed: false }>): ApiError {

@@ -22,8 +22,8 @@ export function subjectName(subject: Subject): string {
 interface Moment {
   readonly nowMs: number;
   /**
-   * Identifies the request. The edge may send a request to several servers: they decide on it once within
-   * `REPEATED_MS`, and it counts once. Undefined for a request that nobody repeats by itself.
+   * Identifies the request. The edge may send a request to several servers. Those that share their counts decide on
+   * it once, and it counts once. Undefined for a request that nobody repeats by itself.
    */
   readonly requestId?: string | undefined;
 }
@@ -36,9 +36,6 @@ export type AccountAttempt = Extract<Subject, { kind: 'account' }> &
 export type AddressAttempt = Extract<Subject, { kind: 'address' }> & Moment;
 
 export type Attempt = AccountAttempt | AddressAttempt;
-
-/** Longer than the edge waits for the response to a request, and so than it sends it again. */
-export const REPEATED_MS = 20_000;
 
 /** The key is banned. The numbers are the account's, without this request; but the reset is the end of the ban. */
 export interface Banned extends Refused {

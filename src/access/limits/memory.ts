@@ -23,7 +23,6 @@ import {
   type LimiterOptions,
   type Outcome,
   quotaOf,
-  REPEATED_MS,
   type State,
   type Subject,
   toDecision,
@@ -73,8 +72,6 @@ export function createMemoryLimiter(options: LimiterOptions): MemoryLimiter {
   const bans = new BanTracker(options.ban);
   /** The counters that have changed since the last drain. */
   let changed = new Map<Counter, AccountId>();
-  /** What was decided on requests that the edge may send again. */
-  const decided = new Windows<string, Outcome['status']>((nowMs) => Math.floor(nowMs / REPEATED_MS), 2);
   /** When keys were last used, since the last drain. */
   let keyUses = new Map<KeyId, number>();
 
@@ -114,25 +111,15 @@ export function createMemoryLimiter(options: LimiterOptions): MemoryLimiter {
   }
 
   function count(attempt: Attempt): Outcome {
-    const { nowMs, requestId } = attempt;
+    const { nowMs } = attempt;
     const banEndMs = attempt.kind === 'account' ? bans.bannedUntil(attempt.keyId, nowMs) : 0;
-    const known = requestId === undefined ? undefined : decidedOn(requestId, nowMs);
-    if (known === 'admitted' || (known === 'refused' && banEndMs === 0)) {
-      return { status: known, counter: find(attempt, nowMs), bannedUntilMs: 0, nowMs };
-    }
     const counter = use(attempt, nowMs);
     const status = banEndMs > 0 ? 'banned' : countRequest(counter, quotaOf(attempt, options)) ? 'admitted' : 'refused';
-    const isCounted = status === 'admitted' || (status === 'refused' && attempt.kind === 'account');
-    if (requestId !== undefined && isCounted) decided.at(nowMs).set(requestId, status);
     if (status === 'admitted') return { status, counter, bannedUntilMs: 0, nowMs };
     counter.refused += 1;
     if (status === 'banned') return { status, counter, bannedUntilMs: banEndMs, nowMs };
     const bannedUntilMs = attempt.kind === 'account' ? bans.recordRefusal(attempt.keyId, nowMs) : 0;
     return { status, counter, bannedUntilMs, nowMs };
-  }
-
-  function decidedOn(requestId: string, nowMs: number): Outcome['status'] | undefined {
-    return decided.at(nowMs - REPEATED_MS).get(requestId) ?? decided.at(nowMs).get(requestId);
   }
 
   return {

@@ -16,7 +16,6 @@ import {
   type LimiterOptions,
   type Outcome,
   quotaOf,
-  REPEATED_MS,
   type State,
   type Subject,
   subjectName,
@@ -29,6 +28,9 @@ import { newCounter } from './windows.ts';
 
 const LIMITS = loadScript(new URL('./redis.lua', import.meta.url));
 const STREAMS = loadScript(new URL('./streams.lua', import.meta.url));
+
+/** Longer than the edge waits for the response to a request, and so than it sends it again. */
+const REPEATED_MS = 20_000;
 
 /** Addresses that no caller has, probably on all nodes of a cluster. If they can be counted, requests can. */
 const PROBES = Array.from({ length: 16 }, (_, index) => ({ kind: 'address', address: `probe ${index}` }) as const);

@@ -10,7 +10,7 @@ import { testUnless } from '../../support/programs.ts';
 import { MISSING_REDIS_SERVER, RedisProcess } from '../../support/redis.ts';
 import { openRedis, openServers, type RedisOptions, untilBack } from './suite/redis.ts';
 import { reportTests } from './suite/reports.ts';
-import { ruleTests, send } from './suite/rules.ts';
+import { ruleTests, SHARED, send } from './suite/rules.ts';
 import {
   ACCOUNT,
   ACCOUNT_ID,
@@ -42,7 +42,7 @@ const open: Open = async (t, options) => {
   await untilBack(limiter);
   return limiter;
 };
-ruleTests(test, open);
+ruleTests(test, open, SHARED);
 reportTests(test, open);
 
 async function openThree(t: ExecutionContext, options: Partial<RedisOptions> = {}) {

@@ -105,19 +105,6 @@ const WINDOWS = [
     [1, quota(300, 10_000), { allowed: true, limit: 300, remaining: 289 }],
   ),
   rule(
-    'Request - that is sent again counts once, and its second decision is the first',
-    [59, {}, ADMITTED],
-    [3, { requestId: 'a' }, LAST_OF_60],
-    [1, { requestId: 'a', at: 19_999 }, LAST_OF_60],
-    [1, { requestId: 'b' }, REFUSED],
-    refuse(18, 0),
-    [5, { requestId: 'b' }, REFUSED],
-    refuse(1, 0, BEGINS),
-    [1, { address: '192.0.2.1', requestId: 'c' }, { allowed: true, remaining: 59 }],
-    [9, { address: '192.0.2.1', requestId: 'c' }, { allowed: true, remaining: 59 }],
-    [1, { address: '192.0.2.1', requestId: 'd' }, { allowed: true, remaining: 58 }],
-  ),
-  rule(
     'Address - 60 requests a minute are admitted, without a limit by the day, and it is never banned',
     ...Array.from({ length: 20 }, (_, minute): Step[] => [
       [60, { address: '192.0.2.1', at: minute * 60_000 }, LAST_OF_60],
@@ -251,6 +238,23 @@ const JUMPS = [
   ),
 ];
 
+/** For limiters of servers that share their counts. */
+export const SHARED = [
+  rule(
+    'Request - that is sent to several servers counts once, and its second decision is the first',
+    [59, {}, ADMITTED],
+    [3, { requestId: 'a' }, LAST_OF_60],
+    [1, { requestId: 'a', at: 19_999 }, LAST_OF_60],
+    [1, { requestId: 'b' }, REFUSED],
+    refuse(18, 0),
+    [5, { requestId: 'b' }, REFUSED],
+    refuse(1, 0, BEGINS),
+    [1, { address: '192.0.2.1', requestId: 'c' }, { allowed: true, remaining: 59 }],
+    [9, { address: '192.0.2.1', requestId: 'c' }, { allowed: true, remaining: 59 }],
+    [1, { address: '192.0.2.1', requestId: 'd' }, { allowed: true, remaining: 58 }],
+  ),
+];
+
 export async function send(limiter: Limiter, { at = 0, address, ...fields }: Sent): Promise<Decision> {
   const nowMs = NOON_MS + at;
   const { requestId } = fields;
@@ -258,8 +262,8 @@ export async function send(limiter: Limiter, { at = 0, address, ...fields }: Sen
   return limiter.admit({ ...ACCOUNT, ...fields, nowMs });
 }
 
-export function ruleTests(test: TestFn, open: Open): void {
-  for (const { title, steps, options } of [...WINDOWS, ...BANS, ...GRACES, ...JUMPS]) {
+export function ruleTests(test: TestFn, open: Open, shared: typeof SHARED = []): void {
+  for (const { title, steps, options } of [...WINDOWS, ...BANS, ...GRACES, ...JUMPS, ...shared]) {
     test(title, async (t) => {
       const limiter = await open(t, options);
       for (const [index, step] of steps.entries()) {
