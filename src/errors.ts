@@ -15,6 +15,8 @@ export interface Row {
   readonly headers?: Readonly<Record<string, string>>;
   /** When a retry makes sense, if that is the same for every error with this code. */
   readonly retryAfterSeconds?: number;
+  /** The field that every error with this code is about, as in `Violation`. Its message begins with the name. */
+  readonly path?: string;
 }
 
 /** The maximum length of quoted input, in characters. */
@@ -67,12 +69,9 @@ export function notFound<Name extends string>(what: string, name: Name) {
 }
 
 /** What an id in the body, in the field `name`, does not name. */
-export function unknown<Name extends string>(what: string, name: Name) {
-  return row<Record<Name, bigint>>(
-    400,
-    Status.INVALID_ARGUMENT,
-    (ids) => `${name}: ${what} ${ids[name]} does not exist`,
-  );
+export function unknown<Name extends string>(what: string, name: Name, path: string) {
+  const message = (ids: Record<Name, bigint>) => `${name}: ${what} ${ids[name]} does not exist`;
+  return { ...row(400, Status.INVALID_ARGUMENT, message), path };
 }
 
 function unavailable(message: () => string) {
@@ -124,13 +123,16 @@ export const PLATFORM_ERRORS = {
     ),
     headers: { 'cache-control': 'no-store' }, // browsers keep a 410 without end, whatever Last-Event-ID comes next
   },
-  EVENT_NOT_REACHED: row<{ after: bigint; newest: bigint }>(
-    400,
-    Status.INVALID_ARGUMENT,
-    ({ after, newest }) =>
-      `after: ${after} has not been reached, the newest event is ${newest}: the feed is older than what you have, as ` +
-      'after a restored backup: read the lists again, then go on',
-  ),
+  EVENT_NOT_REACHED: {
+    ...row<{ after: bigint; newest: bigint }>(
+      400,
+      Status.INVALID_ARGUMENT,
+      ({ after, newest }) =>
+        `after: ${after} has not been reached, the newest event is ${newest}: the feed is older than what you have, ` +
+        'as after a restored backup: read the lists again, then go on',
+    ),
+    path: 'after',
+  },
   IDEMPOTENCY_KEY_REUSED: row(
     409,
     Status.ALREADY_EXISTS,
@@ -161,10 +163,10 @@ export const PLATFORM_ERRORS = {
       `try again in ${retryAfterSeconds} s, and back off after a 429`,
   ),
   TOO_MANY_STREAMS: {
-    ...row<{ limit: number }>(
+    ...row<{ streams: number }>(
       429,
       Status.RESOURCE_EXHAUSTED,
-      ({ limit }) => `the account follows the events on ${limit} streams already: end one first`,
+      ({ streams }) => `the account follows the events on ${streams} streams already: end one first`,
     ),
     retryAfterSeconds: 10,
   },
@@ -191,7 +193,7 @@ type ErrorFields<R extends Row> = Parameters<R['message']>[0];
 
 /** A rule that a field violates. */
 export interface Violation {
-  /** The path in the request message, for `google.rpc.BadRequest`, with JSON names: `pet.categoryId`. */
+  /** The path in the request message, for `google.rpc.BadRequest`, with protobuf's names: `pet.category_id`. */
   readonly path: string;
   /** The name in the error message, which REST and gRPC share: `categoryId`. */
   readonly name: string;
@@ -219,7 +221,9 @@ export class ApiError extends Error {
     this.grpcStatus = options.grpcStatus ?? row.grpc;
     this.httpStatus = row.http;
     this.headers = { ...row.headers, ...options.headers };
-    this.violations = options.violations ?? [];
+    const [name = '', ...said] = message.split(': ');
+    const description = truncate(said.join(': '), MAX_DESCRIPTION);
+    this.violations = options.violations ?? (row.path === undefined ? [] : [{ path: row.path, name, description }]);
     this.retryAfterSeconds = options.retryAfterSeconds ?? row.retryAfterSeconds;
     this.quotaSubject = options.quotaSubject;
   }

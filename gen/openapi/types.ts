@@ -3055,7 +3055,7 @@ export interface operations {
              * @description Too Many Requests.
              *     - `RATE_LIMITED`: the limit of 1000 per minute is used up: try again in 30 s
              *     - `API_KEY_BANNED`: the API key is banned for sending on after refusals: try again in 30 s, and back off after a 429
-             *     - `TOO_MANY_STREAMS`: the account follows the events on 1000 streams already: end one first
+             *     - `TOO_MANY_STREAMS`: the account follows the events on 10 streams already: end one first
              */
             429: {
                 headers: {

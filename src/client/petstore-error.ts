@@ -5,7 +5,7 @@ import { Status } from '../../gen/google/rpc/status.ts';
 
 /** A violated rule of one field of the request. */
 export interface FieldViolation {
-  /** The field's path in the request message, in JSON's spelling: `pet.categoryId`. */
+  /** The field's path in the request message, in camel case, as in the types: `pet.categoryId`. */
   readonly field: string;
   /** What is wrong with the field: `must be 1 to 200 characters after trimming`. */
   readonly description: string;
@@ -59,7 +59,9 @@ export function toPetstoreError({ code: grpcStatus, details: message, metadata }
     for (const { typeUrl, value } of Buffer.isBuffer(bytes) ? Status.decode(bytes).details : []) {
       if (typeUrl.endsWith('/google.rpc.ErrorInfo')) code = ErrorInfo.decode(value).reason;
       if (!typeUrl.endsWith('/google.rpc.BadRequest')) continue;
-      violations = BadRequest.decode(value).fieldViolations.map(({ field, description }) => ({ field, description }));
+      violations = BadRequest.decode(value).fieldViolations.map(({ field, description }) => {
+        return { field: field.replace(/_(\w)/g, (_, letter: string) => letter.toUpperCase()), description };
+      });
     }
   } catch {
     // Not from this service. The status and its message still hold.

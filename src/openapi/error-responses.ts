@@ -34,6 +34,7 @@ const SAMPLE = {
   path: '/pets',
   requestId: '7b0bfa0a-4c5e-4b5e-9d5c-0f6f2f3c8a11',
   retryAfterSeconds: 30,
+  streams: 10, // the default of EVENT_STREAMS, as the page on following changes has it
   violations: [{ path: 'colour', name: 'colour', description: 'is not a query parameter here' }],
   wanted: 5,
   window: 'minute',

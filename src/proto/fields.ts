@@ -17,6 +17,8 @@ export function wrappedList({ fieldKind, message }: DescField): ListField | unde
 interface FoundField {
   /** Undefined when there is no such field. */
   readonly field: DescField | undefined;
+  /** The path in the request message, in protobuf's names: `order.lines[1].pet_id`. */
+  readonly path: string;
   /** The path as REST callers know it, within the body and without the message around a list: `lines[1].petId`. */
   readonly name: string;
 }
@@ -24,16 +26,17 @@ interface FoundField {
 /** Finds a field by its path in the request message, in JSON's or protobuf's names, with indexes: `pet.tags[2]`. */
 export function fieldAt({ input, bodyField }: Pick<Operation, 'input' | 'bodyField'>, path: string): FoundField {
   const steps = path.split('.').map((step) => /^([^[]*)(.*)$/s.exec(step) ?? []);
-  const names: string[] = [];
+  const [inProto, names]: [string[], string[]] = [[], []];
   let field: DescField | undefined;
   for (const [index, [, step = '', item = '']] of steps.entries()) {
     const list = field && wrappedList(field);
     const fields = index === 0 ? input.fields : field?.message?.fields;
     field = fields?.find(({ name, jsonName }) => name === step || jsonName === step);
+    inProto.push((field?.name ?? step) + item);
     const name = (field?.jsonName ?? step) + item;
     const isBody = index === 0 && field?.name === bodyField && steps.length > 1;
     if (list !== undefined && list === field) names.push(`${names.pop()}${item}`);
     else if (!isBody) names.push(name);
   }
-  return { field, name: names.join('.') };
+  return { field, path: inProto.join('.'), name: names.join('.') };
 }

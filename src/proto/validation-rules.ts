@@ -33,7 +33,10 @@ export function createValidation(registry: FileRegistry): FindViolations {
         : [];
     const further = unstorable(message).filter(({ path }) => found.every((other) => other.path !== path));
     const violations = [...found, ...further];
-    return violations.map((violation) => ({ ...violation, name: fieldAt(operation, violation.path).name }));
+    return violations.map(({ description, ...found }) => {
+      const { path, name } = fieldAt(operation, found.path);
+      return { path, name, description };
+    });
   };
 }
 

@@ -120,7 +120,7 @@ export class OpenCalls {
 
   async #holdFeed(call: Call, account: AccountId): Promise<void> {
     const [feeds, max] = [this.#feedsByAccount, this.#maxFeeds];
-    const tooManyFeeds = () => apiError('TOO_MANY_STREAMS', { limit: max });
+    const tooManyFeeds = () => apiError('TOO_MANY_STREAMS', { streams: max });
     if (feeds.of(account) >= max) throw tooManyFeeds();
     if (this.#endsFeeds || feeds.total >= MAX_FEEDS) throw apiError('UNAVAILABLE');
     const release = feeds.hold(account, call);

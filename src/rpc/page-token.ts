@@ -26,7 +26,7 @@ export function pageTokens(list: number): PageTokens {
     const isWellFormed = token.length === LENGTH && token.toString('base64url') === text;
     if (!isWellFormed || token.readUInt8(0) !== list) {
       const description = 'is not a page token of this list: use the one that the page before gave';
-      throw invalidArgument([{ path: 'pageToken', name: 'pageToken', description }]);
+      throw invalidArgument([{ path: 'page_token', name: 'pageToken', description }]);
     }
     return token.readBigInt64BE(1);
   }

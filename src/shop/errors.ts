@@ -3,8 +3,8 @@ import { status as Status } from '@grpc/grpc-js';
 import { errorsOf, notFound, row, unknown } from '../errors.ts';
 
 export const SHOP_ERRORS = {
-  UNKNOWN_CATEGORY: unknown('category', 'categoryId'),
-  UNKNOWN_PET: unknown('pet', 'petId'),
+  UNKNOWN_CATEGORY: unknown('category', 'categoryId', 'pet.category_id'),
+  UNKNOWN_PET: unknown('pet', 'petId', 'order.pet_id'),
   PET_NOT_FOUND: notFound('pet', 'petId'),
   CATEGORY_NOT_FOUND: notFound('category', 'categoryId'),
   ORDER_NOT_FOUND: notFound('order', 'orderId'),

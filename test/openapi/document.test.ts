@@ -56,6 +56,7 @@ test('Document - the pages have the default limits, and the parameter the format
     `${banned} ${ban.durationMs / 60_000} minutes`,
     `their IP address, ${addressPerMinute} a minute`,
     `An account may have ${maxFeeds} streams`,
+    `the account follows the events on ${maxFeeds} streams already`,
     `Events are kept for ${eventsDays} days`,
     `is kept for at least ${idempotencyMs / 3_600_000} hours`,
   ])

@@ -5,6 +5,7 @@ import { gzipSync } from 'node:zlib';
 import { status as Code } from '@grpc/grpc-js';
 import { HealthService } from '../../gen/grpc/health/v1/health.ts';
 import { CategoryServiceService as Categories } from '../../gen/petstore/v1/categories.ts';
+import { EventServiceService as Events } from '../../gen/petstore/v1/events.ts';
 import { OrderServiceService as Orders } from '../../gen/petstore/v1/orders.ts';
 import { PetServiceService as Pets } from '../../gen/petstore/v1/pets.ts';
 import { grpcFrame, grpcHeaders, openSession, targetOf } from '../support/hostile/sockets.ts';
@@ -35,6 +36,26 @@ test('Errors - are the canonical status that fits, with the reason and the messa
     t.deepEqual([failure.code, failure.reason, failure.domain], [code, reason, 'petstore']);
     t.regex(failure.message, message);
     t.deepEqual(failure.metadata.get('x-petstore-error'), [], 'a header of the REST side');
+  }
+});
+
+test('Violations - every error about a field has a BadRequest, with its name in protobuf', async (t) => {
+  const { grpc } = t.context;
+  const pet = { name: 'Tom', categoryId: NOBODY };
+  const petId = await grpc.pet();
+  for (const [failing, fields] of [
+    [grpc.failure(Pets.createPet, { pet: { name: '' } }), ['pet.name', 'pet.category_id']],
+    [grpc.failure(Pets.createPet, { pet }), ['pet.category_id']],
+    [grpc.failure(Pets.replacePet, { petId, pet }), ['pet.category_id']],
+    [grpc.failure(Pets.updatePet, { petId, pet }), ['pet.category_id']],
+    [grpc.failure(Pets.listPets, { pageToken: 'x' }), ['page_token']],
+    [grpc.failure(Orders.placeOrder, { order: { petId: NOBODY } }), ['order.pet_id']],
+    [grpc.failure(Orders.placeOrder, { order: { shipDate: { seconds: 0n, nanos: -1 } } }), ['order.ship_date']],
+    [grpc.failure(Events.listEvents, { after: NOBODY }), ['after']],
+    [grpc.failure(Pets.getPet, { petId: NOBODY }), []],
+  ] as const) {
+    const { fields: named, message } = await failing;
+    t.deepEqual(named, fields, message);
   }
 });
 

@@ -40,7 +40,7 @@ test('Page tokens - a list takes those with its number, and no others', async (t
     const caller = path.startsWith('/petstore.admin.') ? operator : grpc;
     for (let list = 0; list <= Object.keys(NUMBERS).length + 1; list += 1) {
       if (list === NUMBERS[path]) await t.notThrowsAsync(caller.call(asking(list), undefined), path);
-      else t.deepEqual((await caller.failure(asking(list), undefined)).fields, ['pageToken'], `${path} ${list}`);
+      else t.deepEqual((await caller.failure(asking(list), undefined)).fields, ['page_token'], `${path} ${list}`);
     }
   }
 });
@@ -65,6 +65,6 @@ test('Page token - of another list, made-up, cut, padded or changed it is refuse
   const cut = [good.slice(1), good.slice(0, -1), `${good}A`, `${good}=`, ` ${good}`, good.repeat(2)];
   for (const pageToken of ['7', 'x', '\0', '💥', ...cut, ...THREE.slice(1).map((list) => tokenOf(7n, list))]) {
     const { code, violations } = t.throws(() => LIST.toPageRequest({ pageToken }), { instanceOf: ApiError }, pageToken);
-    t.like([code, ...violations], ['INVALID_ARGUMENT', { path: 'pageToken', name: 'pageToken' }]);
+    t.like([code, ...violations], ['INVALID_ARGUMENT', { path: 'page_token', name: 'pageToken' }]);
   }
 });

@@ -189,6 +189,8 @@ function agreedLimits(plan: Plan, asked: Asked<Quota>, current: Quota | undefine
   throw badLimits(missing, 'is needed for an enterprise account');
 }
 
-function badLimits(names: readonly string[], description: string) {
-  return invalidArgument(names.map((name) => ({ path: name, name, description })));
+const IN_PROTO = { perMinute: 'per_minute', perDay: 'per_day' };
+
+function badLimits(names: readonly (keyof typeof IN_PROTO)[], description: string) {
+  return invalidArgument(names.map((name) => ({ path: IN_PROTO[name], name, description })));
 }

@@ -140,8 +140,8 @@ test('Validation - every field with a violation is named, with its path in the m
   const [path, message] = pet({ name: ' ', categoryId: undefined, status: 0 });
   const error = await refusal(path, encode([path, message]));
   const named = error?.violations.map((violation) => [violation.path, violation.name]);
-  const fields = ['name', 'categoryId', 'status'];
-  t.deepEqual([error?.code, named], ['INVALID_ARGUMENT', fields.map((name) => [`pet.${name}`, name])]);
+  const fields = { name: 'pet.name', categoryId: 'pet.category_id', status: 'pet.status' };
+  t.deepEqual([error?.code, named], ['INVALID_ARGUMENT', Object.entries(fields).map(([name, at]) => [at, name])]);
   for (const { name, description } of error?.violations ?? []) {
     t.true(error?.message.includes(`${name}: ${description}`));
   }
@@ -149,12 +149,14 @@ test('Validation - every field with a violation is named, with its path in the m
 
 const parcels = createValidation(parcelRegistry);
 
+const inProto = (name: string) => name.replace(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`);
+
 /** The violations of a parcel: their paths behind `parcel.`, and the names in the message where these differ. */
 function inParcel(parcel: object, method = 'CreateParcel') {
   const operation = parcelOperations.find(({ path }) => path.endsWith(method));
   if (operation === undefined) throw new Error(`there is no ${method}`);
   return parcels(operation, fromJson(operation.input, { parcel } as never)).map(({ path, name }) =>
-    path === `parcel.${name}` ? name : [path, name],
+    path === `parcel.${inProto(name)}` ? name : [path, name],
   );
 }
 
@@ -203,5 +205,5 @@ test('Validation - a list that may be absent is named like any list, over REST',
   t.deepEqual(inPatch(['red', '', 'a\0']), paths);
   t.deepEqual(inPatch(['a', 'a']), [['parcel.labels.values', 'labels']]);
   const inTwoWords = inParcel({ oldLabels: { values: [''] } }, 'UpdateParcel');
-  t.deepEqual(inTwoWords, [['parcel.oldLabels.values[0]', 'oldLabels[0]']]);
+  t.deepEqual(inTwoWords, [['parcel.old_labels.values[0]', 'oldLabels[0]']]);
 });
