@@ -9,11 +9,17 @@ local M = {}
 -- A Connect caller can't use these.
 local GRPC_HEADERS = { "grpc-timeout", "grpc-encoding", "grpc-accept-encoding" }
 
-local function is_supported(headers)
+-- The status of what is no call, or is not supported; nil for a call.
+local function refusal(headers)
+  if not settings.operations[headers:get(":path")] then return "404" end
+  if headers:get(":method") ~= "POST" then return "405" end
+  local content_type = headers:get("content-type") or ""
+  if content_type ~= "application/proto" then
+    local is_connect = content_type == "application/json" or content_type:find("^application/connect%+")
+    return is_connect and "501" or "415"
+  end
   local encoding, version = headers:get("content-encoding"), headers:get("connect-protocol-version")
-  return headers:get("content-type") == "application/proto"
-    and (not encoding or encoding == "identity")
-    and (not version or version == "1")
+  if (encoding and encoding ~= "identity") or (version and version ~= "1") then return "501" end
 end
 
 -- The value of grpc-timeout, in milliseconds. gRPC allows eight digits.
@@ -29,8 +35,8 @@ function M.on_request(handle)
   local headers = handle:headers()
   local length = body and body:length() or 0
   if length > settings.max_body_bytes then return handle:respond({ [":status"] = "413" }, "") end
-  if not settings.operations[headers:get(":path")] then return handle:respond({ [":status"] = "404" }, "") end
-  if not is_supported(headers) then return handle:respond({ [":status"] = "415" }, "") end
+  local status = refusal(headers)
+  if status then return handle:respond({ [":status"] = status }, "") end
   local timeout = grpc_timeout(headers)
   for i = 1, #GRPC_HEADERS do
     headers:remove(GRPC_HEADERS[i])

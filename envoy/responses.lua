@@ -40,7 +40,7 @@ local MAX_REPLY_BYTES = 1000
 -- Asks the server for the error that the caller gets. Returns its headers and its body.
 local function fetch_error(handle, refused, status, reply)
   local response, error
-  if status < 500 then
+  if status < 500 or status == 501 then -- connect.lua has found what is not supported
     response, error, status = edge_service.call(handle, "refuse", {
       method = refused.method,
       path = refused.path,

@@ -219,7 +219,7 @@ export class ApiError extends Error {
     this.name = 'ApiError';
     this.code = code;
     this.grpcStatus = options.grpcStatus ?? row.grpc;
-    this.httpStatus = row.http;
+    this.httpStatus = options.httpStatus ?? row.http;
     this.headers = { ...row.headers, ...options.headers };
     const [name = '', ...said] = message.split(': ');
     const description = truncate(said.join(': '), MAX_DESCRIPTION);
@@ -229,13 +229,14 @@ export class ApiError extends Error {
   }
 }
 
-interface ApiErrorOptions {
+export interface ApiErrorOptions {
   readonly headers?: Readonly<Record<string, string>>;
   readonly violations?: readonly Violation[];
   readonly retryAfterSeconds?: number;
   readonly quotaSubject?: string;
-  /** Overrides the table where gRPC requires another status. */
+  /** These override the table where gRPC or Connect requires another status. */
   readonly grpcStatus?: Status;
+  readonly httpStatus?: number;
   /** The cause. Logged, never sent. */
   readonly cause?: unknown;
 }
@@ -262,6 +263,15 @@ export function errorSaying(
   options: ApiErrorOptions = {},
 ): ApiError {
   return new ApiError(code, PLATFORM_ERRORS[code], message, options);
+}
+
+/** A METHOD_NOT_ALLOWED. `allow` has the methods that are. */
+export function notAllowed(
+  { method, path }: { readonly method: string; readonly path: string },
+  allow: string,
+  options?: ApiErrorOptions,
+): ApiError {
+  return apiError('METHOD_NOT_ALLOWED', { method, path, allow }, { ...options, headers: { allow } });
 }
 
 /** Returns what was looked for. @throws the error when there is none. */

@@ -54,11 +54,6 @@ export interface Kind {
 
 /** gRPC and gRPC-Web. */
 export const GRPC_TYPE = contentType('application/grpc(\\+.*|-web(-text)?(\\+proto)?)?');
-/** Connect, supported or not. With JSON it is Connect if it has the header with the protocol's version. */
-const CONNECT_TYPE = contentType('application/(proto|connect\\+.*)');
-const JSON_TYPE = contentType('application/json');
-const CONNECT_VERSION = { name: 'connect-protocol-version', present_match: true };
-const POST = { name: ':method', string_match: { exact: 'POST' } };
 const GET_OR_HEAD = { name: ':method', string_match: { safe_regex: { regex: 'GET|HEAD' } } };
 const WANTS_PAGE = { name: 'accept', string_match: { contains: 'text/html' } };
 /**
@@ -155,11 +150,9 @@ export const KINDS: readonly Kind[] = [
     to: 'converted',
   },
   {
+    // Supported or not. REST has no such paths.
     name: 'Connect',
-    matches: [[CONNECT_TYPE], [JSON_TYPE, CONNECT_VERSION]].map((types) => ({
-      prefix: API_PREFIX,
-      headers: [POST, ...types],
-    })),
+    matches: [{ prefix: API_PREFIX }],
     judge: 'edge',
     errors: 'connect',
     without: { rest: 'it is in Protobuf', grpcWeb: NOT_CONNECT, transcoder: 'it names its method', complete: 'it is' },

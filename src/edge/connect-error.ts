@@ -28,9 +28,10 @@ function codeOf(status: Status): string {
   return status === Status.CANCELLED ? 'canceled' : Status[status].toLowerCase();
 }
 
-/** A method that does not exist is a 404 to clients that read no body. */
+/** What is no call, or one of a method that does not exist, has the status of HTTP for it. */
 export function connectHttpStatus({ code, grpcStatus, httpStatus }: ApiError): number {
-  return code === 'ROUTE_NOT_FOUND' ? httpStatus : (CONNECT_STATUSES[codeOf(grpcStatus)] ?? 500);
+  const isOfHttp = code === 'ROUTE_NOT_FOUND' || grpcStatus === Status.UNKNOWN;
+  return isOfHttp ? httpStatus : (CONNECT_STATUSES[codeOf(grpcStatus)] ?? 500);
 }
 
 /** `{code, message, details}` */

@@ -5,7 +5,15 @@
 import { type DescField, ScalarType } from '@bufbuild/protobuf';
 import { status as Status } from '@grpc/grpc-js';
 import type { EdgeServiceServer, RefuseRequest } from '../../gen/petstore/edge/v1/edge.ts';
-import { type ApiError, apiError, errorSaying, invalidArgument, short } from '../errors.ts';
+import {
+  type ApiError,
+  type ApiErrorOptions,
+  apiError,
+  errorSaying,
+  invalidArgument,
+  notAllowed,
+  short,
+} from '../errors.ts';
 import { fieldAt, TIMESTAMP, wrappedList } from '../proto/fields.ts';
 import type { Operation } from '../proto/operations.ts';
 import type { Service } from '../rpc/service.ts';
@@ -24,7 +32,9 @@ export function edgeService(operations: Iterable<Operation>): Service<EdgeServic
     async refuse(request) {
       if (request.status === 413) throw apiError('BODY_TOO_LARGE');
       if (request.status === 408) throw apiError('REQUEST_TIMEOUT');
-      if (request.status === 415) throw unsupportedConnect();
+      if (request.status === 405) throw notAllowed(request, 'POST', OF_HTTP);
+      if (request.status === 415) throw unsupportedConnect({ ...OF_HTTP, httpStatus: 415, headers: ACCEPT_POST });
+      if (request.status === 501) throw unsupportedConnect({ grpcStatus: Status.UNIMPLEMENTED });
       throw badRequest(request, routes);
     },
     async fail({ status }) {
@@ -33,12 +43,16 @@ export function edgeService(operations: Iterable<Operation>): Service<EdgeServic
   };
 }
 
-/** For the parts of the Connect protocol that this service does not support. */
-function unsupportedConnect(): ApiError {
+/** The code with which clients of Connect take a status of HTTP. */
+const OF_HTTP = { grpcStatus: Status.UNKNOWN };
+const ACCEPT_POST = { 'accept-post': 'application/grpc, application/grpc-web, application/proto' };
+
+/** For what is no call, on the path of a method, and for the parts of Connect that this service does not support. */
+function unsupportedConnect(options: ApiErrorOptions): ApiError {
   const message =
     'calls over the Connect protocol are unary and in Protobuf here: send "Content-Type: application/proto", ' +
     '"Connect-Protocol-Version: 1" and no Content-Encoding';
-  return errorSaying('UNSUPPORTED_CONTENT_TYPE', message, { grpcStatus: Status.UNIMPLEMENTED });
+  return errorSaying('UNSUPPORTED_CONTENT_TYPE', message, options);
 }
 
 interface RouteMatcher {
@@ -65,8 +79,7 @@ function badRequest({ method, path, reply, contentType }: RefuseRequest, routes:
   const route = onPath.find((candidate) => candidate.method === method || candidate.method === ANY_METHOD);
   if (route === undefined) {
     const methods = onPath.map((candidate) => candidate.method);
-    const allow = methods.toSorted().join(', ');
-    return apiError('METHOD_NOT_ALLOWED', { method, path: pathname, allow }, { headers: { allow } });
+    return notAllowed({ method, path: pathname }, methods.toSorted().join(', '));
   }
   checkContentType(contentType);
   checkQuery(path, route.operation);

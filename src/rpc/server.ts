@@ -8,7 +8,7 @@
 import { Server } from '@grpc/grpc-js';
 import { MAX_BODY_BYTES } from '../config/constants.ts';
 import { ConfigError } from '../config/setting.ts';
-import { type ApiError, apiError } from '../errors.ts';
+import { type ApiError, apiError, notAllowed } from '../errors.ts';
 import { type Operations, UNKNOWN } from '../proto/operations.ts';
 import { Answer } from './answer.ts';
 import { type CallOptions, IncomingCall, type Method } from './call.ts';
@@ -27,9 +27,6 @@ import type { OpenCalls } from './open-calls.ts';
 import { type IsEdge, setHttp2Options, takeEveryCall } from './private-parts.ts';
 import { type Implementation, RAW } from './service.ts';
 import { invalidTimeout, parseTimeout } from './timeout.ts';
-
-/** The HTTP methods of gRPC. */
-const allow = 'POST';
 
 /** A method of the server, with its chain. */
 export interface ServedMethod extends Method {
@@ -98,9 +95,7 @@ export function createGrpcServer(options: GrpcServerOptions): Server {
     return { operation: UNKNOWN, codec: RAW, enter: chain(forUnknown, refuse) };
   };
   const methodOf = (path: string, method: string): ServedMethod => {
-    if (method !== 'POST') {
-      return refused(() => apiError('METHOD_NOT_ALLOWED', { method, path, allow }, { headers: { allow } }));
-    }
+    if (method !== 'POST') return refused(() => notAllowed({ method, path }, 'POST'));
     const asSent = () => path.replace(/(?<=.)\/$/, ''); // the edge adds a slash to what it has no route for
     return byPath.get(path) ?? refused(() => apiError('ROUTE_NOT_FOUND', { method, path: asSent() }));
   };

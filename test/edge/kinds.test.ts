@@ -56,6 +56,7 @@ const REQUESTS: readonly KindOfRequest[] = [
     status: 200,
     empty: 400,
   },
+  { row: 'Connect', request: 'PUT /petstore.v1.PetService/ListPets', status: 405, hasNoRoute: true },
 ];
 
 /** What is sent after the headers. */
@@ -89,8 +90,9 @@ function expected({ row, status, open, byHeaders, hasNoRoute, empty }: KindOfReq
   const isSent = body.length !== undefined || body.fault !== undefined;
   if (key === 'none') return open === undefined || isSent ? 401 : open;
   const { fault } = body;
+  if (hasNoRoute && fault === 400) return status;
   if (row === 'Connect' && body.body !== undefined) return OF_CONNECT[fault ?? 0] ?? fault ?? empty ?? status;
-  return hasNoRoute && fault === 400 ? status : (fault ?? status);
+  return fault ?? status;
 }
 
 /** What is wrong with any response, whatever the cell. */

@@ -225,14 +225,38 @@ test('Connect - JSON, streams, compression and other versions are UNIMPLEMENTED,
   }
 });
 
+test('Connect - the path of a method takes POST alone, and what is no call there is a 415', async (t) => {
+  const { rest, key } = t.context;
+  const [url, authorization] = [`${rest.url}${Pets.listPets.path}`, `Bearer ${key}`];
+  const requests = [
+    ...['GET', 'HEAD', 'PUT', 'DELETE', 'OPTIONS', 'FOO'].map((method) => ({ method, type: 'application/proto' })),
+    ...['image/jpeg', 'application/foo', 'application/grpc-web+foo', ''].flatMap((type) =>
+      [{}, { body: Buffer.from('no JSON') }].map((sent) => ({ method: 'POST', type, ...sent })),
+    ),
+  ];
+  for (const { method, type, ...sent } of requests) {
+    const headers = { authorization, 'content-type': type };
+    const response = await fetch(url, { method, headers, ...sent });
+    const [status, name, value] = method === 'POST' ? [415, 'accept-post', /proto/] : [405, 'allow', /^POST$/];
+    t.is(response.status, status, `${method} ${type}`);
+    t.regex(response.headers.get(name) ?? '', value);
+    // Clients of Connect take these statuses for the code `unknown`.
+    const text = await response.text();
+    if (method !== 'HEAD') t.like(JSON.parse(text), { code: 'unknown' });
+  }
+});
+
 test('Connect - a call to anything but petstore.v1 has an error of REST, and REST is not taken for it', async (t) => {
   for (const path of [Admin.listAccounts.path, Edge.judge.path, '/grpc.health.v1.Health/Check', '/pets']) {
     const { status, body } = await call(t.context, path, Buffer.of());
     t.is(status, path === '/pets' ? 400 : 404, path); // a 404 means UNIMPLEMENTED
     t.is(JSON.parse(body.toString()).status, status, "in REST's shape");
   }
-  const { rest } = t.context;
-  isError(t, await rest.get(`${Pets.listPets.path}?connect=v1&encoding=proto&message=`), 404, 'ROUTE_NOT_FOUND');
+  const { rest, key } = t.context;
+  const get = await fetch(`${rest.url}${Pets.listPets.path}?connect=v1&encoding=proto&message=`, {
+    headers: { authorization: `Bearer ${key}` },
+  });
+  t.deepEqual([get.status, JSON.parse(await get.text()).code], [404, 'unimplemented']);
   const headers = { 'connect-protocol-version': '1', 'connect-timeout-ms': '0', 'x-petstore-connect': '1' };
   t.is((await rest.send('POST', '/categories', { json: { name: 'Dogs' }, headers })).status, 201);
 });

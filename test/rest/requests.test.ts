@@ -116,12 +116,7 @@ test('405 - every path allows only its methods, as its Allow header says', async
 
 const NO_PATHS = [
   ...['/', '//pets', '/Pets', '/petsx', '/pets/1/2', '/store/', '/healthz/x', '/%2Fpets', '/pets%2F1', '/..%2fpets'],
-  ...[
-    '/docs/pageXjs',
-    '/petstore.v1.PetService/ListPets',
-    '/petstore.edge.v1.EdgeService/Refuse',
-    '/grpc.health.v1.Health/Check',
-  ],
+  ...['/docs/pageXjs', '/petstore.edge.v1.EdgeService/Refuse', '/grpc.health.v1.Health/Check'],
 ];
 
 test('404 - an unknown path is ROUTE_NOT_FOUND', async (t) => {
