@@ -5,7 +5,7 @@ import type { Operation } from '../proto/operations.ts';
 import { addressOf } from '../rpc/address.ts';
 import type { Arrival, Origin } from '../rpc/call.ts';
 import type { Protocol } from '../rpc/chain.ts';
-import type { IsEdge } from '../rpc/private-parts.ts';
+import type { Handlers } from '../rpc/private-parts.ts';
 import { GRPC_HEADERS, GRPC_OK, toFrame, toTrailers } from '../rpc/status.ts';
 import { connectBody, connectHttpStatus } from './connect-error.ts';
 import { EDGE_HEADERS, ORIGINAL_PATH } from './headers.ts';
@@ -51,16 +51,15 @@ const EDGE: Protocol = { ...GRPC, name: 'edge', fail: restError };
 export function origins(
   operations: Iterable<Operation>,
   edgeSecret: string | undefined,
-): { readonly originOf: (call: Arrival) => Origin; readonly isEdge: IsEdge } {
+): { readonly originOf: (call: Arrival) => Origin; readonly isEdge: Handlers['isEdge'] } {
   const rest = restProtocol(operations);
   const expected = edgeSecret === undefined ? undefined : hashKey(edgeSecret);
   /** The connections on which a call has shown the secret. */
   const trusted = new WeakSet<object>();
 
-  const isEdge: IsEdge = (session, header) => {
-    if (session === undefined) return false;
+  const isEdge: Handlers['isEdge'] = (session, headers) => {
     if (trusted.has(session)) return true;
-    const secret = header(EDGE_HEADERS.edge);
+    const secret = headers?.[EDGE_HEADERS.edge]?.toString();
     const isShown = secret !== undefined && expected !== undefined && timingSafeEqual(hashKey(secret), expected);
     if (isShown || session.encrypted) trusted.add(session);
     return isShown || session.encrypted === true;
@@ -73,7 +72,7 @@ export function origins(
   };
 
   const originOf = (call: Arrival): Origin => {
-    const isByEdge = isEdge(call.session, (name) => call.header(name));
+    const { isByEdge } = call;
     const forwarded = isByEdge ? call.header(FORWARDED_FOR) : undefined;
     return {
       protocol: isByEdge ? protocolOf(call) : GRPC,

@@ -1,16 +1,15 @@
 /** The address that a call comes from, as the limits count it. */
 import { isIPv6 } from 'node:net';
 import ipaddr from 'ipaddr.js';
-import type { Call } from './chain.ts';
 
 /**
  * The caller's address: an IPv4 address, or the /64 prefix of an IPv6 address. `forwarded` is X-Forwarded-For, if it
  * can be believed: Envoy sets its last entry to the one address that it has verified. Without it, the other end of the
- * connection counts.
+ * connection, `peer`, counts.
  */
-export function addressOf(forwarded: string | undefined, call: Pick<Call, 'peer'>): string {
+export function addressOf(forwarded: string | undefined, { peer }: { readonly peer: string }): string {
   const last = forwarded === undefined ? '' : forwarded.slice(forwarded.lastIndexOf(',') + 1).trim();
-  return normalize(last || call.peer.replace(/:\d+$/, ''));
+  return normalize(last || peer);
 }
 
 /** A caller controls a whole /64 of IPv6 addresses, so a /64 counts as one. An IPv4-mapped address is IPv4. */

@@ -1,7 +1,7 @@
 /**
- * The answer to a call: the one object that writes to the caller. It owns grpc-js's call and the HTTP/2 stream below
- * it, from the headers to the end. No other file touches them. grpc-js only reads: every answer, a gRPC message too, is
- * headers, bytes and perhaps trailers on the stream.
+ * The answer to a call: the one object that owns its HTTP/2 stream, from the headers to the end. It lets the messages
+ * of the request in, one at a time, and it alone writes to the caller. Every answer, a gRPC message too, is headers,
+ * bytes and perhaps trailers on the stream.
  *
  * | state       | what has been sent          | respond, begin | send     | finish   | abort    | expired          |
  * |-------------|-----------------------------|----------------|----------|----------|----------|------------------|
@@ -20,40 +20,36 @@
  * at once.
  */
 import { constants, type Http2Session, type ServerHttp2Stream } from 'node:http2';
-import { type Metadata, type ServerInterceptingCallInterface, status as Status } from '@grpc/grpc-js';
 import type { HttpResponse } from './chain.ts';
-import { type BaseCall, STOP_MS } from './private-parts.ts';
+import { type Messages, unreadable } from './messages.ts';
+import { STOP_MS } from './private-parts.ts';
 
 /** A request has fewer DATA frames. Each costs a microsecond, so a body in frames of one byte costs as 500 calls. */
 const MAX_FRAMES = 2_000;
 /** Node takes a longer time for none. */
 const MAX_TIMER_MS = 2 ** 31 - 1;
 
-type PartialStatus = Parameters<ServerInterceptingCallInterface['sendStatus']>[0];
-
 /** What happens to a call from outside. */
 export interface CallEvents {
   /** The next message, after `read`; undefined when the caller has sent everything. */
   message(bytes: Buffer | undefined): void;
-  /** The request can't be read: grpc-js would end the call with this status. */
-  malformed(status: PartialStatus): void;
+  /** The request can't be read. */
+  failRead(error: unknown): void;
   /** The deadline has passed. */
   expired(): void;
   /** The stream is closed. */
   closed(): void;
 }
 
-/** Gets the metadata of a call's request, and returns what follows the events of the call. */
-export type OpenCall = (answer: Answer, metadata: Metadata) => CallEvents;
-
 export class Answer {
   /** Infinity for none. */
   readonly deadlineMs: number;
   #deadlineTimer: NodeJS.Timeout | undefined;
   #state: 'open' | 'streaming' | 'ending' | 'closed' = 'open';
-  /** Undefined once the stream is closed. */
-  #base: BaseCall | undefined;
   readonly #stream: ServerHttp2Stream;
+  readonly #messages: Messages;
+  #isReading = false;
+  /** Undefined once the stream is closed. */
   #events: CallEvents | undefined;
   #isResumable = false;
   #trailers: HttpResponse['trailers'];
@@ -63,25 +59,17 @@ export class Answer {
   /** Since when the caller has not read what was sent, by `performance.now()`. */
   #unreadSinceMs: number | undefined;
 
-  constructor(base: BaseCall, timeoutMs: number, open: OpenCall) {
-    this.#base = base;
+  /** `open` returns what follows the events of the call. */
+  constructor(stream: ServerHttp2Stream, messages: Messages, timeoutMs: number, open: (answer: Answer) => CallEvents) {
+    this.#stream = stream;
+    this.#messages = messages;
     this.deadlineMs = Date.now() + timeoutMs;
-    this.#stream = base.stream;
-    base.sendStatus = (status) => this.#onStatus(status);
-    this.#stream.once('close', () => this.#onClose());
-    this.#stream.on('data', () => this.#onFrame());
-    base.start({
-      onReceiveMetadata: (metadata) => {
-        try {
-          this.#events = open(this, metadata);
-        } catch {
-          this.reset(); // grpc-js would let the error end the process
-        }
-      },
-      onReceiveMessage: (bytes: Buffer) => this.#events?.message(bytes),
-      onReceiveHalfClose: () => this.#events?.message(undefined),
-      onCancel: () => undefined, // `close` of the stream tells
-    });
+    stream.once('close', () => this.#onClose());
+    try {
+      this.#events = open(this);
+    } catch {
+      this.reset(); // the error would end the process
+    }
     this.#watchDeadline();
   }
 
@@ -89,18 +77,15 @@ export class Answer {
     return this.#state === 'closed';
   }
 
-  get peer(): string {
-    return this.#base?.getPeer() ?? '';
-  }
-
   /** The connection; undefined once it is gone. */
   get session(): Http2Session | undefined {
     return this.#stream.session;
   }
 
-  /** Reads the next message. */
+  /** Reads the next message, perhaps at once. */
   read(): void {
-    this.#base?.startRead();
+    this.#isReading = true;
+    this.#takeMessage();
   }
 
   /**
@@ -215,7 +200,7 @@ export class Answer {
     this.#state = 'ending';
     this.#unreadSinceMs = performance.now();
     if (!this.#isGone && !this.#stream.writableEnded) this.#stream.end(rest);
-    this.#base?.notifyOnCancel();
+    this.#letIn();
     clearTimeout(this.#deadlineTimer);
   }
 
@@ -239,20 +224,37 @@ export class Answer {
     return this.#state === 'ending' || this.#state === 'closed' || this.#stream.destroyed;
   }
 
-  /** grpc-js would end the call because of a bad message. */
-  #onStatus(status: PartialStatus): void {
-    if (!this.#isOver) this.#events?.malformed(status);
+  /** Lets the caller send: before, nothing of the body is read. */
+  #letIn(): void {
+    if (this.#stream.readableFlowing !== null) this.#stream.resume();
+    else this.#stream.on('data', (frame: Buffer) => this.#onFrame(frame)).on('end', () => this.#takeMessage());
+  }
+
+  #takeMessage(): void {
+    if (!this.#isReading || this.#isOver) return;
+    try {
+      const message = this.#messages.next(this.#stream.readableEnded);
+      this.#isReading = message === undefined && !this.#stream.readableEnded;
+      if (this.#isReading) this.#letIn();
+      else this.#events?.message(message);
+    } catch (error) {
+      this.#isReading = false;
+      this.#events?.failRead(error);
+    }
   }
 
   /** Too many make the request malformed, and end the stream when that has been answered. */
-  #onFrame(): void {
+  #onFrame(frame: Buffer): void {
     this.#frames += 1;
-    if (this.#frames === MAX_FRAMES) {
-      this.#onStatus({ code: Status.INTERNAL, details: `it has ${MAX_FRAMES} frames` });
+    if (!this.#isOver) {
+      this.#messages.add(frame);
+      if (this.#frames === MAX_FRAMES) this.#events?.failRead(unreadable(`it has ${MAX_FRAMES} frames`));
+      else if (this.#isReading) this.#takeMessage();
+      else this.#stream.pause();
+    } else if (this.#frames >= MAX_FRAMES && this.#state === 'ending') {
+      this.#frames = Number.NEGATIVE_INFINITY;
+      setImmediate(() => this.#stream.close(constants.NGHTTP2_NO_ERROR)); // at once, the answer would not be sent
     }
-    if (this.#frames < MAX_FRAMES || this.#state !== 'ending') return;
-    this.#frames = Number.NEGATIVE_INFINITY;
-    setImmediate(() => this.#stream.close(constants.NGHTTP2_NO_ERROR)); // at once, the answer would not be sent
   }
 
   #onClose(): void {
@@ -263,7 +265,6 @@ export class Answer {
     // Node keeps the stream until the next major garbage collection. It must not keep the whole call.
     this.#stream.removeAllListeners();
     this.#events = undefined;
-    this.#base = undefined;
   }
 
   #settle(isSent: boolean): void {

@@ -1,14 +1,11 @@
 /**
  * A call, from its headers on. The message is not read before `receive`, so a caller who is refused gets the error at
  * once, even when the message never arrives.
- *
- * Failure: for a bad message (too large, not decompressible, with a malformed timeout) grpc-js would end the call, as
- * INTERNAL and without details. Here `receive` rejects with an ApiError instead.
  */
 import { randomUUID } from 'node:crypto';
-import type { Http2Session } from 'node:http2';
+import type { Http2Session, IncomingHttpHeaders } from 'node:http2';
 import type { Message } from '@bufbuild/protobuf';
-import { type Metadata, status as Status } from '@grpc/grpc-js';
+import { status as Status } from '@grpc/grpc-js';
 import { BODY_TIMEOUT_MS } from '../config/constants.ts';
 import { type ApiError, apiError } from '../errors.ts';
 import type { Operation } from '../proto/operations.ts';
@@ -18,7 +15,7 @@ import type { Answer, CallEvents } from './answer.ts';
 import type { Caller, Identity } from './caller.ts';
 import type { AnyResponse, Call, Codec, End, FeedEnd, Protocol, StreamResponse } from './chain.ts';
 import type { EntityTags } from './entity-tags.ts';
-import { WRONG_FLAGS } from './private-parts.ts';
+import { unreadable } from './messages.ts';
 import { SharedMessages } from './service.ts';
 
 /** Longer request ids are replaced: they would only fill the logs. */
@@ -36,9 +33,11 @@ export interface Method {
 }
 
 /** What is known of a call when its headers have arrived. */
-export interface Arrival extends Pick<Call, 'operation' | 'header' | 'peer'> {
-  /** The connection; undefined once it is gone. */
-  readonly session: Http2Session | undefined;
+export interface Arrival extends Pick<Call, 'operation' | 'header'> {
+  /** The address at the other end of the connection. */
+  readonly peer: string;
+  /** True on a connection of Envoy. */
+  readonly isByEdge: boolean;
 }
 
 /** What that tells of its caller. */
@@ -75,7 +74,8 @@ export class IncomingCall implements Call, Arrival, CallEvents {
   resumeAfter?: bigint;
   identify?: () => Identity | Promise<Identity>;
   readonly #answer: Answer;
-  readonly #metadata: Metadata;
+  readonly #headers: IncomingHttpHeaders;
+  readonly isByEdge: boolean;
   readonly #beforeAnswer: CallOptions['beforeAnswer'];
   readonly #startMs = performance.now();
   readonly #onClose: (() => void)[] = [];
@@ -83,7 +83,7 @@ export class IncomingCall implements Call, Arrival, CallEvents {
   /** Settles the read in progress: with a message, or with undefined when there are no more. */
   #reading: PromiseWithResolvers<Buffer | undefined> | undefined;
   /** An error in the request, found while nothing was being read. */
-  #earlyError: ApiError | undefined;
+  #earlyError: unknown;
   /** True while the deadline of the body counts. */
   #isReceiving = false;
   /** Why the call was given up, such as its deadline; undefined unless it was. */
@@ -92,9 +92,16 @@ export class IncomingCall implements Call, Arrival, CallEvents {
   /** Whether the headers of a stream have been sent. */
   #hasBegun = false;
 
-  constructor(answer: Answer, metadata: Metadata, { operation, codec }: Method, options: CallOptions) {
+  constructor(
+    answer: Answer,
+    headers: IncomingHttpHeaders,
+    isByEdge: boolean,
+    { operation, codec }: Method,
+    options: CallOptions,
+  ) {
     this.#answer = answer;
-    this.#metadata = metadata;
+    this.#headers = headers;
+    this.isByEdge = isByEdge;
     this.#beforeAnswer = options.beforeAnswer;
     this.operation = operation;
     this.codec = codec;
@@ -108,14 +115,14 @@ export class IncomingCall implements Call, Arrival, CallEvents {
   }
 
   header(name: string): string | undefined {
-    const values = this.#metadata.get(name);
-    return values.length > 1 ? values.join() : values[0]?.toString();
+    return this.#headers[name]?.toString();
   }
 
   get peer(): string {
-    return this.#answer.peer;
+    return this.session?.socket.remoteAddress ?? '';
   }
 
+  /** The connection; undefined once it is gone. */
   get session(): Http2Session | undefined {
     return this.#answer.session;
   }
@@ -162,16 +169,6 @@ export class IncomingCall implements Call, Arrival, CallEvents {
   message(bytes: Buffer | undefined): void {
     this.#reading?.resolve(bytes);
     this.#reading = undefined;
-  }
-
-  malformed(status: Parameters<CallEvents['malformed']>[0]): void {
-    const { code, details = 'it is no gRPC message' } = status;
-    const isSpecified = status === WRONG_FLAGS || code === Status.UNIMPLEMENTED;
-    this.failRead(
-      code === Status.RESOURCE_EXHAUSTED
-        ? apiError('BODY_TOO_LARGE')
-        : unreadable(details ?? '', isSpecified ? code : undefined),
-    );
   }
 
   expired(): void {
@@ -267,14 +264,9 @@ export class IncomingCall implements Call, Arrival, CallEvents {
   }
 
   /** Ends the read in progress, or else the next one. */
-  failRead(error: ApiError): void {
+  failRead(error: unknown): void {
     if (this.#reading === undefined) this.#earlyError ??= error;
     else this.#reading.reject(error);
     this.#reading = undefined;
   }
-}
-
-/** The caller's fault. For some of them gRPC says which status (statuscodes.md and compression.md of gRPC). */
-function unreadable(detail: string, grpcStatus: Status = Status.INVALID_ARGUMENT): ApiError {
-  return apiError('MALFORMED_BODY', { detail }, { grpcStatus });
 }

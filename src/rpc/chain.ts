@@ -54,8 +54,6 @@ export interface Call {
   readonly isForwarded: boolean;
   /** True for a call of Envoy itself, such as a health check, and not on behalf of a caller. */
   readonly isFromEdge: boolean;
-  /** The address at the other end of the connection, `host:port`. */
-  readonly peer: string;
   /** Reads the request message, once for all. Rejects with ApiError when it is too large, too slow or malformed. */
   receive(): Promise<void>;
   /** The messages of a method whose request is a stream. Reads each when it is asked for, so it holds one at a time. */

@@ -13,6 +13,7 @@
  * A sweep ends what waits for its caller for too long: a message, a reader, a forgotten stream. So no call needs timers
  * of its own.
  */
+import type { Http2Session } from 'node:http2';
 import { MAX_CALLS_PER_SERVER } from '../config/constants.ts';
 import { type ApiError, AT_A_TIME, apiError, tooMany } from '../errors.ts';
 import type { IncomingCall, MaxAges } from './call.ts';
@@ -85,6 +86,11 @@ export class OpenCalls {
   add(call: IncomingCall): void {
     this.#calls.push(call);
     call.onClose(() => this.#calls.splice(this.#calls.indexOf(call), 1));
+  }
+
+  /** Whether a connection has calls. */
+  isInUse(session: Http2Session): boolean {
+    return this.#calls.some((call) => call.session === session);
   }
 
   /**

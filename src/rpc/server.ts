@@ -1,12 +1,11 @@
 /**
  * The gRPC server: passes each call to the chain of its method as soon as its headers have arrived, and answers with
- * what the chain returns. grpc-js speaks HTTP/2 and reads messages; answer.ts writes.
+ * what the chain returns.
  *
  * Failure: whatever goes wrong while a call runs, or while its response is encoded or sent, ends that call as an error
  * of the table, and is reported as that error to the observers.
  */
 import { Server } from '@grpc/grpc-js';
-import { MAX_BODY_BYTES } from '../config/constants.ts';
 import { ConfigError } from '../config/setting.ts';
 import { type ApiError, apiError, notAllowed } from '../errors.ts';
 import { type Operations, UNKNOWN } from '../proto/operations.ts';
@@ -23,8 +22,9 @@ import {
   type Response,
 } from './chain.ts';
 import { toApiError } from './error-mapping.ts';
+import { Messages } from './messages.ts';
 import type { OpenCalls } from './open-calls.ts';
-import { type IsEdge, setHttp2Options, takeEveryCall } from './private-parts.ts';
+import { type Handlers, takeEveryCall } from './private-parts.ts';
 import { type Implementation, RAW } from './service.ts';
 import { invalidTimeout, parseTimeout } from './timeout.ts';
 
@@ -73,7 +73,7 @@ export interface GrpcServerOptions extends CallOptions {
   readonly forUnknown: readonly Interceptor[];
   readonly operations: Operations;
   readonly openCalls: OpenCalls;
-  readonly isEdge: IsEdge;
+  readonly isEdge: Handlers['isEdge'];
   readonly observers?: readonly Observer[];
   /** Runs each call in a span. Undefined without a collector of traces. */
   readonly traceCall?: ((call: Call, run: () => Promise<End>) => void) | undefined;
@@ -99,13 +99,13 @@ export function createGrpcServer(options: GrpcServerOptions): Server {
     const asSent = () => path.replace(/(?<=.)\/$/, ''); // the edge adds a slash to what it has no route for
     return byPath.get(path) ?? refused(() => apiError('ROUTE_NOT_FOUND', { method, path: asSent() }));
   };
-  const server = new Server({ 'grpc.max_receive_message_length': MAX_BODY_BYTES, 'grpc.enable_channelz': 0 });
-  setHttp2Options(server);
-  takeEveryCall(server, isEdge, (base, path, { httpMethod, timeout }) => {
-    const timeoutMs = parseTimeout(timeout);
-    new Answer(base, timeoutMs ?? Number.POSITIVE_INFINITY, (answer, metadata) => {
+  const take: Handlers['take'] = (stream, headers, isByEdge) => {
+    const { ':path': path = '*', ':method': httpMethod = '' } = headers; // a CONNECT has no path
+    const timeoutMs = parseTimeout(headers['grpc-timeout']?.toString());
+    const messages = new Messages(headers['grpc-encoding']?.toString());
+    new Answer(stream, messages, timeoutMs ?? Number.POSITIVE_INFINITY, (answer) => {
       const method = methodOf(path, httpMethod);
-      const call = new IncomingCall(answer, metadata, method, options);
+      const call = new IncomingCall(answer, headers, isByEdge, method, options);
       if (timeoutMs === undefined) call.failRead(invalidTimeout());
       openCalls.add(call);
       const toEnd = () => run(call, method.enter, observers);
@@ -114,7 +114,9 @@ export function createGrpcServer(options: GrpcServerOptions): Server {
       else traceCall(call, toEnd);
       return call;
     });
-  });
+  };
+  const server = new Server({ 'grpc.enable_channelz': 0 });
+  takeEveryCall(server, { isEdge, isInUse: (session) => openCalls.isInUse(session), take });
   return server;
 }
 

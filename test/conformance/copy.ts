@@ -6,9 +6,6 @@ import { create, fromBinary, toBinary } from '@bufbuild/protobuf';
 import { type FileDescriptorSet, FileDescriptorSetSchema } from '@bufbuild/protobuf/wkt';
 import { ROOT } from '../../src/launcher/paths.ts';
 
-/** The header that takes the place of `grpc-timeout`, which the platform keeps for itself. */
-const TIMEOUT = 'x-conformance-timeout';
-
 const FOLDERS = ['envoy', 'gen', 'src', 'test'];
 const LINKED = ['node_modules', '.envoy', 'package.json', 'docs-page', 'docs'];
 
@@ -27,12 +24,12 @@ export const shopServices = (...parts: Parameters<typeof all>) => [...all(...par
   );
   // Our errors have details, by contract. The suite takes any that its service does not add for a fault.
   edit(join(folder, 'src/rpc/status.ts'), /message: error.message, details }/, 'message: error.message, details: [] }');
-  // The service tells of the deadline in the request.
-  const taken = "delete headers['grpc-timeout']";
+  // The service tells of all headers. The callers of the suites have no key.
+  const added = "'x-conformance-headers': JSON.stringify(headers)";
   edit(
-    join(folder, 'src/rpc/private-parts.ts'),
-    /delete headers\['grpc-timeout'\]/,
-    `headers['${TIMEOUT}'] = timeout; ${taken}`,
+    join(folder, 'src/rpc/call.ts'),
+    /this\.#headers = headers;/,
+    `this.#headers = { authorization: 'Bearer ' + process.env.CONFORMANCE_KEY, ...headers, ${added} };`,
   );
   // The public port is for this package, and gives its callers a key.
   for (const name of readdirSync(join(folder, 'envoy'), { recursive: true, encoding: 'utf8' })) {

@@ -6,7 +6,6 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { type DescMessage, fromJson, type JsonValue, toBinary, toJson } from '@bufbuild/protobuf';
 import { AnySchema } from '@bufbuild/protobuf/wkt';
-import { Metadata } from '@grpc/grpc-js';
 import { Any } from '../../gen/google/protobuf/any.ts';
 import type { Status } from '../../gen/google/rpc/status.ts';
 import { BODY_TIMEOUT_MS, CALL_TIMEOUT_MS } from '../../src/config/constants.ts';
@@ -16,11 +15,12 @@ import { loadOperations, type Operation } from '../../src/proto/operations.ts';
 import type { Call, HttpResponse, Protocol } from '../../src/rpc/chain.ts';
 import type { Implementation } from '../../src/rpc/service.ts';
 import { detailsHeader } from '../../src/rpc/status.ts';
+import { parseTimeout } from '../../src/rpc/timeout.ts';
 
 const PACKAGE = 'connectrpc.conformance.v1';
 const SERVICE = `${PACKAGE}.ConformanceService`;
 /** Internal headers of the platform, and those of HTTP, are no metadata. */
-const OWN = new RegExp(`^(:|${EDGE_HEADERS.edge}$|authorization$|x-conformance-timeout$)`);
+const OWN = new RegExp(`^(:|${EDGE_HEADERS.edge}$|authorization$)`);
 /** Carries all headers of a request to the service. */
 const ALL_HEADERS = 'x-conformance-headers';
 
@@ -29,7 +29,6 @@ const CODES = ['OK', 'CANCELED', 'UNKNOWN', 'INVALID_ARGUMENT', 'DEADLINE_EXCEED
   .concat(['UNIMPLEMENTED', 'INTERNAL', 'UNAVAILABLE', 'DATA_LOSS', 'UNAUTHENTICATED'])
   .map((name) => `CODE_${name}`);
 
-const UNIT_MS: Readonly<Record<string, number>> = { H: 3_600_000, M: 60_000, S: 1_000, m: 1, u: 1e-3, n: 1e-6 };
 /** The deadlines of callers without one: Envoy's. */
 const OF_EDGE_MS = [CALL_TIMEOUT_MS, BODY_TIMEOUT_MS + CALL_TIMEOUT_MS];
 
@@ -59,17 +58,6 @@ interface Request {
 }
 
 const { byPath, registry } = loadOperations();
-
-const fromHttp2Headers = Metadata.fromHttp2Headers.bind(Metadata);
-Metadata.fromHttp2Headers = (headers) => {
-  const metadata = fromHttp2Headers(headers);
-  const isCaller = String(headers[':path']).startsWith(`/${PACKAGE}.`);
-  if (isCaller) metadata.set(ALL_HEADERS, JSON.stringify(headers));
-  // The callers of the suites have no key.
-  const key = process.env.CONFORMANCE_KEY;
-  if (isCaller && key !== undefined) metadata.set('authorization', `Bearer ${key}`);
-  return metadata;
-};
 
 export function conformanceService(): Implementation {
   const operations = [...byPath.values()].filter(({ path }) => path.startsWith(`/${SERVICE}/`));
@@ -132,9 +120,8 @@ function requestInfoOf(call: Call): Readonly<Record<string, JsonValue>> {
   const requestHeaders = Object.entries(headers)
     .filter(([name]) => !OWN.test(name))
     .map(([name, value]) => ({ name, value: [value].flat().flatMap((one) => one.split(/, ?/)) }));
-  const [, amount, unit = ''] = /^(\d+)([HMSmun])$/.exec(String(headers['x-conformance-timeout'])) ?? [];
-  const timeoutMs = Math.floor(Number(amount) * (UNIT_MS[unit] ?? 0));
-  return amount === undefined || OF_EDGE_MS.includes(timeoutMs)
+  const timeoutMs = Math.floor(parseTimeout(headers['grpc-timeout']?.toString()) ?? 0);
+  return timeoutMs === Number.POSITIVE_INFINITY || OF_EDGE_MS.includes(timeoutMs)
     ? { requestHeaders }
     : { requestHeaders, timeoutMs: String(timeoutMs) };
 }

@@ -8,6 +8,7 @@ import { CategoryServiceService as Categories } from '../../gen/petstore/v1/cate
 import { EventServiceService as Events } from '../../gen/petstore/v1/events.ts';
 import { OrderServiceService as Orders } from '../../gen/petstore/v1/orders.ts';
 import { PetServiceService as Pets } from '../../gen/petstore/v1/pets.ts';
+import { rawGrpc } from '../support/hostile/http2.ts';
 import { grpcFrame, grpcHeaders, openSession, targetOf } from '../support/hostile/sockets.ts';
 import { PUBLIC } from '../support/resources.ts';
 import { serverTest } from '../support/shared-stack.ts';
@@ -122,6 +123,27 @@ test('Messages - one in thousands of frames is malformed, and the rest of it is 
     stream.end();
     await closed;
     t.deepEqual([fields['grpc-status'], sent > size], [status, status === '0'], `${sent} of ${size} frames`);
+  }
+});
+
+test('Messages - what is wrong with their compression is said in our own words', async (t) => {
+  const { address, key } = t.context;
+  const [plain, zipped] = [Buffer.from('plain'), gzipSync(Buffer.alloc(0))];
+  const empty = Buffer.of();
+  for (const [encoding, bytes, isCompressed, status, said] of [
+    ['gzip', zipped, true, Code.OK, ''],
+    ['gzip', empty, true, Code.OK, ''],
+    ['gzip', plain, true, INVALID_ARGUMENT, 'a message is not compressed as gzip'],
+    ['gzip', zipped.subarray(0, 15), true, INVALID_ARGUMENT, 'a message is not compressed as gzip'],
+    ['deflate', zipped, true, INVALID_ARGUMENT, 'a message is not compressed as deflate'],
+    ['identity', zipped, true, Code.INTERNAL, 'a message has flags that can not be'],
+    ['br', empty, false, UNIMPLEMENTED, 'grpc-encoding must be one of identity, deflate, gzip'],
+  ] as const) {
+    const headers = { 'grpc-encoding': encoding };
+    const call = { path: Categories.listCategories.path, key, headers, body: grpcFrame(bytes, isCompressed) };
+    const { message, ...answer } = await rawGrpc(targetOf(address, '127.0.0.1'), call);
+    t.is(answer.status, status, said);
+    t.is(message, said === '' ? '' : `the request body can't be read: ${said}`);
   }
 });
 

@@ -1,5 +1,4 @@
 /** A call as interceptors see it, without a server. */
-import type { Http2Session } from 'node:http2';
 import { Metadata, status as Status } from '@grpc/grpc-js';
 import { origins } from '../../src/edge/protocols.ts';
 import { ApiError } from '../../src/errors.ts';
@@ -10,11 +9,8 @@ import { toApiError } from '../../src/rpc/error-mapping.ts';
 
 const { byPath, registry } = loadOperations();
 
-const EDGE_SECRET = 'the secret of the edge';
-const { originOf } = origins([...byPath.values()], EDGE_SECRET);
-/** The connection of Envoy, and that of another program of this machine. */
-const [ENVOY, OTHER] = [{ encrypted: false }, { encrypted: false }] as unknown as [Http2Session, Http2Session];
-const PEER = '127.0.0.1:40000';
+const { originOf } = origins([...byPath.values()], undefined);
+const PEER = '127.0.0.1';
 
 /** The messages of the proto files, with their rules. */
 export const protoRegistry = registry;
@@ -54,21 +50,19 @@ export function newCall(
   const found = operation(path);
   const onClose: (() => void)[] = [];
   // Only through Envoy do callers speak anything but gRPC.
-  const isFromEnvoy =
+  const isByEdge =
     found.path.startsWith('/petstore.edge.v1.') ||
     ['x-envoy-original-path', 'x-petstore-connect'].some((name) => received.get(name).length > 0);
-  if (isFromEnvoy) received.set('x-petstore-edge', EDGE_SECRET);
   const arrival = {
     operation: found,
     header(name: string) {
       const values = received.get(name);
       return values.length === 0 ? undefined : values.join();
     },
-    peer: PEER,
   };
   return {
     ...arrival,
-    ...originOf({ ...arrival, session: isFromEnvoy ? ENVOY : OTHER }),
+    ...originOf({ ...arrival, peer: PEER, isByEdge }),
     metadata: received,
     codec: jsonCodec,
     receive: async () => undefined,

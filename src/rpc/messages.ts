@@ -1,0 +1,74 @@
+/**
+ * The messages of a gRPC request (PROTOCOL-HTTP2.md and compression.md of gRPC). Each begins with a byte that says
+ * whether it is compressed, and four for its length. One is read at a time, when it is asked for.
+ */
+import { gunzipSync, inflateSync } from 'node:zlib';
+import { status as Status } from '@grpc/grpc-js';
+import { MAX_BODY_BYTES } from '../config/constants.ts';
+import { type ApiError, apiError } from '../errors.ts';
+
+const PREFIX_BYTES = 5;
+const NOTHING = Buffer.alloc(0);
+const IDENTITY = 'identity';
+const ENCODINGS = new Map([
+  [IDENTITY, undefined],
+  ['deflate', inflateSync],
+  ['gzip', gunzipSync],
+]);
+
+export class Messages {
+  readonly #encoding: string;
+  #chunks: Buffer[] = [];
+  #bytes = 0;
+  /** How many bytes the next message has with its prefix, as far as is known. */
+  #wanted = PREFIX_BYTES;
+
+  /** `encoding` is the header `grpc-encoding`. */
+  constructor(encoding: string = IDENTITY) {
+    this.#encoding = encoding;
+  }
+
+  add(chunk: Buffer): void {
+    this.#chunks.push(chunk);
+    this.#bytes += chunk.length;
+  }
+
+  /** Takes the next message; undefined while it has not arrived, or when there is none. @throws ApiError */
+  next(hasEnded: boolean): Buffer | undefined {
+    if (!ENCODINGS.has(this.#encoding)) {
+      throw unreadable(`grpc-encoding must be one of ${[...ENCODINGS.keys()].join(', ')}`, Status.UNIMPLEMENTED);
+    }
+    if (this.#bytes >= this.#wanted) {
+      const [first = NOTHING] = this.#chunks;
+      const bytes = this.#chunks.length > 1 ? Buffer.concat(this.#chunks) : first;
+      const end = PREFIX_BYTES + bytes.readUInt32BE(1);
+      if (end > PREFIX_BYTES + MAX_BODY_BYTES) throw apiError('BODY_TOO_LARGE');
+      const isWhole = bytes.length >= end;
+      const rest = isWhole ? bytes.subarray(end) : bytes;
+      [this.#chunks, this.#bytes, this.#wanted] = [[rest], rest.length, isWhole ? PREFIX_BYTES : end];
+      if (isWhole) return this.#decompressed(bytes.readUInt8(), bytes.subarray(PREFIX_BYTES, end));
+    }
+    if (hasEnded && this.#bytes > 0) throw unreadable('it ends within a message');
+    return undefined;
+  }
+
+  #decompressed(flags: number, bytes: Buffer): Buffer {
+    if (flags === 0) return bytes;
+    const decompress = ENCODINGS.get(this.#encoding);
+    if (flags > 1 || decompress === undefined) {
+      throw unreadable('a message has flags that can not be', Status.INTERNAL);
+    }
+    if (bytes.length === 0) return bytes;
+    try {
+      return decompress(bytes, { maxOutputLength: MAX_BODY_BYTES });
+    } catch (error) {
+      const isTooLarge = error instanceof RangeError; // of more than `maxOutputLength`
+      throw isTooLarge ? apiError('BODY_TOO_LARGE') : unreadable(`a message is not compressed as ${this.#encoding}`);
+    }
+  }
+}
+
+/** The caller's fault. For some of them gRPC says which status. */
+export function unreadable(detail: string, grpcStatus: Status = Status.INVALID_ARGUMENT): ApiError {
+  return apiError('MALFORMED_BODY', { detail }, { grpcStatus });
+}
