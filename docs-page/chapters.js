@@ -17,10 +17,7 @@ export function OperationTag(Original, { React: { createElement: h }, layoutActi
     const { tag, tagObj, getComponent } = props;
     if (tagObj.get('operations').size > 0) return h(Original, props);
     const Markdown = getComponent('Markdown', true);
-    const text = tagObj
-      .getIn(['tagDetails', 'description'], '')
-      .replaceAll('{base_url}', location.origin)
-      .replaceAll('{host}', location.host);
+    const text = tagObj.getIn(['tagDetails', 'description'], '').replaceAll('http://127.0.0.1:8080', location.origin);
     return h(
       'section',
       {

@@ -8,12 +8,13 @@ import { spawnSync } from 'node:child_process';
 import { existsSync, mkdirSync, mkdtempSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs';
 import { join, resolve } from 'node:path';
 import { pathToFileURL } from 'node:url';
-import { fromBinary } from '@bufbuild/protobuf';
-import { FileDescriptorSetSchema } from '@bufbuild/protobuf/wkt';
+import { fromBinary, toBinary } from '@bufbuild/protobuf';
+import { FileDescriptorSetSchema, type SourceCodeInfo_Location } from '@bufbuild/protobuf/wkt';
 import openapiTS, { astToString } from 'openapi-typescript';
 import { stringify } from 'yaml';
 import { describe } from '../src/openapi/document.ts';
 import { loadOperations } from '../src/proto/operations.ts';
+import { callersPage } from './callers-page.ts';
 import { clientMethods, clientServices } from './client-methods.ts';
 import { settingsPage } from './settings-page.ts';
 
@@ -44,7 +45,9 @@ async function generate(target: string): Promise<void> {
   // For Envoy's transcoder, for reflection, and for the options that the server reads at start.
   build(join(gen, 'petstore.binpb'), '--exclude-source-info');
   // For callers, at /petstore.binpb: the public services and what they import.
-  build(join(gen, 'public.binpb'), '--path', 'proto/petstore/v1', '--exclude-source-info');
+  const published = join(gen, 'public.binpb');
+  build(published, '--path', 'proto/petstore/v1');
+  writeFileSync(published, withOwnComments(readFileSync(published)));
   // The interface description, from the comments too.
   const commented = join(target, 'commented.binpb');
   build(commented);
@@ -53,6 +56,7 @@ async function generate(target: string): Promise<void> {
   mkdirSync(join(gen, 'openapi'));
   writeFileSync(join(gen, 'openapi/openapi.json'), `${JSON.stringify(document, undefined, 2)}\n`);
   writeFileSync(join(gen, 'openapi/openapi.yaml'), stringify(document, YAML));
+  writeFileSync(join(gen, 'docs.md'), callersPage(document));
   // For the typed client.
   mkdirSync(join(gen, 'client'));
   writeFileSync(join(gen, 'client/methods.ts'), clientMethods(operations));
@@ -68,6 +72,18 @@ async function generate(target: string): Promise<void> {
 /** Writes a set of descriptors. */
 function build(output: string, ...options: readonly string[]): void {
   buf('build', '--as-file-descriptor-set', '--output', output, ...options);
+}
+
+/** Keeps of the source info what generators write into code: the comments of our own files. */
+function withOwnComments(set: Uint8Array): Uint8Array {
+  const descriptors = fromBinary(FileDescriptorSetSchema, set);
+  for (const { name, sourceCodeInfo } of descriptors.file) {
+    if (sourceCodeInfo === undefined) continue;
+    const isKept = ({ leadingComments }: SourceCodeInfo_Location) =>
+      name.startsWith('petstore/') && leadingComments !== '';
+    sourceCodeInfo.location = sourceCodeInfo.location.filter(isKept);
+  }
+  return toBinary(FileDescriptorSetSchema, descriptors);
 }
 
 /** Runs buf. Throws what it says of a failure. */

@@ -39,6 +39,7 @@ export const FILES: ReadonlyMap<string, ServedFile> = new Map([
   ['openapi.json', served('gen/openapi/openapi.json', 'application/json', DESCRIPTION)],
   ['openapi.yaml', served('gen/openapi/openapi.yaml', 'application/yaml', DESCRIPTION)], // RFC 9512
   ['petstore.binpb', served('gen/public.binpb', 'application/octet-stream', DESCRIPTION)], // the proto files
+  ['docs.md', served('gen/docs.md', 'text/markdown; charset=utf-8', DESCRIPTION)], // RFC 7763
   ['docs', served('docs-page/index.html', 'text/html; charset=utf-8', { ...PAGE, ...FIVE_MINUTES })],
   ...ofPage('text/javascript; charset=utf-8', 'page.js', 'plugin.js', 'chapters.js', 'feed.js', 'swagger-ui-bundle.js'),
   ...ofPage('text/css; charset=utf-8', 'page.css', 'operations.css', 'swagger-ui.css'),

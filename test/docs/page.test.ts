@@ -51,6 +51,13 @@ test.serial('Operations - the page shows every operation of the description', as
   t.true(listed.length >= 20);
 });
 
+test.serial('Getting started - the page puts its own address into the commands', async (t) => {
+  const { page, service } = t.context;
+  const commands = (await page.locator('.chapter pre').allInnerTexts()).join();
+  t.true(commands.includes(`export API=${service.rest.url} `));
+  t.false(commands.includes('127.0.0.1:8080'));
+});
+
 test.serial('Operations - show beta, experimental, deprecated and sunset; others have no badge', async (t) => {
   const { page } = t.context;
   for (const { operation } of operations) {

@@ -1,14 +1,14 @@
 /** The description and the docs page as they are served; and the page "Getting started", followed word for word. */
 import { execFile } from 'node:child_process';
 import { once } from 'node:events';
-import { readFileSync } from 'node:fs';
+import { readdirSync, readFileSync } from 'node:fs';
 import { get, type IncomingMessage } from 'node:http';
 import { extname } from 'node:path';
 import { buffer } from 'node:stream/consumers';
 import { promisify } from 'node:util';
 import { gunzipSync } from 'node:zlib';
 import { createFileRegistry, fromBinary } from '@bufbuild/protobuf';
-import { FileDescriptorSetSchema } from '@bufbuild/protobuf/wkt';
+import { FileDescriptorSetSchema, type SourceCodeInfo_Location } from '@bufbuild/protobuf/wkt';
 import { isError } from '../support/contract.ts';
 import { stackTest } from '../support/shared-stack.ts';
 
@@ -21,6 +21,7 @@ const TYPES: Readonly<Record<string, string>> = {
   '.svg': 'image/svg+xml',
   '.json': 'application/json',
   '.yaml': 'application/yaml',
+  '.md': 'text/markdown; charset=utf-8',
 };
 
 /** A page that may load from this server only. */
@@ -40,12 +41,24 @@ const OWN = ['page.js', 'plugin.js', 'chapters.js', 'feed.js', 'page.css', 'oper
 /** Paths, the files that they are, and their headers. */
 const FILES: readonly (readonly [path: string, file: string, headers: Readonly<Record<string, string>>])[] = [
   ...['/openapi.json', '/openapi.yaml'].map((path) => [path, `gen/openapi${path}`, DESCRIPTION] as const),
+  ['/docs.md', 'gen/docs.md', DESCRIPTION],
   ['/docs', 'docs-page/index.html', PAGE],
   ...OWN.map((name) => [`/docs/${name}`, `docs-page/${name}`, PAGE] as const),
   ...['swagger-ui-bundle.js', 'swagger-ui.css'].map(
     (name) => [`/docs/${name}`, `node_modules/swagger-ui-dist/${name}`, LIBRARY] as const,
   ),
 ];
+
+interface Description {
+  readonly tags: readonly { readonly name: string; readonly description: string; readonly 'x-traitTag'?: boolean }[];
+  readonly paths: Record<string, Record<string, Operation>>;
+}
+interface Operation {
+  readonly summary: string;
+  readonly deprecated?: boolean;
+  readonly 'x-stability'?: string;
+}
+const description: Description = JSON.parse(readFileSync('gen/openapi/openapi.json', 'utf8'));
 
 const BROWSER = { headers: { accept: 'text/html,application/xhtml+xml,application/xml;q=0.9,*/*;q=0.8' } };
 
@@ -57,8 +70,14 @@ test('GET /petstore.binpb - is the descriptor set of the public services alone, 
   t.notThrows(() => createFileRegistry(descriptors), 'with all that they import');
   const services = descriptors.file.filter(({ service }) => service.length > 0);
   t.true(services.length >= 4 && services.every(({ name }) => name.startsWith('petstore/v1/')));
+  const commented = services.filter(({ sourceCodeInfo }) => sourceCodeInfo?.location.some(isOfMethod));
+  t.is(commented.length, services.length, 'with the comments of their methods, which generators write into code');
   t.true(body.length < 128 * 1_024);
 });
+
+/** FileDescriptorProto.service, ServiceDescriptorProto.method, by their field numbers and indexes. */
+const isOfMethod = ({ path, leadingComments }: SourceCodeInfo_Location) =>
+  leadingComments !== '' && path.length === 4 && path[0] === 6 && path[2] === 2;
 
 for (const [path, file, expected] of FILES) {
   test(`GET, HEAD ${path} - return the file on disk, without a key, compressed for those who accept it`, async (t) => {
@@ -114,6 +133,25 @@ test('GET /docs/nothing - is ROUTE_NOT_FOUND, and no other file on disk is serve
   }
 });
 
+test('GET /docs.md - has every page for callers, and every operation with its marker', async (t) => {
+  const { text } = await t.context.rest.withKey(undefined).get('/docs.md');
+  const { paths, tags } = description;
+  for (const { name, description } of tags.filter((tag) => tag['x-traitTag'])) {
+    t.true(text.includes(`\n## ${name}\n\n${description}\n`), name);
+  }
+  for (const [path, methods] of Object.entries(paths)) {
+    for (const [verb, { summary, 'x-stability': stability, deprecated }] of Object.entries(methods)) {
+      const markers = [stability, deprecated && 'deprecated'].filter(Boolean).map((marker) => ` (${marker})`);
+      t.true(text.includes(`\n- \`${verb.toUpperCase()} ${path}\`: ${summary}${markers.join('')}\n`), path);
+    }
+  }
+  for (const file of readdirSync('docs/callers')) {
+    const [, title] = /^# (.+)/.exec(readFileSync(`docs/callers/${file}`, 'utf8')) ?? [];
+    t.true(text.includes(`\n## ${title}\n`), file);
+  }
+  t.notRegex(text, /\{\{|\{base_url\}/, 'a gap that nobody filled');
+});
+
 test('GET /pets - is not compressed: the size could reveal the content', async (t) => {
   const { headers } = await fetchRaw(`${t.context.rest.url}/pets`, {
     authorization: `Bearer ${t.context.key}`,
@@ -129,7 +167,7 @@ async function fetchRaw(url: string, headers: Readonly<Record<string, string>>) 
 }
 
 const run = promisify(execFile);
-const page: string = JSON.parse(readFileSync('gen/openapi/openapi.json', 'utf8')).tags[0].description;
+const page = description.tags[0]?.description ?? '';
 
 /** The programs of a language on the page "Getting started". */
 function blocks(language: string): string[] {
@@ -139,7 +177,7 @@ function blocks(language: string): string[] {
 test.serial('Getting started - the commands lead from a key to an order', async (t) => {
   const { rest, key } = t.context;
   const commands = blocks('sh').filter((command) => /^(export|curl)/.test(command));
-  const script = commands.join('echo\n').replace('{base_url}', rest.url).replace('pst_…', key);
+  const script = commands.join('echo\n').replace('http://127.0.0.1:8080', rest.url).replace('pst_…', key);
   const { stdout } = await run('bash', ['-euc', script.replaceAll('curl ', 'curl -s ')]);
   t.deepEqual(
     stdout
@@ -157,11 +195,17 @@ test.serial('Getting started - the commands lead from a key to an order', async 
   );
 });
 
-test.serial('Getting started - the program orders once', async (t) => {
-  const { rest, key } = t.context;
-  const before = await rest.get('/store/orders');
-  const env = { ...process.env, API: rest.url, API_KEY: key };
-  const { stdout } = await run(process.execPath, ['--input-type=module', '--eval', blocks('js')[0] ?? ''], { env });
-  t.regex(stdout, /^order \d+: 2 of Tom\n$/);
-  t.is((await rest.get('/store/orders')).body.length, before.body.length + 1);
-});
+for (const [language, ...command] of [
+  ['js', process.execPath, '--input-type=module', '--eval'],
+  ['py', 'python3', '-c'],
+] as const) {
+  test.serial(`Getting started - the program orders once, in ${language}`, async (t) => {
+    const { rest, key } = t.context;
+    const before = await rest.get('/store/orders');
+    const env = { ...process.env, API: rest.url, API_KEY: key };
+    const [program, ...options] = command;
+    const { stdout } = await run(program, [...options, blocks(language)[0] ?? ''], { env });
+    t.regex(stdout, /^order \d+: 2 of Tom\n$/);
+    t.is((await rest.get('/store/orders')).body.length, before.body.length + 1);
+  });
+}
