@@ -7,7 +7,7 @@ import { type ApiError, apiError } from '../../errors.ts';
 import type { AccountId, Caller } from '../../rpc/caller.ts';
 import type { Call, Interceptor } from '../../rpc/chain.ts';
 import { type AddressAttempt, type Attempt, type Decision, type Limiter, subjectName } from '../limits/limiter.ts';
-import { secondsUntil, type Verdict, WINDOW_SECONDS } from '../limits/windows.ts';
+import { secondsUntil, WINDOW_SECONDS } from '../limits/windows.ts';
 import type { Ban } from '../tables/model.ts';
 
 /** The limits of requests without a valid key, by IP address. */
@@ -47,15 +47,14 @@ export function limits(limiter: Limiter, { shares, onBan }: LimitsOptions): Limi
   const count = async (call: Call, attempt: Attempt): Promise<void> => {
     const decision = await limiter.admit(attempt);
     setHeaders(call, decision);
-    if (!decision.allowed) {
-      if ('begunBan' in decision && call.caller !== undefined) onBan(decision.begunBan, call.caller);
-      throw limitError(attempt, decision);
-    }
+    if (decision.allowed) return;
+    if (decision.begunBan !== undefined && call.caller !== undefined) onBan(decision.begunBan, call.caller);
+    throw limitError(attempt, decision);
   };
-  const peek = async (call: Call, attempt: Attempt): Promise<Verdict> => {
-    const verdict = await limiter.peek(attempt);
-    setHeaders(call, verdict);
-    return verdict;
+  const peek = async (call: Call, attempt: Attempt): Promise<Decision> => {
+    const decision = await limiter.peek(attempt);
+    setHeaders(call, decision);
+    return decision;
   };
   /** Holds a share of the open calls. A refusal shows the limits like any response, and counts for nothing. */
   const hold = async <T>(call: Call, attempt: Attempt, take: () => T | Promise<T>): Promise<T> => {
@@ -94,9 +93,9 @@ export function limits(limiter: Limiter, { shares, onBan }: LimitsOptions): Limi
       },
       async hold(call, isGuess) {
         const release = await hold(call, addressAttempt(call), () => shares.holdForAddress(call, 'key'));
-        const verdict = isGuess ? await peek(call, guessAttempt(call)) : undefined;
-        if (verdict === undefined || verdict.allowed) return release;
-        throw limitError(addressAttempt(call), verdict);
+        const decision = isGuess ? await peek(call, guessAttempt(call)) : undefined;
+        if (decision === undefined || decision.allowed) return release;
+        throw limitError(addressAttempt(call), decision);
       },
     },
   };
@@ -113,16 +112,11 @@ function addressAttempt(call: Call): AddressAttempt {
 
 /** Guesses of keys are counted apart from the other requests of an address. */
 function guessAttempt(call: Call): AddressAttempt {
-  const attempt = addressAttempt(call);
-  return {
-    ...attempt,
-    address: `guesses of ${call.address}`,
-    requestId: attempt.requestId && `guess ${call.requestId}`,
-  };
+  return { ...addressAttempt(call), address: `guesses of ${call.address}` };
 }
 
 /** RateLimit and RateLimit-Policy are of draft-ietf-httpapi-ratelimit-headers-10. */
-function setHeaders({ responseHeaders }: Call, { limit, remaining, resetAtSeconds, windows, nowMs }: Verdict): void {
+function setHeaders({ responseHeaders }: Call, { limit, remaining, resetAtSeconds, windows, nowMs }: Decision): void {
   responseHeaders.set('x-ratelimit-limit', String(limit));
   responseHeaders.set('x-ratelimit-remaining', String(remaining));
   responseHeaders.set('x-ratelimit-reset', String(resetAtSeconds));
@@ -136,9 +130,9 @@ function setHeaders({ responseHeaders }: Call, { limit, remaining, resetAtSecond
   responseHeaders.set('ratelimit', left);
 }
 
-function limitError(attempt: Attempt, decision: Extract<Decision, { allowed: false }>): ApiError {
-  const { retryAfterSeconds } = decision;
+function limitError(attempt: Attempt, decision: Decision): ApiError {
+  const { retryAfterSeconds, bannedUntilMs } = decision;
   const options = { retryAfterSeconds, quotaSubject: subjectName(attempt) };
-  if ('bannedUntilMs' in decision) return apiError('API_KEY_BANNED', { retryAfterSeconds }, options);
+  if (bannedUntilMs !== undefined) return apiError('API_KEY_BANNED', { retryAfterSeconds }, options);
   return apiError('RATE_LIMITED', decision, options);
 }

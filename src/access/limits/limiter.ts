@@ -6,7 +6,7 @@
  */
 import type { AccountId, KeyId, Quota } from '../../rpc/caller.ts';
 import type { Ban, BanPolicy, DayUsage, KeyUse } from '../tables/model.ts';
-import { type Counter, hasRoom, type Refused, secondsUntil, toVerdict, type Verdict } from './windows.ts';
+import { type Counter, hasRoom, type Reading, readWindows, secondsUntil } from './windows.ts';
 
 /** Whom a request counts under. */
 export type Subject =
@@ -37,16 +37,23 @@ export type AddressAttempt = Extract<Subject, { kind: 'address' }> & Moment;
 
 export type Attempt = AccountAttempt | AddressAttempt;
 
-/** The key is banned. The numbers are the account's, without this request; but the reset is the end of the ban. */
-export interface Banned extends Refused {
-  readonly bannedUntilMs: number;
-}
-
 /**
- * What the limiter decides: that the key is banned, or the verdict of the windows. A refusal may begin a ban, which the
- * caller has to store.
+ * Whether a request is admitted, with the numbers of the most binding window: the one with the fewest requests left. On
+ * a tie it is the day, which resets later. A refused request thus shows the window that is full or, when both are, the
+ * day. For a banned key the numbers are the account's, without this request; but the reset is the end of the ban.
  */
-export type Decision = (Verdict & { readonly begunBan?: Ban }) | Banned;
+export interface Decision extends Reading {
+  readonly allowed: boolean;
+  /** All windows that limit the subject, the minute first. */
+  readonly windows: readonly Reading[];
+  readonly nowMs: number;
+  /** Whole seconds until the reset, rounded up: at least 1. */
+  readonly retryAfterSeconds: number;
+  /** The end of the ban if the key is banned. */
+  readonly bannedUntilMs: number | undefined;
+  /** The ban that a refusal begins: the caller has to store it. */
+  readonly begunBan: Ban | undefined;
+}
 
 export interface LimiterOptions {
   readonly ban: BanPolicy;
@@ -64,20 +71,14 @@ export interface Counts {
   readonly isLocal: boolean;
 }
 
-/** What a limiter hands over to be stored. */
-export interface Drained {
-  readonly usage: readonly DayUsage[];
-  readonly keyUses: readonly KeyUse[];
-}
-
 export interface Limiter {
   /**
    * Decides on a request and counts it if it is admitted. Checks for a ban before the windows: a decision on a banned
    * key has `bannedUntilMs`.
    */
   admit(attempt: Attempt): Decision | Promise<Decision>;
-  /** Returns the verdict of the windows, for a response that shows the numbers. Counts nothing; ignores bans. */
-  peek(attempt: Attempt): Verdict | Promise<Verdict>;
+  /** Decides by the windows alone, for a response that shows the numbers. Counts nothing; ignores bans. */
+  peek(attempt: Attempt): Decision | Promise<Decision>;
   /**
    * Tells how many streams of events of an account this server has open. Returns false, and takes no notice, if with
    * those of other servers they are more than `max`. It must be told again within 10 s. While it is not known what
@@ -99,7 +100,7 @@ export interface Limiter {
    * Returns the account days that changed, and the keys that were used, since the last call. The limiter holds them
    * until then. A caller that fails to write a row has to write it again.
    */
-  drain(): Drained;
+  drain(): { readonly usage: readonly DayUsage[]; readonly keyUses: readonly KeyUse[] };
   /** Restores the counts of a day, before the first request. */
   restoreUsage(rows: Iterable<DayUsage>): void;
   restoreBans(bans: Iterable<Pick<Ban, 'keyId' | 'untilMs'>>): void;
@@ -107,16 +108,15 @@ export interface Limiter {
   close(): Promise<void>;
 }
 
-/** The counts of a subject after a call, and the end of the key's ban or 0. */
-export interface State {
+/**
+ * What became of a request: whether it was admitted, unless it was only looked at; the counts of its subject after it;
+ * the end of the key's ban, which begins with the request if that was refused, or 0.
+ */
+export interface Outcome {
+  readonly status: 'admitted' | 'refused' | 'banned' | 'seen';
   readonly counter: Readonly<Counter>;
   readonly bannedUntilMs: number;
   readonly nowMs: number;
-}
-
-/** The state after a request. A ban of a key that was only refused begins with this request. */
-export interface Outcome extends State {
-  readonly status: 'admitted' | 'refused' | 'banned';
 }
 
 /** Returns the quota of an account, or that of every address. */
@@ -127,26 +127,28 @@ export function quotaOf(attempt: Attempt, { addresses }: Pick<LimiterOptions, 'a
 }
 
 /** Makes the decision on a request from its outcome. */
-export function toDecision(attempt: Attempt, outcome: Outcome, options: LimiterOptions): Decision {
-  const { status, counter, bannedUntilMs, nowMs } = outcome;
-  const verdict = toVerdict(status === 'admitted', counter, quotaOf(attempt, options), nowMs);
-  if (status === 'banned') {
-    const retryAfterSeconds = secondsUntil(bannedUntilMs, nowMs);
-    const resetAtSeconds = Math.ceil(bannedUntilMs / 1_000);
-    return { ...verdict, allowed: false, bannedUntilMs, retryAfterSeconds, resetAtSeconds };
-  }
-  if (attempt.kind === 'address' || verdict.allowed || bannedUntilMs === 0) return verdict;
-  const { durationMs, refusals } = options.ban;
-  const { window } = verdict;
-  return { ...verdict, begunBan: { keyId: attempt.keyId, untilMs: bannedUntilMs, durationMs, refusals, window } };
-}
-
-/** Makes the verdict that a request would get. */
-export function toPeek(
+export function toDecision(
   attempt: Attempt,
-  { counter, nowMs }: Pick<State, 'counter' | 'nowMs'>,
+  { status, counter, bannedUntilMs, nowMs }: Outcome,
   options: LimiterOptions,
-): Verdict {
+): Decision {
   const quota = quotaOf(attempt, options);
-  return toVerdict(hasRoom(counter, quota), counter, quota, nowMs);
+  const windows = readWindows(counter, quota);
+  const binding = windows.reduce((one, other) => (other.remaining <= one.remaining ? other : one));
+  const isBanned = status === 'banned';
+  const resetAtMs = isBanned ? bannedUntilMs : binding.resetAtSeconds * 1_000;
+  const { durationMs, refusals } = options.ban;
+  return {
+    ...binding,
+    allowed: status === 'seen' ? hasRoom(counter, quota) : status === 'admitted',
+    windows,
+    nowMs,
+    resetAtSeconds: Math.ceil(resetAtMs / 1_000),
+    retryAfterSeconds: secondsUntil(resetAtMs, nowMs),
+    bannedUntilMs: isBanned ? bannedUntilMs : undefined,
+    begunBan:
+      attempt.kind === 'account' && status === 'refused' && bannedUntilMs > 0
+        ? { keyId: attempt.keyId, untilMs: bannedUntilMs, durationMs, refusals, window: binding.window }
+        : undefined,
+  };
 }

@@ -23,21 +23,10 @@ import {
   type LimiterOptions,
   type Outcome,
   quotaOf,
-  type State,
   type Subject,
   toDecision,
-  toPeek,
 } from './limiter.ts';
-import {
-  type Counter,
-  countRequest,
-  dayIndexAt,
-  dayStartMs,
-  enterMinute,
-  minuteIndexAt,
-  newCounter,
-  type Verdict,
-} from './windows.ts';
+import { type Counter, dayIndexAt, dayStartMs, enterMinute, hasRoom, minuteIndexAt, newCounter } from './windows.ts';
 
 /** The name that the addresses beyond `maxTracked` share. */
 const OTHERS = 'others';
@@ -53,7 +42,7 @@ export interface Known {
 
 export interface MemoryLimiter extends Limiter {
   admit(attempt: Attempt): Decision;
-  peek(attempt: Attempt): Verdict;
+  peek(attempt: Attempt): Decision;
   counts(accountId: AccountId, nowMs: number): Counts;
   unban(accountId: AccountId, keyId: KeyId): boolean;
   /** Counts a request if it is admitted, as `admit` does. */
@@ -61,14 +50,14 @@ export interface MemoryLimiter extends Limiter {
   /** Returns a copy of what is known. */
   known(subject: Subject & { readonly keyId?: KeyId }, nowMs: number): Known;
   /** Replaces what is known of the subject and the key. */
-  learn(attempt: Attempt, learned: State): void;
+  learn(attempt: Attempt, learned: Outcome): void;
 }
 
 export function createMemoryLimiter(options: LimiterOptions): MemoryLimiter {
   const { maxTracked } = options.addresses;
   // With the days beside today: counts go on when a clock that was a day wrong is right again.
-  const accounts = new Windows<AccountId, Counter>(dayIndexAt, 3);
-  const addresses = new Windows<string, Counter>(minuteIndexAt, 1);
+  const accounts = new Windows<AccountId | string, Counter>(dayIndexAt, 3);
+  const addresses = new Windows<AccountId | string, Counter>(minuteIndexAt, 1);
   const bans = new BanTracker(options.ban);
   /** The counters that have changed since the last drain. */
   let changed = new Map<Counter, AccountId>();
@@ -77,34 +66,26 @@ export function createMemoryLimiter(options: LimiterOptions): MemoryLimiter {
 
   /** Returns the name that an address counts under: its own, or that of all others. */
   function nameOf(address: string, nowMs: number): string {
-    const known = addresses.at(nowMs);
-    return known.size < maxTracked || known.has(address) ? address : OTHERS;
+    const tracked = addresses.at(nowMs);
+    return tracked.size < maxTracked || tracked.has(address) ? address : OTHERS;
   }
 
-  /** Returns the subject's counter in the windows of now; if it has none, a new one that is not kept. */
-  function find(subject: Subject, nowMs: number): Counter {
-    const found =
-      subject.kind === 'account'
-        ? accounts.at(nowMs).get(subject.accountId)
-        : addresses.at(nowMs).get(nameOf(subject.address, nowMs));
-    const counter = found ?? newCounter(nowMs);
+  /** Returns the subject's counter in the windows of now; if it has none, a new one, which is kept if it is to change. */
+  function find(subject: Subject, nowMs: number, isToChange = false): Counter {
+    const isAccount = subject.kind === 'account';
+    const counters = (isAccount ? accounts : addresses).at(nowMs);
+    const name = isAccount ? subject.accountId : nameOf(subject.address, nowMs);
+    const counter = counters.get(name) ?? newCounter(nowMs);
+    if (isToChange) counters.set(name, counter);
     enterMinute(counter, nowMs);
-    return counter;
-  }
-
-  /** Returns the subject's counter, to be changed. */
-  function keep(subject: Subject, nowMs: number): Counter {
-    const counter = find(subject, nowMs);
-    if (subject.kind === 'account') accounts.at(nowMs).set(subject.accountId, counter);
-    else addresses.at(nowMs).set(nameOf(subject.address, nowMs), counter);
     return counter;
   }
 
   /** Returns the counter of a request, to be changed. */
   function use(attempt: Attempt, nowMs: number): Counter {
     // The minute of addresses is that of this server, also when Redis's time counts.
-    if (attempt.kind === 'address') return keep(attempt, attempt.nowMs);
-    const counter = keep(attempt, nowMs);
+    if (attempt.kind === 'address') return find(attempt, attempt.nowMs, true);
+    const counter = find(attempt, nowMs, true);
     changed.set(counter, attempt.accountId);
     keyUses.set(attempt.keyId, nowMs);
     return counter;
@@ -112,20 +93,29 @@ export function createMemoryLimiter(options: LimiterOptions): MemoryLimiter {
 
   function count(attempt: Attempt): Outcome {
     const { nowMs } = attempt;
-    const banEndMs = attempt.kind === 'account' ? bans.bannedUntil(attempt.keyId, nowMs) : 0;
+    const keyId = attempt.kind === 'account' ? attempt.keyId : undefined;
+    const banEndMs = keyId === undefined ? 0 : bans.bannedUntil(keyId, nowMs);
     const counter = use(attempt, nowMs);
-    const status = banEndMs > 0 ? 'banned' : countRequest(counter, quotaOf(attempt, options)) ? 'admitted' : 'refused';
-    if (status === 'admitted') return { status, counter, bannedUntilMs: 0, nowMs };
+    if (banEndMs === 0 && hasRoom(counter, quotaOf(attempt, options))) {
+      counter.minuteCount += 1;
+      counter.dayCount += 1;
+      return { status: 'admitted', counter, bannedUntilMs: 0, nowMs };
+    }
     counter.refused += 1;
-    if (status === 'banned') return { status, counter, bannedUntilMs: banEndMs, nowMs };
-    const bannedUntilMs = attempt.kind === 'account' ? bans.recordRefusal(attempt.keyId, nowMs) : 0;
-    return { status, counter, bannedUntilMs, nowMs };
+    if (banEndMs > 0) return { status: 'banned', counter, bannedUntilMs: banEndMs, nowMs };
+    const bannedUntilMs = keyId === undefined ? 0 : bans.recordRefusal(keyId, nowMs);
+    return { status: 'refused', counter, bannedUntilMs, nowMs };
+  }
+
+  function peek(attempt: Attempt): Decision {
+    const { nowMs } = attempt;
+    return toDecision(attempt, { status: 'seen', counter: find(attempt, nowMs), bannedUntilMs: 0, nowMs }, options);
   }
 
   return {
     count,
     admit: (attempt) => toDecision(attempt, count(attempt), options),
-    peek: (attempt) => toPeek(attempt, { counter: find(attempt, attempt.nowMs), nowMs: attempt.nowMs }, options),
+    peek,
     countStreams: () => true,
     now: Date.now,
     counts: (accountId, nowMs) => ({ counter: { ...find({ kind: 'account', accountId }, nowMs) }, isLocal: false }),
@@ -138,7 +128,7 @@ export function createMemoryLimiter(options: LimiterOptions): MemoryLimiter {
         const lastBanEndMs = subject.keyId === undefined ? 0 : bans.lastEnd(subject.keyId);
         return { subject, counter: { ...find(subject, nowMs) }, lastBanEndMs };
       }
-      const counter = { ...keep(subject, nowMs) }; // kept, so that many at once are bounded
+      const counter = { ...find(subject, nowMs, true) }; // kept, so that many at once are bounded
       return { subject: { kind: 'address', address: nameOf(subject.address, nowMs) }, counter, lastBanEndMs: 0 };
     },
     learn(attempt, { counter, bannedUntilMs, nowMs }) {
@@ -157,7 +147,7 @@ export function createMemoryLimiter(options: LimiterOptions): MemoryLimiter {
     },
     restoreUsage(rows) {
       for (const { accountId, dayIndex, requests, refused } of rows) {
-        const counter = keep({ kind: 'account', accountId }, dayStartMs(dayIndex));
+        const counter = find({ kind: 'account', accountId }, dayStartMs(dayIndex), true);
         Object.assign(counter, { dayCount: requests, refused });
       }
     },

@@ -94,7 +94,7 @@ if ARGV[1] == "unban" then
   return 1
 end
 
-local status, untilMs = "", 0
+local status, untilMs = "seen", 0
 if ARGV[1] == "admit" then
   status, untilMs = admit()
 end

@@ -16,11 +16,9 @@ import {
   type LimiterOptions,
   type Outcome,
   quotaOf,
-  type State,
   type Subject,
   subjectName,
   toDecision,
-  toPeek,
 } from './limiter.ts';
 import { createMemoryLimiter, type Known } from './memory.ts';
 import { loadScript, RedisClient, type RedisClientOptions } from './redis-client.ts';
@@ -81,7 +79,7 @@ export async function openRedisLimiter(options: RedisLimiterOptions): Promise<Re
     return toOutcome(await run('admit', known.subject, attempt, args));
   }
 
-  function read(subject: Subject, nowMs: number): Promise<State | undefined> {
+  function read(subject: Subject, nowMs: number): Promise<Outcome | undefined> {
     const known = memory.known(subject, nowMs);
     return client.run(async () => toOutcome(await run('read', known.subject, { nowMs }, [toText(known)])));
   }
@@ -103,7 +101,7 @@ export async function openRedisLimiter(options: RedisLimiterOptions): Promise<Re
     },
     async peek(attempt) {
       const state = await read(attempt, attempt.nowMs);
-      return state === undefined ? memory.peek(attempt) : toPeek(attempt, state, options);
+      return state === undefined ? memory.peek(attempt) : toDecision(attempt, state, options);
     },
     async countStreams(accountId, own, max) {
       const name = nameOf({ kind: 'account', accountId }, 'streams');
@@ -137,7 +135,7 @@ function toText({ counter }: Known): string {
   return `${minuteIndex} ${minuteCount} ${dayIndex} ${dayCount} ${refused}`;
 }
 
-/** The reply is what redis.lua describes. After a read the status means nothing. */
+/** The reply is what redis.lua describes. */
 function toOutcome(reply: unknown): Outcome {
   const [status, minuteIndex, minuteCount, dayIndex, dayCount, refused, bannedUntilMs, nowMs] = reply as Reply;
   if (typeof nowMs !== 'number') throw new Error('the reply is not the one of the script');

@@ -18,7 +18,7 @@ const DAY_SECONDS = 86_400;
 /** The windows and their lengths. */
 export const WINDOW_SECONDS = { minute: MINUTE_SECONDS, day: DAY_SECONDS } as const;
 
-/** The state of one subject. It is changed in place, so that a request allocates nothing but its verdict. */
+/** The state of one subject. It is changed in place, so that a request allocates nothing but its decision. */
 export interface Counter {
   minuteIndex: number;
   minuteCount: number;
@@ -38,26 +38,6 @@ export interface Reading {
   readonly resetAtSeconds: number;
 }
 
-/**
- * Whether a request is admitted, with the numbers of the most binding window: the one with the fewest requests left. On
- * a tie it is the day, which resets later. A refused request thus shows the window that is full or, when both are, the
- * day.
- */
-export type Verdict = (Numbers & { readonly allowed: true }) | Refused;
-
-interface Numbers extends Reading {
-  /** All windows that limit the subject, the minute first. */
-  readonly windows: readonly Reading[];
-  /** The time of the verdict. */
-  readonly nowMs: number;
-}
-
-export interface Refused extends Numbers {
-  readonly allowed: false;
-  /** Whole seconds until a request may be admitted, rounded up: at least 1. */
-  readonly retryAfterSeconds: number;
-}
-
 export function minuteIndexAt(nowMs: number): number {
   return Math.floor(nowMs / MINUTE_MS);
 }
@@ -73,14 +53,6 @@ export function dayStartMs(dayIndex: number): number {
 /** Returns a counter at zero. */
 export function newCounter(nowMs: number): Counter {
   return { minuteIndex: minuteIndexAt(nowMs), minuteCount: 0, dayIndex: dayIndexAt(nowMs), dayCount: 0, refused: 0 };
-}
-
-/** Counts a request in both windows, which are the current ones, if both have room. Returns whether they had. */
-export function countRequest(counter: Counter, quota: Quota): boolean {
-  if (!hasRoom(counter, quota)) return false;
-  counter.minuteCount += 1;
-  counter.dayCount += 1;
-  return true;
 }
 
 export function hasRoom(counter: Readonly<Counter>, quota: Quota): boolean {
@@ -110,14 +82,11 @@ export function enterMinute(counter: Counter, nowMs: number): void {
   counter.minuteCount = 0;
 }
 
-/** Makes the verdict on a request from the counts after it. */
-export function toVerdict(allowed: boolean, counter: Readonly<Counter>, quota: Quota, nowMs: number): Verdict {
-  const minute = reading('minute', quota.perMinute, counter.minuteCount, minuteEndSeconds(counter));
-  const day = reading('day', quota.perDay, counter.dayCount, dayEndSeconds(counter));
-  const windows = Number.isFinite(quota.perDay) ? [minute, day] : [minute];
-  const numbers = { ...(day.remaining <= minute.remaining ? day : minute), windows, nowMs };
-  if (allowed) return { allowed, ...numbers };
-  return { allowed, ...numbers, retryAfterSeconds: secondsUntil(numbers.resetAtSeconds * 1_000, nowMs) };
+/** Returns the numbers of the windows that the quota limits, the minute first. */
+export function readWindows(counter: Readonly<Counter>, { perMinute, perDay }: Quota): [Reading, ...Reading[]] {
+  const minute = reading('minute', perMinute, counter.minuteCount, minuteEndSeconds(counter));
+  if (!Number.isFinite(perDay)) return [minute];
+  return [minute, reading('day', perDay, counter.dayCount, dayEndSeconds(counter))];
 }
 
 function reading(window: Reading['window'], limit: number, count: number, resetAtSeconds: number): Reading {

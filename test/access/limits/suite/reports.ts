@@ -24,7 +24,7 @@ export function reportTests(test: TestFn, open: Open): void {
       const bans: unknown[] = [];
       for (let i = 0; i < 130; i += 1) {
         const decision = await limiter.admit({ ...ACCOUNT, quota: { perMinute: 60, perDay } });
-        if ('begunBan' in decision) bans.push(decision.begunBan);
+        if (decision.begunBan !== undefined) bans.push(decision.begunBan);
       }
       t.deepEqual(bans, [{ keyId: KEY_ID, untilMs: NOON_MS + BAN_MS, durationMs: BAN_MS, refusals: 20, window }]);
     }
