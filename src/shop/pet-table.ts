@@ -1,8 +1,9 @@
 /** The `pets` table: pets, and the stock of each. */
+import type { Knex } from 'knex';
 import type { Engine, Runner } from '../storage/engine.ts';
 import { bigInteger, integer, oneOf, text } from '../storage/fields.ts';
-import { compile, compileInsert, param } from '../storage/statement.ts';
-import { paramsOf, resource, table } from '../storage/table.ts';
+import { compile, param } from '../storage/statement.ts';
+import { compileInsert, paramsOf, resource, table } from '../storage/table.ts';
 import { type CategoryId, PET_STATUSES, type Pet, type PetId } from './model.ts';
 
 export const PETS = table<Pet>('pets', {
@@ -21,41 +22,26 @@ export function contendedPet(id: PetId): string {
 export function petTable(engine: Engine) {
   const { knex } = engine;
   const pets = resource(engine, PETS);
-  const inserted = [
-    'category_id',
-    ...PETS.columns.filter((column) => !['id', 'category_id', 'quantity'].includes(column)),
-  ];
+  const inserted = PETS.columns.filter((column) => !['id', 'quantity'].includes(column));
+  const insertedCategory = PETS.fromJson(engine, inserted)[inserted.indexOf('category_id')] ?? '';
   const values = paramsOf(PETS.columns.filter((column) => column !== 'id'));
   // Locks the category, so that it can't be deleted between this check and the write of the pet.
-  const category = (id: string, values: readonly unknown[]) =>
-    engine.forKeyShare(
-      knex('categories')
-        .select(knex.raw('1'))
-        .whereRaw(`categories.id = ${id}`, values as never),
-    );
+  const category = (id: Knex.Value | Knex.Raw) =>
+    engine.forKeyShare(knex('categories').select(knex.raw('1')).where('categories.id', id));
   const statements = {
-    // One statement checks the category and inserts. Inserts that wait at the same time share it. It is raw SQL since
-    // knex drops `returning` from an insert with a select.
+    // One statement checks the category and inserts. Inserts that wait at the same time share it.
     insert: compileInsert(
-      'pets.insert',
-      knex.raw('? returning ??', [
-        knex.into(knex.raw(`?? (${inserted.map(() => '??')})`, ['pets', ...inserted])).insert(
-          knex
-            .select(knex.raw(PETS.fromJson(engine, inserted).join()))
-            .from(engine.elementsOf('elements'))
-            .whereExists(category('cast(value ->> 0 as bigint)', []))
-            .orderBy('key'),
-        ),
-        PETS.columns,
-      ] as never),
+      engine,
+      PETS,
       inserted,
+      `where exists (${category(knex.raw(insertedCategory))}) order by key returning ${PETS.columns}`,
       (pet, row) => PETS.toRecord(row).categoryId === pet.category_id,
     ),
     update: compile(
       'pets.update',
       knex('pets')
         .where('id', param('id'))
-        .whereExists(category('?', [param('category_id')]))
+        .whereExists(category(param('category_id')))
         .update(values)
         .returning('id'),
     ),

@@ -2,9 +2,8 @@
 import type { Engine, Runner } from './engine.ts';
 import { bytes, integer, text } from './fields.ts';
 import type { IdempotencyRecord } from './model.ts';
-import { compileInsert } from './statement.ts';
 import { AlreadyDone } from './store-errors.ts';
-import { insertFromJson, lookup, oldest, table } from './table.ts';
+import { compileInsert, lookup, oldest, table } from './table.ts';
 
 const RECORDS = table<IdempotencyRecord>('idempotency_records', {
   id: text('id'),
@@ -17,12 +16,7 @@ export function idempotencyTable(engine: Engine) {
   const deleteOldest = oldest(engine, RECORDS.name, 'sequence', 'created_at_ms');
   const rest = 'order by key on conflict (id) do nothing returning sequence as id, id as record_id';
   // The records of writes that run at the same time share it.
-  const insert = compileInsert(
-    'idempotency.insert',
-    insertFromJson(engine, RECORDS, 'elements', rest),
-    RECORDS.columns,
-    ({ id }, row) => row.record_id === id,
-  );
+  const insert = compileInsert(engine, RECORDS, RECORDS.columns, rest, ({ id }, row) => row.record_id === id);
   return {
     reads: { find: lookup(engine, RECORDS).find },
     writes: (tx: Runner) => ({

@@ -57,34 +57,6 @@ export function compile(name: string, query: Knex.QueryBuilder | Knex.Raw): Stat
   };
 }
 
-/**
- * Compiles an insert that several callers can share. The query selects from `engine.elementsOf('elements')` in the
- * order of the keys, and each element holds the parameters `names` of one caller. The query returns `id`, a column that
- * ascends. `belongsTo` says whether a row can be a caller's; of callers to whom the same row can belong, all are
- * inserted or the first ones.
- */
-export function compileInsert(
-  name: string,
-  query: Knex.QueryBuilder | Knex.Raw,
-  names: readonly string[],
-  belongsTo: (params: Params, row: Row) => boolean,
-): Statement {
-  const { bind, ...statement } = compile(name, query);
-  const bindAll = (callers: readonly Params[]) =>
-    bind({ elements: toJson(callers.map((params) => names.map((param) => params[param] ?? null))) });
-  const share = (callers: readonly Params[], rows: readonly Row[]) => {
-    const inOrder = rows.toSorted((one, other) => Number(one.id) - Number(other.id));
-    let next = 0;
-    return callers.map((params) => {
-      const row = inOrder[next];
-      if (row === undefined || !belongsTo(params, row)) return [];
-      next += 1;
-      return [row];
-    });
-  };
-  return { ...statement, bind: (params) => bindAll([params]), shared: { bindAll, share } };
-}
-
 /** Encodes rows as a JSON array of arrays. Bigints keep all of their digits. */
 export function toJson(rows: readonly (readonly SqlValue[])[]): string {
   return `[${rows.map(toJsonArray).join()}]`;

@@ -214,18 +214,42 @@ export function put<R extends object>(
   const updates = table.columns.filter((column) => !key.includes(column)).map((column) => `${column} = ${set(column)}`);
   const having = `where exists (select 1 from ${parents} where id = ${table.fromJson(engine, [parent])})`;
   const rest = `${having} order by 1, 2 on conflict (${key}) do update set ${updates} returning ${parent}`;
-  const statement = compile(`${table.name}.put`, insertFromJson(engine, table, 'rows', rest));
+  const statement = compile(`${table.name}.put`, insertFromJson(engine, table, table.columns, rest));
   return (tx: Runner) => async (records: readonly R[]) =>
-    (await tx.all(statement, { rows: toJson(records.map(table.toValues)) })).length;
+    (await tx.all(statement, { elements: toJson(records.map(table.toValues)) })).length;
 }
 
-/** Composes an insert of the rows in the JSON array of the parameter `rows`. `rest` is the SQL after their table. */
-export function insertFromJson<R extends object>(
+/**
+ * Compiles an insert that several callers can share: its parameters are the columns `names`. `rest` is its SQL after the
+ * table of the callers' values, `elements`. It orders by their key, and returns `id`, a column that ascends.
+ * `belongsTo` says whether a row can be a caller's; of callers to whom the same row can belong, all are inserted or the
+ * first ones.
+ */
+export function compileInsert<R extends object>(
   engine: Engine,
-  { name, columns, fromJson }: Table<R>,
-  rows: string,
+  table: Table<R>,
+  names: readonly string[],
   rest: string,
-): Knex.Raw {
-  const insert = `insert into ${name} (${columns}) select ${fromJson(engine, columns)} from ? ${rest}`;
-  return engine.knex.raw(insert, [engine.elementsOf(rows)]);
+  belongsTo: (params: Params, row: Row) => boolean,
+): Statement {
+  const { bind, ...statement } = compile(`${table.name}.insert`, insertFromJson(engine, table, names, rest));
+  const bindAll = (callers: readonly Params[]) =>
+    bind({ elements: toJson(callers.map((params) => names.map((name) => params[name] ?? null))) });
+  const share = (callers: readonly Params[], rows: readonly Row[]) => {
+    const inOrder = rows.toSorted((one, other) => Number(one.id) - Number(other.id));
+    let next = 0;
+    return callers.map((params) => {
+      const row = inOrder[next];
+      if (row === undefined || !belongsTo(params, row)) return [];
+      next += 1;
+      return [row];
+    });
+  };
+  return { ...statement, bind: (params) => bindAll([params]), shared: { bindAll, share } };
+}
+
+/** Inserts the rows in the JSON array of the parameter `elements`. knex drops `returning` from such an insert. */
+function insertFromJson<R extends object>(engine: Engine, table: Table<R>, columns: readonly string[], rest: string) {
+  const insert = `insert into ${table.name} (${columns}) select ${table.fromJson(engine, columns)} from ? ${rest}`;
+  return engine.knex.raw(insert, [engine.elementsOf('elements')]);
 }
