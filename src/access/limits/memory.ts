@@ -17,8 +17,6 @@ import type { AccountId, KeyId } from '../../rpc/caller.ts';
 import { BanTracker } from './ban-tracker.ts';
 import {
   type Attempt,
-  type Counts,
-  type Decision,
   type Limiter,
   type LimiterOptions,
   type Outcome,
@@ -31,29 +29,7 @@ import { type Counter, dayIndexAt, dayStartMs, enterMinute, hasRoom, minuteIndex
 /** The name that the addresses beyond `maxTracked` share. */
 const OTHERS = 'others';
 
-/** What a server knows when it asks Redis. */
-export interface Known {
-  /** The subject that the request counts under: addresses may share one. */
-  readonly subject: Subject;
-  readonly counter: Readonly<Counter>;
-  /** The end of the key's last ban; 0 without a key or a ban. */
-  readonly lastBanEndMs: number;
-}
-
-export interface MemoryLimiter extends Limiter {
-  admit(attempt: Attempt): Decision;
-  peek(attempt: Attempt): Decision;
-  counts(accountId: AccountId, nowMs: number): Counts;
-  unban(accountId: AccountId, keyId: KeyId): boolean;
-  /** Counts a request if it is admitted, as `admit` does. */
-  count(attempt: Attempt): Outcome;
-  /** Returns a copy of what is known. */
-  known(subject: Subject & { readonly keyId?: KeyId }, nowMs: number): Known;
-  /** Replaces what is known of the subject and the key. */
-  learn(attempt: Attempt, learned: Outcome): void;
-}
-
-export function createMemoryLimiter(options: LimiterOptions): MemoryLimiter {
+export function createMemoryLimiter(options: LimiterOptions) {
   const { maxTracked } = options.addresses;
   // With the days beside today: counts go on when a clock that was a day wrong is right again.
   const accounts = new Windows<AccountId | string, Counter>(dayIndexAt, 3);
@@ -91,6 +67,7 @@ export function createMemoryLimiter(options: LimiterOptions): MemoryLimiter {
     return counter;
   }
 
+  /** Counts a request if it is admitted, as `admit` does. */
   function count(attempt: Attempt): Outcome {
     const { nowMs } = attempt;
     const keyId = attempt.kind === 'account' ? attempt.keyId : undefined;
@@ -107,15 +84,13 @@ export function createMemoryLimiter(options: LimiterOptions): MemoryLimiter {
     return { status: 'refused', counter, bannedUntilMs, nowMs };
   }
 
-  function peek(attempt: Attempt): Decision {
-    const { nowMs } = attempt;
-    return toDecision(attempt, { status: 'seen', counter: find(attempt, nowMs), bannedUntilMs: 0, nowMs }, options);
-  }
-
   return {
     count,
     admit: (attempt) => toDecision(attempt, count(attempt), options),
-    peek,
+    peek(attempt) {
+      const { nowMs } = attempt;
+      return toDecision(attempt, { status: 'seen', counter: find(attempt, nowMs), bannedUntilMs: 0, nowMs }, options);
+    },
     countStreams: () => true,
     now: Date.now,
     counts: (accountId, nowMs) => ({ counter: { ...find({ kind: 'account', accountId }, nowMs) }, isLocal: false }),
@@ -123,15 +98,18 @@ export function createMemoryLimiter(options: LimiterOptions): MemoryLimiter {
       bans.forget(keyId);
       return true;
     },
-    known(subject, nowMs) {
-      if (subject.kind === 'account') {
-        const lastBanEndMs = subject.keyId === undefined ? 0 : bans.lastEnd(subject.keyId);
-        return { subject, counter: { ...find(subject, nowMs) }, lastBanEndMs };
-      }
-      const counter = { ...find(subject, nowMs, true) }; // kept, so that many at once are bounded
-      return { subject: { kind: 'address', address: nameOf(subject.address, nowMs) }, counter, lastBanEndMs: 0 };
+    /**
+     * Returns a copy of what is known of a subject and, with a key, the end of the key's last ban. Addresses may share a
+     * subject, and are kept from then on, so that many at once are bounded.
+     */
+    known(asked: Subject & { readonly keyId?: KeyId }, nowMs: number) {
+      const isAddress = asked.kind === 'address';
+      const counter: Readonly<Counter> = { ...find(asked, nowMs, isAddress) };
+      const subject: Subject = isAddress ? { ...asked, address: nameOf(asked.address, nowMs) } : asked;
+      return { subject, counter, lastBanEndMs: asked.keyId === undefined ? 0 : bans.lastEnd(asked.keyId) };
     },
-    learn(attempt, { counter, bannedUntilMs, nowMs }) {
+    /** Replaces what is known of the subject and the key. */
+    learn(attempt: Attempt, { counter, bannedUntilMs, nowMs }: Outcome): void {
       Object.assign(use(attempt, nowMs), counter);
       if (attempt.kind === 'address') return;
       if (bannedUntilMs > 0) bans.restore(attempt.keyId, bannedUntilMs, nowMs);
@@ -155,7 +133,7 @@ export function createMemoryLimiter(options: LimiterOptions): MemoryLimiter {
       for (const { keyId, untilMs } of restored) bans.restore(keyId, untilMs, 0);
     },
     close: async () => undefined,
-  };
+  } satisfies Limiter & Record<string, unknown>;
 }
 
 /** Values by key, in the last `kept` windows that were entered. */

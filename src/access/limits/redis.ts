@@ -12,6 +12,8 @@
 import { randomUUID } from 'node:crypto';
 import type { KeyId } from '../../rpc/caller.ts';
 import {
+  type AddressAttempt,
+  type Attempt,
   type Limiter,
   type LimiterOptions,
   type Outcome,
@@ -20,9 +22,9 @@ import {
   subjectName,
   toDecision,
 } from './limiter.ts';
-import { createMemoryLimiter, type Known } from './memory.ts';
+import { createMemoryLimiter } from './memory.ts';
 import { loadScript, RedisClient, type RedisClientOptions } from './redis-client.ts';
-import { newCounter } from './windows.ts';
+import { type Counter, newCounter } from './windows.ts';
 
 const LIMITS = loadScript(new URL('./redis.lua', import.meta.url));
 const STREAMS = loadScript(new URL('./streams.lua', import.meta.url));
@@ -72,29 +74,24 @@ export async function openRedisLimiter(options: RedisLimiterOptions): Promise<Re
     return client.evaluate(LIMITS, [nameOf(subject, 'used'), ...ofKey], [...common, ...args].map(String));
   }
 
-  async function admit(attempt: Parameters<Limiter['admit']>[0], known: Known): Promise<Outcome> {
+  async function admit(attempt: Attempt, known = memory.known(attempt, attempt.nowMs)): Promise<Outcome> {
+    const { subject, counter, lastBanEndMs } = known;
     const { perMinute, perDay } = quotaOf(attempt, options);
     const quota = [perMinute, perDay].map((limit) => Math.min(limit, Number.MAX_SAFE_INTEGER));
-    const args = [toText(known), ...quota, known.lastBanEndMs, REPEATED_MS];
-    return toOutcome(await run('admit', known.subject, attempt, args));
+    return toOutcome(await run('admit', subject, attempt, [toText(counter), ...quota, lastBanEndMs, REPEATED_MS]));
   }
 
   function read(subject: Subject, nowMs: number): Promise<Outcome | undefined> {
     const known = memory.known(subject, nowMs);
-    return client.run(async () => toOutcome(await run('read', known.subject, { nowMs }, [toText(known)])));
+    return client.run(async () => toOutcome(await run('read', known.subject, { nowMs }, [toText(known.counter)])));
   }
 
-  await client.start(() =>
-    Promise.all(
-      PROBES.map((subject) =>
-        admit({ ...subject, nowMs: Date.now() }, { subject, counter: newCounter(0), lastBanEndMs: 0 }),
-      ),
-    ),
-  );
+  const probe = (subject: AddressAttempt) => admit(subject, { subject, counter: newCounter(0), lastBanEndMs: 0 });
+  await client.start(() => Promise.all(PROBES.map((one) => probe({ ...one, nowMs: Date.now() }))));
   return {
     ...memory,
     async admit(attempt) {
-      const outcome = await client.run(() => admit(attempt, memory.known(attempt, attempt.nowMs)));
+      const outcome = await client.run(() => admit(attempt));
       if (outcome === undefined) fallbackDecisions += 1;
       else memory.learn(attempt, outcome);
       return toDecision(attempt, outcome ?? memory.count(attempt), options);
@@ -130,8 +127,7 @@ export async function openRedisLimiter(options: RedisLimiterOptions): Promise<Re
   };
 }
 
-function toText({ counter }: Known): string {
-  const { minuteIndex, minuteCount, dayIndex, dayCount, refused } = counter;
+function toText({ minuteIndex, minuteCount, dayIndex, dayCount, refused }: Readonly<Counter>): string {
   return `${minuteIndex} ${minuteCount} ${dayIndex} ${dayCount} ${refused}`;
 }
 
