@@ -2,6 +2,8 @@
 import { status as Status } from '@grpc/grpc-js';
 import { errorsOf, notFound, row, unknown } from '../errors.ts';
 
+const conflict = <Fields>(message: (fields: Fields) => string) => row(409, Status.FAILED_PRECONDITION, message);
+
 export const SHOP_ERRORS = {
   UNKNOWN_CATEGORY: unknown('category', 'categoryId', 'pet.category_id'),
   UNKNOWN_PET: unknown('pet', 'petId', 'order.pet_id'),
@@ -13,24 +15,16 @@ export const SHOP_ERRORS = {
     Status.NOT_FOUND,
     ({ petId }) => `there is no inventory entry for pet ${petId}: the pet does not exist`,
   ),
-  CATEGORY_IN_USE: row<{ categoryId: bigint }>(
-    409,
-    Status.FAILED_PRECONDITION,
+  CATEGORY_IN_USE: conflict<{ categoryId: bigint }>(
     ({ categoryId }) => `category ${categoryId} still has pets: move or delete them first`,
   ),
-  PET_IN_USE: row<{ petId: bigint }>(
-    409,
-    Status.FAILED_PRECONDITION,
+  PET_IN_USE: conflict<{ petId: bigint }>(
     ({ petId }) => `an order that is not complete names pet ${petId}: complete or cancel it first`,
   ),
-  INSUFFICIENT_STOCK: row<{ petId: bigint; wanted: number; inStock: number }>(
-    409,
-    Status.FAILED_PRECONDITION,
+  INSUFFICIENT_STOCK: conflict<{ petId: bigint; wanted: number; inStock: number }>(
     ({ petId, wanted, inStock }) => `pet ${petId}: quantity ${wanted} is more than the ${inStock} in stock`,
   ),
-  ORDER_COMPLETE: row<{ orderId: bigint }>(
-    409,
-    Status.FAILED_PRECONDITION,
+  ORDER_COMPLETE: conflict<{ orderId: bigint }>(
     ({ orderId }) => `order ${orderId} is complete: it can't be reopened, changed or cancelled`,
   ),
 } as const;

@@ -10,7 +10,7 @@ import type { PoolClient, QueryConfig, QueryResult } from 'pg';
 import type { Runner } from './engine.ts';
 import type { Row } from './fields.ts';
 import { isAway, toStoreError, unavailable } from './postgres-errors.ts';
-import type { Params, SqlValue, Statement } from './statement.ts';
+import type { Params, Statement } from './statement.ts';
 
 /** The server's timeouts, in ms. */
 const TIMEOUTS = { lock_timeout: 4_000, statement_timeout: 5_000, idle_in_transaction_session_timeout: 5_000 };
@@ -81,14 +81,9 @@ export class Connection {
   }
 
   async #run({ name, sql, bind }: Statement, params: Params): Promise<readonly Row[]> {
-    const query = { text: sql, values: bind(params).map(toPostgres) };
+    const query = { text: sql, values: bind(params) };
     return (await this.query(this.#isPooled ? query : { ...query, name })).rows;
   }
-}
-
-function toPostgres(value: SqlValue): SqlValue {
-  if (Array.isArray(value)) return `{${value.join()}}`;
-  return typeof value === 'bigint' ? String(value) : value;
 }
 
 /** After a failed statement the server responds to COMMIT with ROLLBACK, even if `work` ignored the failure. */

@@ -72,13 +72,10 @@ export async function openPostgres(
   // Each pool opens one connection now and keeps it, in case the server has none left later.
   for (const pool of [readPool, writePool]) await pool.use((connection) => connection.query('SELECT 1'));
   // A transaction locks a table before it inserts, and until its changes are visible.
-  const writers = compile(
-    'locks.writers',
-    knex('pg_locks')
-      .select('virtualtransaction')
-      .where({ locktype: 'relation', mode: 'RowExclusiveLock', relation: knex.raw('to_regclass(?)', [param('table')]) })
-      .whereRaw('database = (select oid from pg_database where datname = current_database())'),
-  );
+  const locks = `select virtualtransaction from pg_locks
+    where locktype = 'relation' and mode = 'RowExclusiveLock' and relation = to_regclass(?)
+      and database = (select oid from pg_database where datname = current_database())`;
+  const writers = compile('locks.writers', knex.raw(locks, [param('table')]));
   const mutex = new NamedMutex(QUEUE_BOUNDS);
   /** Runs work on a connection for writes, again after a conflict, with exponential backoff and jitter. */
   const runWrite = async <T>(work: (connection: Connection) => Promise<T>, isCancelled?: IsCancelled): Promise<T> => {
