@@ -10,31 +10,10 @@ import { type AddressAttempt, type Attempt, type Decision, type Limiter, subject
 import { secondsUntil, WINDOW_SECONDS } from '../limits/windows.ts';
 import type { Ban } from '../tables/model.ts';
 
-/** The limits of requests without a valid key, by IP address. */
-export interface AnonymousLimits {
-  /** Counts a request against its address, as a `guess` if it had a key of the right form. Rejects beyond the limit. */
-  count(call: Call, isGuess: boolean): Promise<void>;
-  /** Sets the rate limit headers to the limits of the address. */
-  show(call: Call): Promise<void>;
-  /**
-   * Counts an open call without a known key against its address, until it is closed or released. Rejects with
-   * RATE_LIMITED past the share of an address; also a guess, when the address has used up a minute's limit of wrong
-   * guesses. These are counted apart: requests without a key use up nothing for the valid keys behind their address.
-   */
-  hold(call: Call, isGuess: boolean): Promise<() => void>;
-}
-
 /** Bounds the open calls of accounts and addresses. Both throw RATE_LIMITED past the share. */
-export interface Shares {
+interface Shares {
   holdForAddress(call: Call, what: string): () => void;
   holdForAccount(call: Call, account: AccountId): void | Promise<void>;
-}
-
-export interface Limits {
-  readonly interceptor: Interceptor;
-  /** Bounds the open calls of an address, for services that need no key. */
-  readonly keyless: Interceptor;
-  readonly anonymous: AnonymousLimits;
 }
 
 interface LimitsOptions {
@@ -43,7 +22,10 @@ interface LimitsOptions {
   readonly onBan: (ban: Ban, caller: Caller) => void;
 }
 
-export function limits(limiter: Limiter, { shares, onBan }: LimitsOptions): Limits {
+/** The limits of requests without a valid key, by IP address. */
+export type AnonymousLimits = ReturnType<typeof limits>['anonymous'];
+
+export function limits(limiter: Limiter, { shares, onBan }: LimitsOptions) {
   const count = async (call: Call, attempt: Attempt): Promise<void> => {
     const decision = await limiter.admit(attempt);
     setHeaders(call, decision);
@@ -65,40 +47,47 @@ export function limits(limiter: Limiter, { shares, onBan }: LimitsOptions): Limi
       throw error;
     }
   };
-  return {
-    async interceptor(call, next) {
-      const { caller } = call;
-      if (caller === undefined) throw new Error('a call reached the limits without a caller');
-      const { accountId, keyId, quota } = caller;
-      const attempt = { kind: 'account', accountId, keyId, quota, ...momentOf(call) } as const;
-      await hold(call, attempt, () => shares.holdForAccount(call, accountId));
-      const { counting } = call.operation;
-      if (counting === 'always') await count(call, attempt);
-      else if (!(await peek(call, attempt)).allowed && counting === 'refusals') await count(call, attempt);
-      return next(call);
+  const interceptor: Interceptor = async (call, next) => {
+    const { caller } = call;
+    if (caller === undefined) throw new Error('a call reached the limits without a caller');
+    const { accountId, keyId, quota } = caller;
+    const attempt = { kind: 'account', accountId, keyId, quota, ...momentOf(call) } as const;
+    await hold(call, attempt, () => shares.holdForAccount(call, accountId));
+    const { counting } = call.operation;
+    if (counting === 'always') await count(call, attempt);
+    else if (!(await peek(call, attempt)).allowed && counting === 'refusals') await count(call, attempt);
+    return next(call);
+  };
+  /** Bounds the open calls of an address, for services that need no key. */
+  const keyless: Interceptor = async (call, next) => {
+    await hold(call, addressAttempt(call), () => shares.holdForAddress(call, call.operation.path));
+    return next(call);
+  };
+  const anonymous = {
+    /** Counts a request against its address, as a `guess` if it had a key of the right form. Rejects beyond the limit. */
+    async count(call: Call, isGuess: boolean): Promise<void> {
+      if (isGuess) await limiter.admit(guessAttempt(call));
+      const attempt = addressAttempt(call);
+      if (call.operation.counting === 'never') await peek(call, attempt);
+      else await count(call, attempt);
     },
-    async keyless(call, next) {
-      await hold(call, addressAttempt(call), () => shares.holdForAddress(call, call.operation.path));
-      return next(call);
+    /** Sets the rate limit headers to the limits of the address. */
+    async show(call: Call): Promise<void> {
+      await peek(call, addressAttempt(call));
     },
-    anonymous: {
-      async count(call, isGuess) {
-        if (isGuess) await limiter.admit(guessAttempt(call));
-        const attempt = addressAttempt(call);
-        if (call.operation.counting === 'never') await peek(call, attempt);
-        else await count(call, attempt);
-      },
-      async show(call) {
-        await peek(call, addressAttempt(call));
-      },
-      async hold(call, isGuess) {
-        const release = await hold(call, addressAttempt(call), () => shares.holdForAddress(call, 'key'));
-        const decision = isGuess ? await peek(call, guessAttempt(call)) : undefined;
-        if (decision === undefined || decision.allowed) return release;
-        throw limitError(addressAttempt(call), decision);
-      },
+    /**
+     * Counts an open call without a known key against its address, until it is closed or released. Rejects with
+     * RATE_LIMITED past the share of an address; also a guess, when the address has used up a minute's limit of wrong
+     * guesses. These are counted apart: requests without a key use up nothing for the valid keys behind their address.
+     */
+    async hold(call: Call, isGuess: boolean): Promise<() => void> {
+      const release = await hold(call, addressAttempt(call), () => shares.holdForAddress(call, 'key'));
+      const decision = isGuess ? await peek(call, guessAttempt(call)) : undefined;
+      if (decision === undefined || decision.allowed) return release;
+      throw limitError(addressAttempt(call), decision);
     },
   };
+  return { interceptor, keyless, anonymous };
 }
 
 /** Only the edge repeats a request by itself, under the id that it has given to it. Callers choose theirs. */

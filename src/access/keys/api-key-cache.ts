@@ -10,7 +10,7 @@
  *
  * A key that turns out to be invalid gets no entry, so that invalid keys can't evict valid ones.
  */
-import type { ApiKeys, Caller, Identity } from '../../rpc/caller.ts';
+import type { Caller, Identity } from '../../rpc/caller.ts';
 import type { AccessStore } from '../tables/tables.ts';
 import { hashKey, isWellFormed } from './format.ts';
 import { type PlanQuotas, quotaOf } from './plans.ts';
@@ -19,16 +19,6 @@ import { type PlanQuotas, quotaOf } from './plans.ts';
 const FRESH_MS = 4_000;
 /** The maximum of entries. Those looked up longest ago are evicted: a key in use is looked up every few seconds. */
 const MAX_ENTRIES = 10_000;
-
-export interface ApiKeyCache extends ApiKeys {
-  /** Keys in the cache. */
-  readonly size: number;
-  /** How many requests were answered from the cache, and how many look-ups the others began in the database. */
-  readonly hits: number;
-  readonly misses: number;
-  /** Makes all entries stale: a key or an account has changed. */
-  invalidate(): void;
-}
 
 interface Clock {
   /** The time of day: keys expire by it. */
@@ -62,7 +52,7 @@ export function createApiKeyCache(
   accounts: Pick<AccessStore['accounts'], 'findKey'>,
   plans: PlanQuotas,
   { nowMs, monotonicMs }: Clock = SYSTEM,
-): ApiKeyCache {
+) {
   const entries = new Map<string, Entry>();
   /** The last look-up of each key that has one in progress. */
   const lookUps = new Map<string, LookUp>();
@@ -106,16 +96,18 @@ export function createApiKeyCache(
   };
 
   return {
+    /** Keys in the cache. */
     get size() {
       return entries.size;
     },
+    /** How many requests were answered from the cache, and how many look-ups the others began in the database. */
     get hits() {
       return hits;
     },
     get misses() {
       return misses;
     },
-    identify(key, beforeLookUp) {
+    identify(key: string, beforeLookUp?: Check) {
       const hash = hashKey(key, 'hex'); // a string is cheaper than a Buffer for each call
       const entry = entries.get(hash);
       if (entry !== undefined && isFresh(entry)) {
@@ -125,6 +117,7 @@ export function createApiKeyCache(
       if (!isWellFormed(key)) return undefined;
       return lookUp(hash, entry === undefined ? beforeLookUp : undefined);
     },
+    /** Makes all entries stale: a key or an account has changed. */
     invalidate() {
       version += 1;
     },

@@ -32,8 +32,8 @@ const OTHERS = 'others';
 export function createMemoryLimiter(options: LimiterOptions) {
   const { maxTracked } = options.addresses;
   // With the days beside today: counts go on when a clock that was a day wrong is right again.
-  const accounts = new Windows<AccountId | string, Counter>(dayIndexAt, 3);
-  const addresses = new Windows<AccountId | string, Counter>(minuteIndexAt, 1);
+  const accounts = windows<AccountId | string, Counter>(dayIndexAt, 3);
+  const addresses = windows<AccountId | string, Counter>(minuteIndexAt, 1);
   const bans = new BanTracker(options.ban);
   /** The counters that have changed since the last drain. */
   let changed = new Map<Counter, AccountId>();
@@ -42,14 +42,14 @@ export function createMemoryLimiter(options: LimiterOptions) {
 
   /** Returns the name that an address counts under: its own, or that of all others. */
   function nameOf(address: string, nowMs: number): string {
-    const tracked = addresses.at(nowMs);
+    const tracked = addresses(nowMs);
     return tracked.size < maxTracked || tracked.has(address) ? address : OTHERS;
   }
 
   /** Returns the subject's counter in the windows of now; if it has none, a new one, which is kept if it is to change. */
   function find(subject: Subject, nowMs: number, isToChange = false): Counter {
     const isAccount = subject.kind === 'account';
-    const counters = (isAccount ? accounts : addresses).at(nowMs);
+    const counters = (isAccount ? accounts : addresses)(nowMs);
     const name = isAccount ? subject.accountId : nameOf(subject.address, nowMs);
     const counter = counters.get(name) ?? newCounter(nowMs);
     if (isToChange) counters.set(name, counter);
@@ -136,26 +136,15 @@ export function createMemoryLimiter(options: LimiterOptions) {
   } satisfies Limiter & Record<string, unknown>;
 }
 
-/** Values by key, in the last `kept` windows that were entered. */
-class Windows<Key, Value> {
-  readonly #indexAt: (nowMs: number) => number;
-  readonly #kept: number;
-  readonly #windows = new Map<number, Map<Key, Value>>();
-
-  constructor(indexAt: (nowMs: number) => number, kept: number) {
-    this.#indexAt = indexAt;
-    this.#kept = kept;
-  }
-
-  /** Returns the values of the window at this time. */
-  at(nowMs: number): Map<Key, Value> {
-    const index = this.#indexAt(nowMs);
-    const found = this.#windows.get(index);
-    if (found !== undefined) return found;
-    const values = new Map<Key, Value>();
-    this.#windows.set(index, values);
-    const [oldest] = this.#windows.size > this.#kept ? this.#windows.keys() : [];
-    if (oldest !== undefined) this.#windows.delete(oldest);
+/** Values by key, in the last `kept` windows that were entered. Returns those of the window at a time. */
+function windows<Key, Value>(indexAt: (nowMs: number) => number, kept: number): (nowMs: number) => Map<Key, Value> {
+  const entered = new Map<number, Map<Key, Value>>();
+  return (nowMs) => {
+    const index = indexAt(nowMs);
+    const values = entered.get(index) ?? new Map<Key, Value>();
+    entered.set(index, values);
+    const [oldest] = entered.size > kept ? entered.keys() : [];
+    if (oldest !== undefined) entered.delete(oldest);
     return values;
-  }
+  };
 }

@@ -24,16 +24,7 @@ const MAX_ROWS = 250;
 /** What the recorder reads of a limiter. */
 export type UsageSource = Pick<Limiter, 'drain'>;
 
-export interface UsageRecorder {
-  /** Stores everything that is not stored yet. At most one flush runs, and one waits for all who ask meanwhile. */
-  flush(): Promise<void>;
-  /** Stores a ban that the limiter has begun. Never waits or throws. */
-  recordBan(ban: Ban): void;
-  /** How many counts and bans are not stored yet. */
-  readonly backlog: number;
-  /** Stops the timers and stores the rest. Never rejects. */
-  close(): Promise<void>;
-}
+export type UsageRecorder = ReturnType<typeof createUsageRecorder>;
 
 /**
  * Restores today's counts and the bans in force from the store, by the limiter's clock. That may be a day wrong, so the
@@ -47,7 +38,7 @@ export async function restoreLimits(store: AccessStore, limiter: Limiter): Promi
 }
 
 /** Begins at once to store what the limiter counts. */
-export function createUsageRecorder(store: AccessStore, limiter: UsageSource, logger: Logger): UsageRecorder {
+export function createUsageRecorder(store: AccessStore, limiter: UsageSource, logger: Logger) {
   /** By account and day. */
   const unsavedUsage = new Map<string, DayUsage>();
   const unsavedBans = new Map<KeyId, Ban>();
@@ -108,15 +99,19 @@ export function createUsageRecorder(store: AccessStore, limiter: UsageSource, lo
     setInterval(() => (areKeyUsesDue = true), KEY_USES_INTERVAL_MS),
   ];
   return {
+    /** Stores everything that is not stored yet. At most one flush runs, and one waits for all who ask meanwhile. */
     flush: flushAll,
-    recordBan(ban) {
+    /** Stores a ban that the limiter has begun. Never waits or throws. */
+    recordBan(ban: Ban): void {
       unsavedBans.set(ban.keyId, ban);
       flushAndLog();
     },
+    /** How many counts and bans are not stored yet. */
     get backlog() {
       return unsavedUsage.size + unsavedBans.size;
     },
-    async close() {
+    /** Stops the timers and stores the rest. Never rejects. */
+    async close(): Promise<void> {
       for (const timer of timers) clearInterval(timer);
       await flushAll().catch((error: unknown) => logger.error({ err: error }, 'the last usage is not stored'));
     },

@@ -16,14 +16,9 @@ const CALL_SECONDS = [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1
 const NO_PLAN = 'none';
 const SERVER_FAULTS: readonly string[] = ['INTERNAL', 'UNAVAILABLE', 'DEADLINE_EXCEEDED'];
 
-export interface CallMetrics {
-  /** Counts how a call ended. */
-  readonly observe: Observer;
-  /** A caller's key is banned from now on. */
-  ban(caller: Caller): void;
-}
+export type CallMetrics = ReturnType<typeof callMetrics>;
 
-export function callMetrics(registry: Registry): CallMetrics {
+export function callMetrics(registry: Registry) {
   const registers = [registry];
   const counter = (name: string, help: string, ...labelNames: readonly string[]) =>
     new Counter({ name: `petstore_${name}`, help, labelNames, registers });
@@ -47,18 +42,21 @@ export function callMetrics(registry: Registry): CallMetrics {
   for (const plan of PLANS) bans.inc({ plan }, 0);
   for (const plan of [...PLANS, NO_PLAN]) for (const reason of SERVER_FAULTS) errors.inc({ reason, plan }, 0);
   for (const reason of FEED_ENDS) feeds.inc({ reason }, 0);
+  /** Counts how a call ended. */
+  const observe: Observer = ({ operation, responseHeaders, caller }, { code, error, durationMs, feedEnd }) => {
+    const method = operation.path.slice(1); // petstore.v1.PetService/GetPet
+    calls.inc({ method, code: Status[code] });
+    // The caller of a stream decides how long it takes.
+    if (!operation.isStream) durations.observe({ method }, durationMs / 1_000);
+    if (code === Status.OK && responseHeaders.has(REPLAYED)) replays.inc();
+    if (feedEnd !== undefined) feeds.inc({ reason: feedEnd });
+    if (code === Status.CANCELLED || (feedEnd !== undefined && feedEnd !== 'error')) return;
+    const reason = code === Status.DEADLINE_EXCEEDED ? 'DEADLINE_EXCEEDED' : error?.code;
+    if (reason !== undefined) errors.inc({ reason, plan: caller?.plan ?? NO_PLAN });
+  };
   return {
-    observe({ operation, responseHeaders, caller }, { code, error, durationMs, feedEnd }) {
-      const method = operation.path.slice(1); // petstore.v1.PetService/GetPet
-      calls.inc({ method, code: Status[code] });
-      // The caller of a stream decides how long it takes.
-      if (!operation.isStream) durations.observe({ method }, durationMs / 1_000);
-      if (code === Status.OK && responseHeaders.has(REPLAYED)) replays.inc();
-      if (feedEnd !== undefined) feeds.inc({ reason: feedEnd });
-      if (code === Status.CANCELLED || (feedEnd !== undefined && feedEnd !== 'error')) return;
-      const reason = code === Status.DEADLINE_EXCEEDED ? 'DEADLINE_EXCEEDED' : error?.code;
-      if (reason !== undefined) errors.inc({ reason, plan: caller?.plan ?? NO_PLAN });
-    },
-    ban: ({ plan }) => bans.inc({ plan }),
+    observe,
+    /** A caller's key is banned from now on. */
+    ban: ({ plan }: Caller) => bans.inc({ plan }),
   };
 }
