@@ -220,8 +220,8 @@ export function put<R extends object>(
 }
 
 /**
- * Compiles an insert that several callers can share: its parameters are the columns `names`. `rest` is its SQL after the
- * table of the callers' values, `elements`. It orders by their key, and returns `id`, a column that ascends.
+ * Compiles an insert that several callers can share: its parameters are the columns `names`. `rest` is its SQL after
+ * the table of the callers' values, `elements`. It orders by their key, and returns `id`, a column that ascends.
  * `belongsTo` says whether a row can be a caller's; of callers to whom the same row can belong, all are inserted or the
  * first ones.
  */

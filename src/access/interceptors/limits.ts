@@ -64,7 +64,7 @@ export function limits(limiter: Limiter, { shares, onBan }: LimitsOptions) {
     return next(call);
   };
   const anonymous = {
-    /** Counts a request against its address, as a `guess` if it had a key of the right form. Rejects beyond the limit. */
+    /** Counts a request against its address; a `guess` had a key of the right form. Rejects beyond the limit. */
     async count(call: Call, isGuess: boolean): Promise<void> {
       if (isGuess) await limiter.admit(guessAttempt(call));
       const attempt = addressAttempt(call);

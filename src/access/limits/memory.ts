@@ -46,7 +46,7 @@ export function createMemoryLimiter(options: LimiterOptions) {
     return tracked.size < maxTracked || tracked.has(address) ? address : OTHERS;
   }
 
-  /** Returns the subject's counter in the windows of now; if it has none, a new one, which is kept if it is to change. */
+  /** Returns the subject's counter in the windows of now. A new one is kept if it is to be changed. */
   function find(subject: Subject, nowMs: number, isToChange = false): Counter {
     const isAccount = subject.kind === 'account';
     const counters = (isAccount ? accounts : addresses)(nowMs);
@@ -99,8 +99,8 @@ export function createMemoryLimiter(options: LimiterOptions) {
       return true;
     },
     /**
-     * Returns a copy of what is known of a subject and, with a key, the end of the key's last ban. Addresses may share a
-     * subject, and are kept from then on, so that many at once are bounded.
+     * Returns a copy of what is known of a subject and, with a key, the end of the key's last ban. Addresses may share
+     * a subject, and are kept from then on, so that many at once are bounded.
      */
     known(asked: Subject & { readonly keyId?: KeyId }, nowMs: number) {
       const isAddress = asked.kind === 'address';
