@@ -106,8 +106,6 @@ local function check(handle, headers, judge, errors)
   local is_valid, reply, body = edge_service.judge(handle, errors)
   if spelling then keys.learn(spelling, is_valid, handle:timestamp()) end
   if reply then handle:respond(reply, body) end
-  handle:headers():replace(HEADERS.anonymous, "1")
-  handle:clearRouteCache()
 end
 
 -- Removes parameters and capitals, with which Envoy's filters would not know a media type (RFC 9110, section 8.3.1).
@@ -126,8 +124,14 @@ function M.on_request(handle)
     make_plain(headers, "accept") -- by this the filter for gRPC-Web responds in text
   end
   check(handle, headers, judge, errors)
-  if judge ~= "edge" then return end
   headers = handle:headers() -- Envoy invalidates objects while the script is suspended
+  local host = headers:get(":authority") or ""
+  -- HTTP/2 to the server allows neither an empty host nor one with a user: the server would reset the call. Envoy joins
+  -- several by commas (RFC 9112, section 3.2).
+  if host == "" or host:find("[@,]") then
+    handle:respond({ [":status"] = "400" }, "Host: must be a host, with or without a port")
+  end
+  if judge ~= "edge" then return end
   local length = headers:get("content-length")
   if length and tonumber(length) > settings.max_body_bytes then handle:respond({ [":status"] = "413" }, "") end
   if not headers:get(":path") then handle:respond({ [":status"] = "404" }, "") end -- CONNECT

@@ -5,12 +5,12 @@
  */
 
 import type { Config } from '../../src/config/config.ts';
-import { BODY_TIMEOUT_MS, CALL_TIMEOUT_MS, MAX_BODY_BYTES } from '../../src/config/constants.ts';
+import { BODY_TIMEOUT_MS, CALL_TIMEOUT_MS } from '../../src/config/constants.ts';
 import { EDGE_HEADERS, ORIGINAL_PATH } from '../../src/edge/headers.ts';
 import type { ServerCluster } from './clusters.ts';
 import { corsPolicy } from './cors.ts';
-import { filterMetadata, GRPC_TYPE, KINDS, type Kind, ofKind } from './kinds.ts';
-import { extension, header, type Message, seconds, when } from './message.ts';
+import { anyOf, filterMetadata, GRPC_TYPE, KINDS, type Kind, ofKind } from './kinds.ts';
+import { extension, header, type Message, seconds } from './message.ts';
 import { API_PREFIX, FEEDS, FILE_METHODS, PROBE_METHODS, READS } from './operations.ts';
 import { hedgeDelayMs } from './servers.ts';
 
@@ -145,21 +145,11 @@ function convertedWithoutKey(): readonly Message[] {
 function arrived(config: Config, kind: Kind): readonly Message[] {
   const own = ofKind(kind);
   if (kind.to === 'method') return grpcCalls(config).map((route) => ({ ...route, ...own }));
-  const target = kind.to === 'response' ? kind.response : targetOf(kind);
-  const asked = { ...ofKind({ ...kind, maxBodyBytes: MAX_ASKED_BODY_BYTES }), ...target };
-  return kind.matches.flatMap((match) => [
-    ...when(kind.judge === 'edge', { match: { ...match, headers: [ANONYMOUS, ...(match.headers ?? [])] }, ...asked }),
-    { match, ...own, ...target },
-  ]);
+  return kind.matches.map((match) => ({ match, ...own, ...targetOf(kind) }));
 }
 
-/**
- * While the server was asked about the key, Envoy may have stopped reading: at the listener's limit and 128 KiB, which
- * it reads at a time. It goes on since less than half of this is full. petstore.rest refuses what is too large.
- */
-const MAX_ASKED_BODY_BYTES = 5 * MAX_BODY_BYTES;
-
 function targetOf({ to, judge }: Kind): Message {
+  if (typeof to !== 'string') return to;
   if (to !== 'converted') return { route: { cluster: to, timeout: '0s', idle_timeout: '0s' } };
   // No request has this header when it arrives, so it reaches no cluster. The CORS filter needs a route to one.
   const nowhere = { cluster_header: EDGE_HEADERS.connect, cluster_not_found_response_code: 'NOT_FOUND' };
@@ -177,7 +167,7 @@ function grpcCalls(config: Config): readonly Message[] {
   const regex_rewrite = { pattern: { regex: '^[^?]*' }, substitution: '\\0/' };
   return [...CALLS, unknown].flatMap((calls: Calls) =>
     [ANONYMOUS, undefined].map((anonymous) => ({
-      match: { ...calls.match, headers: anonymous ? [GRPC_TYPE, anonymous] : [GRPC_TYPE] },
+      match: { ...calls.match, headers: anonymous ? [anonymous, GRPC_TYPE] : [GRPC_TYPE] },
       request_headers_to_add: calls.isEndless ? undefined : deadline,
       route: {
         ...toMethod(config, calls, anonymous ? calls.anonymous : calls.known),
@@ -202,9 +192,4 @@ function toMethod(config: Config, { isEndless, isHedged }: Calls, cluster: Serve
 /** A timeout in the header of gRPC. */
 function grpcTimeout(ms: number): string {
   return `${ms / 1_000}S`;
-}
-
-/** Any of these paths. */
-function anyOf(paths: readonly string[]): Message {
-  return { safe_regex: { regex: paths.map((path) => path.replaceAll('.', '\\.')).join('|') } };
 }
