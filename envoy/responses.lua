@@ -3,7 +3,6 @@
 
 local caller = require("caller")
 local edge_service = require("edge_service")
-local request = require("request")
 local settings = require("settings")
 
 local HEADERS = settings.headers
@@ -29,6 +28,7 @@ local function take_request(headers)
     authorization = take(headers, HEADERS.refused .. "-authorization"),
     forwarded_for = take(headers, HEADERS.refused .. "-forwarded-for"),
     request_id = take(headers, HEADERS.refused .. "-request-id"),
+    content_type = take(headers, HEADERS.refused .. "-content-type"),
   }
 end
 
@@ -46,7 +46,7 @@ local function fetch_error(handle, refused, status, reply)
       path = refused.path,
       status = status,
       reply = reply:sub(1, MAX_REPLY_BYTES),
-      content_type = request.content_type(handle),
+      content_type = refused.content_type,
     }, refused)
   elseif refused.judge ~= "nobody" then
     response, error = edge_service.call(handle, "fail", { status = status }, refused, FAIL_TIMEOUT_MS)

@@ -3,8 +3,6 @@
 -- filters need to know of the proto files, of the server and of its settings.
 
 local json = require("json")
-local metadata = require("metadata")
-local request = require("request")
 local settings = require("settings")
 
 local HEADERS = settings.headers
@@ -18,9 +16,9 @@ function M.on_request(handle)
   if length == 0 then return end
   if length > settings.max_body_bytes then return handle:respond({ [":status"] = "413" }, "") end
   local headers, text = handle:headers(), body:getBytes(0, length)
-  local content_type = metadata.printable(headers:get("content-type") or "")
+  -- The server would not see a value with a byte that gRPC's metadata can't have.
+  local content_type = (headers:get("content-type") or ""):gsub("%s", " "):gsub("[^ -~]", "?")
   headers:replace(HEADERS.body_type, content_type)
-  request.save_content_type(handle, content_type)
   local method = headers:get(":method")
   local wrong, checked = json.read(method, headers:get(":path"), text)
   if wrong then return handle:respond({ [":status"] = "400" }, wrong) end

@@ -94,6 +94,7 @@ export function localReplies({ corsOrigins }: Config): readonly Message[] {
         refused('-authorization', '%REQ(AUTHORIZATION)%'),
         refused('-forwarded-for', CALLER_ADDRESS),
         refused('-request-id', '%REQ(X-REQUEST-ID)%'),
+        refused('-content-type', `%REQ(${EDGE_HEADERS.bodyType})%`),
       ],
       body_format_override: { text_format_source: { inline_string: '%LOCAL_REPLY_BODY%' } },
     },
