@@ -6,9 +6,6 @@ local settings = require("settings")
 
 local M = {}
 
--- A Connect caller can't use these.
-local GRPC_HEADERS = { "grpc-timeout", "grpc-encoding", "grpc-accept-encoding" }
-
 -- The status of what is no call, or is not supported; nil for a call.
 local function refusal(headers)
   if not settings.operations[headers:get(":path")] then return "404" end
@@ -38,9 +35,7 @@ function M.on_request(handle)
   local status = refusal(headers)
   if status then return handle:respond({ [":status"] = status }, "") end
   local timeout = grpc_timeout(headers)
-  for i = 1, #GRPC_HEADERS do
-    headers:remove(GRPC_HEADERS[i])
-  end
+  headers:remove("grpc-timeout")
   if timeout then headers:add("grpc-timeout", timeout) end
   headers:replace("content-type", "application/grpc+proto")
   headers:replace("te", "trailers")

@@ -117,6 +117,7 @@ function converted(config: Config, calls: Calls): readonly Message[] {
     {
       match: { ...calls.match, headers: [CONNECT_HEADER] },
       ...filterMetadata('edge', 'connect'),
+      request_headers_to_remove: GRPC_HEADERS,
       ...deadline('ADD_IF_ABSENT'),
       ...call,
     },

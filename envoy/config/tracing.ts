@@ -4,7 +4,8 @@ import { LOGGED_METHOD } from './access-log.ts';
 import { extension, type Message } from './message.ts';
 
 const SAMPLERS = 'envoy.extensions.tracers.opentelemetry.samplers.v3';
-const HIDDEN = { value: '(hidden)' };
+const GRPC_TAGS = ['path', 'authority', 'content_type', 'timeout', 'message'].map((name) => `grpc.${name}`);
+const HIDDEN = ['http.url', 'user_agent', 'guid:x-request-id', ...GRPC_TAGS];
 
 /** The connection manager's `tracing`. */
 export function tracing(traces: TracesConfig): Message {
@@ -14,14 +15,7 @@ export function tracing(traces: TracesConfig): Message {
     max_path_tag_length: 0,
     custom_tags: [
       { tag: 'http.method', value: LOGGED_METHOD },
-      { tag: 'http.url', literal: HIDDEN },
-      { tag: 'user_agent', literal: HIDDEN },
-      { tag: 'guid:x-request-id', literal: HIDDEN },
-      { tag: 'grpc.path', literal: HIDDEN },
-      { tag: 'grpc.authority', literal: HIDDEN },
-      { tag: 'grpc.content_type', literal: HIDDEN },
-      { tag: 'grpc.timeout', literal: HIDDEN },
-      { tag: 'grpc.message', literal: HIDDEN },
+      ...HIDDEN.map((tag) => ({ tag, literal: { value: '(hidden)' } })),
     ],
     provider: extension('envoy.tracers.opentelemetry', 'envoy.config.trace.v3.OpenTelemetryConfig', {
       service_name: 'petstore-edge',

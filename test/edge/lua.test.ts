@@ -32,12 +32,58 @@ for (const text of luaTests) {
 }
 
 test('Lua keys - have the format that the server gives them', (t) => {
-  const spellings = [...Array.from({ length: 200 }, () => generateKey()), generateKey('pso')];
+  const key = generateKey();
+  const others = ['', 'pst_', generateKey('pso'), key.slice(0, -1), `${key}0`, `${key.slice(0, -1)}_`];
+  const spellings = [...Array.from({ length: 200 }, () => generateKey()), ...others];
   const script =
     'package.path = "envoy/?.lua"; for k in io.lines() do print(require("keys").is_well_formed("Bearer " .. k)) end';
   const checked = runLua([...SETTINGS, '-e', script], spellings.map((key) => `${key}\n`).join(''));
-  t.deepEqual(checked, { output: `${'true\n'.repeat(200)}false\n`, errors: '' });
+  t.deepEqual(checked, { output: 'true\n'.repeat(200) + 'false\n'.repeat(others.length), errors: '' });
 });
+
+const READ_JSON = `
+package.path = "envoy/?.lua"
+local read = require("json").read
+for hex in io.lines() do
+  local text = hex:gsub("..", function(code) return string.char(tonumber(code, 16)) end)
+  print(read("POST", "/", text) == nil)
+end`;
+
+/** Every text of at most so many of these tokens. */
+function textsOf(tokens: readonly string[], length: number): string[] {
+  if (length === 0) return [''];
+  return textsOf(tokens, length - 1).flatMap((text) => [text, ...tokens.map((token) => text + token)]);
+}
+
+const CHARS = Array.from({ length: 256 }, (_, code) => String.fromCharCode(code));
+const TEXTS: Readonly<Record<string, readonly string[]>> = {
+  numbers: textsOf([...'-+01.e'], 5).map((number) => `[1,${number}]`),
+  structures: textsOf([...'[]{},:', '"a"', '1'], 5),
+  'words and white space': CHARS.flatMap((char) => [`[1${char}]`, `{"a"${char}:1}`, `nul${char}`, `${char}true`]),
+  texts: CHARS.flatMap((char) => [`"${char}"`, `"a\\${char}"`, `"\\\\${char}"`, `"\\u00${char}0"`, `'${char}'`]),
+  'escapes and quotes': textsOf(['\\', '"', "'", 'u', '004', 'x', '\n'], 5).map((text) => `{"a":"${text}"}`),
+};
+
+for (const [what, texts] of Object.entries(TEXTS)) {
+  test(`Lua JSON - accepts what JSON.parse accepts, and nothing else: ${what}`, (t) => {
+    const distinct = [...new Set(texts)].filter((text) => text !== '');
+    const input = distinct.map((text) => `${Buffer.from(text).toString('hex')}\n`).join('');
+    const { output, errors } = runLua([...SETTINGS, '-e', READ_JSON], input);
+    t.is(errors, '');
+    const read = output.trimEnd().split('\n');
+    const wrong = distinct.filter((text, index) => read[index] !== String(isJson(text)));
+    t.deepEqual([read.length, wrong], [distinct.length, []]);
+  });
+}
+
+function isJson(text: string): boolean {
+  try {
+    JSON.parse(text);
+    return true;
+  } catch {
+    return false;
+  }
+}
 
 const TO_FRAMES = `
 package.path = "envoy/?.lua"

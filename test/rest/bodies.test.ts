@@ -99,7 +99,7 @@ test('Bodies - each number, member and value is read as it is written, or refuse
   }
 });
 
-/** What the transcoder refuses, and one of each kind that only the filter does: envoy/test/json_test.lua has them. */
+/** What the transcoder refuses, and one of each kind that only the filter does: edge/lua.test.ts has them. */
 const MALFORMED: readonly (string | Buffer)[] = [
   ...['{', '{"name"', '{"name":"Cats}', '{"name":"Cats"}}', '{"name":"Cats"}{}', '{,"name":"Cats"}', '{"name" "Cats"}'],
   ...['{"name":Cats}', '{"name":"Cats","x":[1 2]}', '{"name":"Cats","x":NaN}', 'name=Cats', '\ufeff{}', '{}\0'],
