@@ -19,13 +19,12 @@ export interface Row {
   readonly path?: string;
 }
 
-/** The maximum length of quoted input, in characters. */
-const MAX_QUOTED = 200;
 /**
- * The maximum bytes of a field name, of a description, and of a message or all violations, as `grpc-message` writes
- * them. gRPC has the text of an error three times, twice in Base64: all headers together have less than 6 KiB then, and
- * clients read 8.
+ * The maximum bytes of quoted input, of a field name, of a description, and of a message or all violations, as
+ * `grpc-message` writes them. gRPC has the text of an error three times, twice in Base64: all headers together have
+ * less than 6 KiB then, and clients read 8.
  */
+const MAX_QUOTED = 200;
 const MAX_NAME = 100;
 const MAX_DESCRIPTION = 400;
 const MAX_TEXT = 1_000;
@@ -33,15 +32,10 @@ const MAX_TEXT = 1_000;
 /** In place of a window, for a limit on concurrent calls. */
 export const AT_A_TIME = 'at a time';
 
-/** Truncates a text. The cut may leave half a surrogate pair, which `grpc-message` can't carry, so that is replaced. */
-export function short(text: string, max = MAX_QUOTED): string {
-  return text.length > max ? `${text.slice(0, max).toWellFormed()}…` : text.toWellFormed();
-}
-
 const bytesOf = (text: string) => encodeURI(text).length;
 
-/** Truncates a text to its bytes in a header. */
-function truncate(text: string, maxBytes: number): string {
+/** Truncates a text to its bytes in a header. Half a surrogate pair, which no header can carry, is replaced. */
+export function short(text: string, maxBytes = MAX_QUOTED): string {
   const whole = text.toWellFormed();
   if (bytesOf(whole) <= maxBytes) return whole;
   let [bytes, kept] = [bytesOf('…'), ''];
@@ -215,14 +209,14 @@ export class ApiError extends Error {
   readonly quotaSubject: string | undefined;
 
   constructor(code: string, row: Row, message: string, options: ApiErrorOptions) {
-    super(truncate(message, MAX_TEXT), { cause: options.cause });
+    super(short(message, MAX_TEXT), { cause: options.cause });
     this.name = 'ApiError';
     this.code = code;
     this.grpcStatus = options.grpcStatus ?? row.grpc;
     this.httpStatus = options.httpStatus ?? row.http;
     this.headers = { ...row.headers, ...options.headers };
     const [name = '', ...said] = message.split(': ');
-    const description = truncate(said.join(': '), MAX_DESCRIPTION);
+    const description = short(said.join(': '), MAX_DESCRIPTION);
     this.violations = options.violations ?? (row.path === undefined ? [] : [{ path: row.path, name, description }]);
     this.retryAfterSeconds = options.retryAfterSeconds ?? row.retryAfterSeconds;
     this.quotaSubject = options.quotaSubject;
@@ -292,9 +286,9 @@ export function invalidArgument(untruncated: Iterable<Violation>): ApiError {
   let bytes = 0;
   for (const whole of untruncated) {
     const violation = {
-      path: truncate(whole.path, MAX_NAME),
-      name: truncate(whole.name, MAX_NAME),
-      description: truncate(whole.description, MAX_DESCRIPTION),
+      path: short(whole.path, MAX_NAME),
+      name: short(whole.name, MAX_NAME),
+      description: short(whole.description, MAX_DESCRIPTION),
     };
     bytes += bytesOf(Object.values(violation).join());
     if (bytes > MAX_TEXT) break;

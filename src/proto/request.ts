@@ -19,60 +19,31 @@ export function readRequest({ input }: Pick<Operation, 'input'>, bytes: Uint8Arr
 }
 
 function checkWire(type: DescMessage, reader: BinaryReader, bytes: Uint8Array, end: number): void {
-  const fields = fieldsOf(type);
   while (reader.pos < end) {
     const [number, wireType] = reader.tag();
-    const field = fields.get(number);
-    if (field?.message !== undefined && wireType === WireType.LengthDelimited) {
+    const field = type.fields.find((one) => one.number === number);
+    const wanted = field === undefined ? wireType : wireTypeOf(field);
+    const isPacked = field?.fieldKind === 'list' && wireType === WireType.LengthDelimited;
+    if (wireType !== wanted && !isPacked) throw new Error(`${type} has a wrong field ${number}`);
+    if (field?.message !== undefined && field.fieldKind !== 'map') {
       const length = reader.uint32();
       checkWire(field.message, reader, bytes, reader.pos + length);
       continue;
     }
     reader.skip(wireType, number);
-    if (field === undefined || wireType === field.wireType) continue;
-    const isPacked = field.isPackable && wireType === WireType.LengthDelimited;
-    const endsWithin = field.wireType === WireType.Varint && Number(bytes[reader.pos - 1]) >= 0x80;
-    if (!isPacked || endsWithin) throw new Error(`${type} has a wrong field ${number}`);
+    if (wanted === WireType.Varint && Number(bytes[reader.pos - 1]) >= 0x80) {
+      throw new Error(`${type} ends within a number of field ${number}`);
+    }
   }
   if (reader.pos !== end) throw new Error(`${type} ends within a field`);
 }
 
-/** How a field is written. */
-interface WireField {
-  readonly wireType: WireType;
-  readonly isPackable: boolean;
-  readonly message: DescMessage | undefined;
-}
-
-const FIELDS = new WeakMap<DescMessage, ReadonlyMap<number, WireField>>();
-
-function fieldsOf(type: DescMessage): ReadonlyMap<number, WireField> {
-  const fields = FIELDS.get(type) ?? new Map(type.fields.map((field) => [field.number, toWireField(field)]));
-  FIELDS.set(type, fields);
-  return fields;
-}
-
-function toWireField(field: DescField): WireField {
-  const { scalar, message } = field;
-  const wireType = field.enum ? WireType.Varint : scalar ? wireTypeOf(scalar) : WireType.LengthDelimited;
-  const isPackable = field.fieldKind === 'list' && wireType !== WireType.LengthDelimited;
-  return { wireType: field.fieldKind === 'map' ? WireType.LengthDelimited : wireType, isPackable, message };
-}
-
-function wireTypeOf(scalar: ScalarType): WireType {
-  switch (scalar) {
-    case ScalarType.STRING:
-    case ScalarType.BYTES:
-      return WireType.LengthDelimited;
-    case ScalarType.DOUBLE:
-    case ScalarType.FIXED64:
-    case ScalarType.SFIXED64:
-      return WireType.Bit64;
-    case ScalarType.FLOAT:
-    case ScalarType.FIXED32:
-    case ScalarType.SFIXED32:
-      return WireType.Bit32;
-    default:
-      return WireType.Varint;
-  }
+/** How a value of the field is written, and each item of a list that is not packed. */
+function wireTypeOf({ fieldKind, scalar = ScalarType.BYTES, enum: names }: DescField): WireType {
+  if (fieldKind === 'map') return WireType.LengthDelimited;
+  if (names !== undefined) return WireType.Varint;
+  if (scalar === ScalarType.STRING || scalar === ScalarType.BYTES) return WireType.LengthDelimited;
+  if ([ScalarType.DOUBLE, ScalarType.FIXED64, ScalarType.SFIXED64].includes(scalar)) return WireType.Bit64;
+  if ([ScalarType.FLOAT, ScalarType.FIXED32, ScalarType.SFIXED32].includes(scalar)) return WireType.Bit32;
+  return WireType.Varint;
 }

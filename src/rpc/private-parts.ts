@@ -110,11 +110,8 @@ function resetBound(): (stream: ServerHttp2Stream, session: Http2Session) => boo
 /** Makes a list of a header that came several times. Of some, such as `if-match`, Node leaves out all but the first. */
 function joinRepeated(headers: IncomingHttpHeaders, rawHeaders: readonly string[]): void {
   if (rawHeaders.length === 2 * Object.keys(headers).length) return;
-  const lists = new Map<string, string>();
-  for (let index = 0; index < rawHeaders.length; index += 2) {
-    const [name = '', value = ''] = rawHeaders.slice(index, index + 2);
-    const list = lists.get(name);
-    lists.set(name, list === undefined ? value : `${list}, ${value}`);
-    if (list !== undefined) headers[name] = lists.get(name);
+  const names = rawHeaders.filter((_, index) => index % 2 === 0);
+  for (const [name, indexes] of Map.groupBy(names.keys(), (index) => names[index] ?? '')) {
+    if (indexes.length > 1) headers[name] = indexes.map((index) => rawHeaders[2 * index + 1]).join(', ');
   }
 }
