@@ -123,7 +123,7 @@ export function createServer(dependencies: Dependencies): PetstoreServer {
       // No key is needed for files, health checks and reflection.
       ...serve(operations, implement<WebServiceServer>(WebServiceService, webService), forAnybody),
       ...serve(operations, implement<HealthServer>(HealthService, health.service), forAnybody),
-      ...serve(operations, reflection(listed), [keyless]),
+      ...serve(operations, reflection(operations, listed), [keyless]),
     ],
     forUnknown: judged,
     operations,

@@ -11,11 +11,9 @@ import {
   type FileRegistry,
   fromBinary,
   type Registry,
-  toBinary,
 } from '@bufbuild/protobuf';
 import {
   EmptySchema,
-  FileDescriptorProtoSchema,
   type FileDescriptorSet,
   FileDescriptorSetSchema,
   MethodOptions_IdempotencyLevel,
@@ -96,18 +94,6 @@ export interface Operations {
 
 function readDescriptorSet(): FileDescriptorSet {
   return fromBinary(FileDescriptorSetSchema, readFileSync(DESCRIPTOR_SET));
-}
-
-/** The proto files of these services and what they import, each as a serialised FileDescriptorProto, for reflection. */
-export function fileDescriptors(services: readonly string[]): Uint8Array[] {
-  const { file: all } = readDescriptorSet();
-  const needed = new Set(
-    all.filter((file) => file.service.some(({ name }) => services.includes(`${file.package}.${name}`))),
-  );
-  for (const { dependency } of needed) {
-    for (const file of all) if (dependency.includes(file.name)) needed.add(file);
-  }
-  return [...needed].map((file) => toBinary(FileDescriptorProtoSchema, file));
 }
 
 /** Loads the operations of the proto files in `gen/`, or of other descriptors. */

@@ -1,11 +1,14 @@
 /**
- * gRPC reflection. Its library and its view of the proto files take a fifth of the server's start-up time, and few
- * servers are ever asked. So they are loaded with the first call. Only the listed services, and what they need, are
- * shown.
+ * gRPC reflection (https://github.com/grpc/grpc/blob/master/doc/server-reflection.md): shows the listed services, and
+ * what their proto files import. An answer has the file and its imports, but no import twice on one stream. So nobody
+ * has to ask for the extensions of a type, and such questions are answered with an error.
  */
-import type { MethodDefinition, ServiceDefinition, UntypedServiceImplementation } from '@grpc/grpc-js';
-import { apiError, tooMany } from '../errors.ts';
-import { fileDescriptors } from '../proto/operations.ts';
+import { create, type DescFile, type Message, toBinary } from '@bufbuild/protobuf';
+import { FileDescriptorProtoSchema } from '@bufbuild/protobuf/wkt';
+import { status as Code } from '@grpc/grpc-js';
+import { tooMany } from '../errors.ts';
+import type { Operations } from '../proto/operations.ts';
+import { readRequest } from '../proto/request.ts';
 import type { Call } from './chain.ts';
 import { type Implementation, RAW } from './service.ts';
 
@@ -14,81 +17,64 @@ const PATHS = ['v1', 'v1alpha'].map((version) => `/grpc.reflection.${version}.Se
 /** More than any tool asks on one stream. Anybody may ask, and an answer is many times larger than its request. */
 const MAX_REQUESTS = 200;
 const MAX_BYTES = 262_144;
-/** The answers to this many requests are kept: to encode one takes some 100 µs. */
-const MAX_KEPT = 100;
 
-/** The stream that a handler of the library works on: it writes a response to each request, at once. */
-interface LibraryStream {
-  on(event: string, listener: (request: unknown) => void): void;
-  write(response: unknown): void;
-  end(): void;
-}
-
-interface Method {
-  readonly definition: MethodDefinition<unknown, unknown>;
-  readonly handler: (stream: LibraryStream) => void;
-}
+/** A request of either version, with the cases that are answered. */
+type Request = Message & {
+  readonly host: string;
+  readonly messageRequest: {
+    readonly case: 'listServices' | 'fileByFilename' | 'fileContainingSymbol' | undefined;
+    readonly value: string;
+  };
+};
 
 /** Both versions of reflection, which list `services`. A request is read when the answer to the one before is sent. */
-export function reflection(services: readonly string[]): Implementation {
-  let methods: ReadonlyMap<string, Method> | undefined;
-  const kept = new Map<string, readonly Buffer[]>();
+export function reflection({ registry }: Operations, services: readonly string[]): Implementation {
+  const files = withImports(services.flatMap((name) => registry.getService(name)?.file ?? []));
+  /** Serialised: that takes some 100 µs. */
+  const bytesOf = new Map([...files].map((file) => [file, toBinary(FileDescriptorProtoSchema, file.proto)]));
+
+  const find = (kind: string | undefined, name: string): DescFile | undefined => {
+    if (kind === 'fileByFilename') return [...files].find(({ proto }) => proto.name === name);
+    const [, service = '', method] = /^(.*)\.(.*)$/.exec(name) ?? [];
+    const isMethod = registry.getService(service)?.methods.some((one) => one.name === method);
+    const file = kind === 'fileContainingSymbol' ? registry.get(isMethod ? service : name)?.file : undefined;
+    return file !== undefined && files.has(file) ? file : undefined;
+  };
+
+  const answerTo = ({ messageRequest: { case: kind, value } }: Request, sent: Set<DescFile>) => {
+    if (kind === 'listServices') {
+      return { case: 'listServicesResponse', value: { service: services.map((name) => ({ name })) } };
+    }
+    const file = find(kind, value);
+    if (file === undefined) {
+      return { case: 'errorResponse', value: { errorCode: Code.NOT_FOUND, errorMessage: 'it is not found' } };
+    }
+    const unsent = [...withImports([file])].filter((one) => one === file || !sent.has(one));
+    for (const one of unsent) sent.add(one);
+    return { case: 'fileDescriptorResponse', value: { fileDescriptorProto: unsent.map((one) => bytesOf.get(one)) } };
+  };
+
   async function* reflect(call: Call): AsyncIterable<Buffer> {
-    methods ??= await loadMethods(services); // if that fails, for lack of files, the next call tries again
-    const method = methods.get(call.operation.path);
-    if (method === undefined) throw new Error(`the reflection library has no ${call.operation.path}`);
-    const { definition, handler } = method;
-    const responses: unknown[] = [];
-    let respond = (_request: unknown): void => undefined;
-    handler({
-      on(event, listener) {
-        if (event === 'data') respond = listener;
-      },
-      write: (response) => responses.push(response),
-      end: () => undefined,
-    });
+    const { input, output } = call.operation;
+    const sent = new Set<DescFile>();
     let [requests, sentBytes] = [0, 0];
     for await (const bytes of call.messages()) {
       requests += 1;
       if (requests > MAX_REQUESTS) throw tooMany(MAX_REQUESTS, 'stream', `address:${call.address}`);
-      const request = `${definition.path} ${bytes.toString('latin1')}`;
-      let answers = kept.get(request);
-      if (answers === undefined) {
-        respond(decode(definition, bytes));
-        answers = responses.splice(0).map((response) => definition.responseSerialize(response));
-        if (kept.size < MAX_KEPT && bytes.length < 256) kept.set(request, answers);
-      }
-      for (const answer of answers) {
-        sentBytes += answer.length;
-        if (sentBytes > MAX_BYTES) throw tooMany(MAX_BYTES, 'stream', `address:${call.address}`);
-        yield answer;
-      }
+      const originalRequest = readRequest({ input }, bytes) as Request;
+      const messageResponse = answerTo(originalRequest, sent);
+      const response: Record<string, unknown> = { validHost: originalRequest.host, originalRequest, messageResponse };
+      const answer = Buffer.from(toBinary(output, create(output, response)));
+      sentBytes += answer.length;
+      if (sentBytes > MAX_BYTES) throw tooMany(MAX_BYTES, 'stream', `address:${call.address}`);
+      yield answer;
     }
   }
   return { name: 'grpc.reflection', methods: PATHS.map((path) => ({ codec: { path, ...RAW }, handler: reflect })) };
 }
 
-function decode({ requestDeserialize }: Method['definition'], bytes: Buffer): unknown {
-  try {
-    return requestDeserialize(bytes);
-  } catch {
-    throw apiError('MALFORMED_BODY', { detail: 'it is no request' });
-  }
-}
-
-/** Resolves with the methods by path. */
-async function loadMethods(services: readonly string[]): Promise<ReadonlyMap<string, Method>> {
-  const { ReflectionService } = await import('@grpc/reflection');
-  const methods = new Map<string, Method>();
-  const addService = (definitions: ServiceDefinition, implementation: UntypedServiceImplementation) => {
-    for (const [name, definition] of Object.entries(definitions)) {
-      // grpc-js types a handler by its call, which only the library's own stream would satisfy.
-      methods.set(definition.path, { definition, handler: implementation[name] as unknown as Method['handler'] });
-    }
-  };
-  // The library takes the files of a service from any message type, so one type brings all of our proto files.
-  const fileDescriptorProtos = fileDescriptors(services).map((file) => Buffer.from(file));
-  const type = { format: 'Protocol Buffer 3 EnumDescriptorProto', type: {}, fileDescriptorProtos } as const;
-  new ReflectionService({ petstore: type }, { services: [...services] }).addToServer({ addService });
-  return methods;
+function withImports(files: readonly DescFile[]): ReadonlySet<DescFile> {
+  const all = new Set(files);
+  for (const { dependencies } of all) for (const file of dependencies) all.add(file);
+  return all;
 }

@@ -1,12 +1,19 @@
 /** Reflection: what it shows, and how much one stream may ask of it. */
+import { type DescMessage, fromBinary } from '@bufbuild/protobuf';
+import { FileDescriptorProtoSchema } from '@bufbuild/protobuf/wkt';
 import { Client, credentials, type ServiceError, status as Status } from '@grpc/grpc-js';
+import { loadOperations } from '../../src/proto/operations.ts';
 import { serverTest } from '../support/shared-stack.ts';
 
 const test = serverTest();
 const PATH = '/grpc.reflection.v1.ServerReflection/ServerReflectionInfo';
 const asIs = (bytes: Buffer) => bytes;
 
-/** Asks for the files of a service a number of times, and reads all answers. */
+interface Response {
+  readonly messageResponse: { readonly value: { readonly fileDescriptorProto: readonly Uint8Array[] } };
+}
+
+/** Asks for the files of a symbol a number of times, and reads all answers. */
 async function ask(address: string, service: string, times: number) {
   const client = new Client(address, credentials.createInsecure());
   const stream = client.makeBidiStreamRequest(PATH, asIs, asIs);
@@ -33,6 +40,25 @@ test('Reflection - shows the public services only', async (t) => {
     const { answers } = await ask(t.context.address, `petstore.${service}`, 1);
     t.true((answers[0]?.length ?? 0) < 200 && answers[0]?.includes('not found'), service);
   }
+});
+
+test('Reflection - the first answer has the file of a method with all imports, others the file alone', async (t) => {
+  const { answers } = await ask(t.context.address, 'petstore.v1.PetService.GetPet', 2);
+  const output = loadOperations().byPath.get(PATH)?.output as DescMessage;
+  const [first, second] = answers.map((bytes) => {
+    const { messageResponse } = fromBinary(output, bytes) as unknown as Response;
+    return messageResponse.value.fileDescriptorProto.map((file) => fromBinary(FileDescriptorProtoSchema, file));
+  });
+  const names = first?.map(({ name }) => name) ?? [];
+  t.deepEqual(
+    first?.flatMap(({ dependency }) => dependency).filter((name) => !names.includes(name)),
+    [],
+  );
+  t.true(names.includes('google/api/annotations.proto'));
+  t.deepEqual(
+    second?.map(({ name }) => name),
+    ['petstore/v1/pets.proto'],
+  );
 });
 
 test('Reflection - one stream gets at most 200 answers, and 256 KiB of them', async (t) => {
