@@ -19,11 +19,12 @@ local function refusal(headers)
   if (encoding and encoding ~= "identity") or (version and version ~= "1") then return "501" end
 end
 
--- The value of grpc-timeout, in milliseconds. gRPC allows eight digits.
+-- The value of grpc-timeout: Connect allows ten digits of milliseconds, gRPC eight. The server refuses "-".
 local function grpc_timeout(headers)
-  local timeout_ms = (headers:get("connect-timeout-ms") or ""):match("^%d+$")
+  local timeout_ms = headers:get("connect-timeout-ms")
   if not timeout_ms then return nil end
-  return (#timeout_ms > 8 and "99999999" or timeout_ms) .. "m"
+  if #timeout_ms > 10 or not timeout_ms:match("^%d+$") then return "-" end
+  return #timeout_ms > 8 and (tonumber(timeout_ms:sub(1, -4)) + 1) .. "S" or timeout_ms .. "m"
 end
 
 -- Converts the request to gRPC. Refuses a call that is not supported.

@@ -106,7 +106,7 @@ export function createGrpcServer(options: GrpcServerOptions): Server {
     new Answer(stream, messages, timeoutMs ?? Number.POSITIVE_INFINITY, (answer) => {
       const method = methodOf(path, httpMethod);
       const call = new IncomingCall(answer, headers, isByEdge, method, options);
-      if (timeoutMs === undefined) call.failRead(invalidTimeout());
+      if (timeoutMs === undefined) call.failRead(invalidTimeout(call));
       openCalls.add(call);
       const toEnd = () => run(call, method.enter, observers);
       // A span is sent when it ends, and a feed may be open for an hour.
