@@ -1,6 +1,6 @@
 /** The `events` table: what changed. Triggers write it (event-triggers.ts). */
 import type { Engine, Runner } from './engine.ts';
-import { bigInteger, integer, optional, record, text } from './fields.ts';
+import { bigInteger, integer, optional, text } from './fields.ts';
 import { type EventId, START, type StoredEvent } from './model.ts';
 import { compile } from './statement.ts';
 import { oldest, onlyRow, pages, table } from './table.ts';
@@ -12,15 +12,7 @@ const EVENTS = table<StoredEvent>('events', {
   row: text('resource'),
 });
 
-interface Bounds {
-  readonly oldest: EventId | undefined;
-  readonly newest: EventId | undefined;
-}
-
-const BOUNDS = record<Bounds>({
-  oldest: optional(bigInteger<EventId>('oldest')),
-  newest: optional(bigInteger<EventId>('newest')),
-});
+const [OLDEST, NEWEST] = [optional(bigInteger<EventId>('oldest')), optional(bigInteger<EventId>('newest'))];
 
 export function eventTable(engine: Engine) {
   const { knex, reader } = engine;
@@ -36,8 +28,8 @@ export function eventTable(engine: Engine) {
       after: async (after: EventId, rows: number) => (await page({ after, limit: rows })).rows,
       /** The smallest and the greatest id that are visible now; 0 without events. */
       async bounds() {
-        const { oldest = START, newest = START } = BOUNDS.read(onlyRow(await reader.all(bounds, {})));
-        return { oldest, newest };
+        const row = onlyRow(await reader.all(bounds, {}));
+        return { oldest: OLDEST.read(row) ?? START, newest: NEWEST.read(row) ?? START };
       },
       /** The transactions in progress that have written to the table: they may have taken ids that are not visible. */
       writers: () => engine.writersOf('events'),

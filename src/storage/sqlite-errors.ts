@@ -14,16 +14,12 @@ export function isLockedByOther({ cause }: StoreUnavailable): boolean {
 
 /** Returns the error that storage throws for an error of sqlite3. */
 export function toStoreError(error: unknown): unknown {
-  return isUnavailable(error) ? new StoreUnavailable(error.message, { cause: error }) : error;
+  return hasCode(error, UNAVAILABLE) ? new StoreUnavailable(error.message, { cause: error }) : error;
 }
 
 /** Whether the file itself can't be used: a retry would not help. */
 export function isUnusable(error: unknown): error is Error {
   return hasCode(error, UNUSABLE);
-}
-
-function isUnavailable(error: unknown): error is Error {
-  return hasCode(error, UNAVAILABLE);
 }
 
 function hasCode(error: unknown, codes: ReadonlySet<string>): error is Error {

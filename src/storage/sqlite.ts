@@ -96,11 +96,7 @@ export async function openSqlite(
         .from(callers)
         .orderBy('callers.rowid'); // json_each's own order: no sort
       const { bind, ...statement } = compile(name, query);
-      const bindAll = (all: readonly Params[]) =>
-        bind({
-          callers: toJson(all.map((params) => names.map((name) => params[name] ?? null))),
-          rows: all[0]?.rows ?? 0,
-        });
+      const bindAll = (all: readonly Params[]) => bind({ callers: toJson(all, names), rows: all[0]?.rows ?? 0 });
       const share = (_: unknown, found: readonly Row[]) => found.map(({ rows }) => JSON.parse(String(rows)) as Row[]);
       return { ...statement, bind: (params) => bindAll([params]), shared: { bindAll, share } };
     },

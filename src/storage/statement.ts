@@ -57,9 +57,9 @@ export function compile(name: string, query: Knex.QueryBuilder | Knex.Raw): Stat
   };
 }
 
-/** Encodes rows as a JSON array of arrays. Bigints keep all of their digits. */
-export function toJson(rows: readonly (readonly SqlValue[])[]): string {
-  return `[${rows.map(toJsonArray).join()}]`;
+/** Encodes the parameters `names` of several callers as a JSON array of arrays. Bigints keep all of their digits. */
+export function toJson(callers: readonly Params[], names: readonly string[]): string {
+  return `[${callers.map((params) => toJsonArray(names.map((name) => params[name] ?? null))).join()}]`;
 }
 
 /** Encodes values as a JSON array, bytes in hexadecimal. */

@@ -12,8 +12,6 @@ export interface Table<R extends object> {
   readonly columns: readonly string[];
   readonly fields: Fields<R>;
   toRecord(row: Row): R;
-  /** The values of the columns. */
-  toValues(record: R): readonly SqlValue[];
   /** The SQL of the values of `columns` in `value`, a JSON array of them as `toJson` encodes it. */
   fromJson(engine: Engine, columns: readonly string[]): readonly string[];
   /** The parameters of the fields that are in `part`. */
@@ -21,14 +19,13 @@ export interface Table<R extends object> {
 }
 
 export function table<R extends object>(name: string, fields: Fields<R>): Table<R> {
-  const { columns, types, read, write } = record(fields);
+  const { columns, types, read } = record(fields);
   const all = Object.entries(fields) as [keyof R, Field<R[keyof R]>][];
   return {
     name,
     columns,
     fields,
     toRecord: read,
-    toValues: write,
     fromJson: ({ fromHex }, names) =>
       names.map((name, index) => {
         const [type, value] = [types[columns.indexOf(name)], `value ->> ${index}`];
@@ -216,7 +213,7 @@ export function put<R extends object>(
   const rest = `${having} order by 1, 2 on conflict (${key}) do update set ${updates} returning ${parent}`;
   const statement = compile(`${table.name}.put`, insertFromJson(engine, table, table.columns, rest));
   return (tx: Runner) => async (records: readonly R[]) =>
-    (await tx.all(statement, { elements: toJson(records.map(table.toValues)) })).length;
+    (await tx.all(statement, { elements: toJson(records.map(table.toParams), table.columns) })).length;
 }
 
 /**
@@ -233,8 +230,7 @@ export function compileInsert<R extends object>(
   belongsTo: (params: Params, row: Row) => boolean,
 ): Statement {
   const { bind, ...statement } = compile(`${table.name}.insert`, insertFromJson(engine, table, names, rest));
-  const bindAll = (callers: readonly Params[]) =>
-    bind({ elements: toJson(callers.map((params) => names.map((name) => params[name] ?? null))) });
+  const bindAll = (callers: readonly Params[]) => bind({ elements: toJson(callers, names) });
   const share = (callers: readonly Params[], rows: readonly Row[]) => {
     const inOrder = rows.toSorted((one, other) => Number(one.id) - Number(other.id));
     let next = 0;

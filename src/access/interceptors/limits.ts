@@ -7,8 +7,8 @@ import { type ApiError, apiError } from '../../errors.ts';
 import type { AccountId, Caller } from '../../rpc/caller.ts';
 import type { Call, Interceptor } from '../../rpc/chain.ts';
 import { type AddressAttempt, type Attempt, type Decision, type Limiter, subjectName } from '../limits/limiter.ts';
-import { secondsUntil, WINDOW_SECONDS } from '../limits/windows.ts';
-import type { Ban } from '../tables/model.ts';
+import { secondsUntil } from '../limits/windows.ts';
+import { type Ban, WINDOW_SECONDS } from '../tables/model.ts';
 
 /** Bounds the open calls of accounts and addresses. Both throw RATE_LIMITED past the share. */
 interface Shares {

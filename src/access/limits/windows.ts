@@ -9,14 +9,10 @@
  * ahead or back: a wrong clock costs a window.
  */
 import type { Quota } from '../../rpc/caller.ts';
+import { type LimitWindow, WINDOW_SECONDS } from '../tables/model.ts';
 
 const MINUTE_MS = 60_000;
 const MINUTES_PER_DAY = 1_440; // Unix time has no leap seconds
-const MINUTE_SECONDS = 60;
-const DAY_SECONDS = 86_400;
-
-/** The windows and their lengths. */
-export const WINDOW_SECONDS = { minute: MINUTE_SECONDS, day: DAY_SECONDS } as const;
 
 /** The state of one subject. It is changed in place, so that a request allocates nothing but its decision. */
 export interface Counter {
@@ -30,7 +26,7 @@ export interface Counter {
 
 /** One window's numbers, as the caller sees them. */
 export interface Reading {
-  readonly window: keyof typeof WINDOW_SECONDS;
+  readonly window: LimitWindow;
   readonly limit: number;
   /** Requests left in the window, never below zero. */
   readonly remaining: number;
@@ -47,7 +43,7 @@ export function dayIndexAt(nowMs: number): number {
 }
 
 export function dayStartMs(dayIndex: number): number {
-  return dayIndex * DAY_SECONDS * 1_000;
+  return dayIndex * MINUTES_PER_DAY * MINUTE_MS;
 }
 
 /** Returns a counter at zero. */
@@ -66,12 +62,12 @@ export function secondsUntil(momentMs: number, nowMs: number): number {
 
 /** The end of the counter's minute, in Unix time. */
 export function minuteEndSeconds({ minuteIndex }: Readonly<Counter>): number {
-  return (minuteIndex + 1) * MINUTE_SECONDS;
+  return (minuteIndex + 1) * WINDOW_SECONDS.minute;
 }
 
 /** The end of the counter's day, in Unix time. */
 export function dayEndSeconds({ dayIndex }: Readonly<Counter>): number {
-  return (dayIndex + 1) * DAY_SECONDS;
+  return (dayIndex + 1) * WINDOW_SECONDS.day;
 }
 
 /** Resets the count of another minute than the current one. Each day has counters of its own. */
@@ -89,6 +85,6 @@ export function readWindows(counter: Readonly<Counter>, { perMinute, perDay }: Q
   return [minute, reading('day', perDay, counter.dayCount, dayEndSeconds(counter))];
 }
 
-function reading(window: Reading['window'], limit: number, count: number, resetAtSeconds: number): Reading {
+function reading(window: LimitWindow, limit: number, count: number, resetAtSeconds: number): Reading {
   return { window, limit, remaining: Math.max(0, limit - count), resetAtSeconds };
 }

@@ -5,11 +5,9 @@ import { bigInteger, type Field, integer, optional, record, text } from '../../s
 import type { PageRequest } from '../../storage/model.ts';
 import { compile, param } from '../../storage/statement.ts';
 import { pages, put, table } from '../../storage/table.ts';
-import type { Ban, BannedKey, BanWindow } from './model.ts';
+import { type Ban, type BannedKey, type LimitWindow, WINDOW_SECONDS } from './model.ts';
 
-const WINDOW_SECONDS = { minute: 60, day: 86_400 } as const;
-
-const window: Field<BanWindow> = {
+const window: Field<LimitWindow> = {
   columns: ['window_seconds'],
   types: ['bigint'],
   read: (row) => (row.window_seconds === WINDOW_SECONDS.day ? 'day' : 'minute'),

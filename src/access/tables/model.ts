@@ -32,7 +32,10 @@ export interface ApiKey {
   readonly revokedAtMs: number | undefined;
 }
 
-export type BanWindow = 'minute' | 'day';
+/** The windows of the limits, and their lengths. */
+export const WINDOW_SECONDS = { minute: 60, day: 86_400 } as const;
+
+export type LimitWindow = keyof typeof WINDOW_SECONDS;
 
 /** A temporary ban of a key. It began `durationMs` before its end. */
 export interface Ban {
@@ -42,7 +45,7 @@ export interface Ban {
   /** How many refusals led to the ban. */
   readonly refusals: number;
   /** The window whose limit the last refused request exceeded. */
-  readonly window: BanWindow;
+  readonly window: LimitWindow;
 }
 
 /** A ban with its key and account. */
