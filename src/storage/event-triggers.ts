@@ -47,7 +47,9 @@ async function sqliteTriggers(knex: Knex, kind: string, table: string): Promise<
 }
 
 async function postgresTriggers(knex: Knex, kind: string, table: string): Promise<void> {
-  const insert = 'insert into events (type, time_ms, resource)';
+  // With its schema: whoever changes the shop may have another search_path.
+  const { rows } = await knex.raw<{ rows: { name: string }[] }>('select quote_ident(current_schema()) as name');
+  const insert = `insert into ${rows[0]?.name}.events (type, time_ms, resource)`;
   const time = 'floor(extract(epoch from clock_timestamp()) * 1000)';
   await knex.raw(`
     create or replace function record_event() returns trigger language plpgsql as $$

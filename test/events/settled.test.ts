@@ -96,6 +96,12 @@ test('Gap - later transactions, however many, do not delay what an earlier one l
   t.deepEqual(await idsAfter(settled), [2, 3, 4]);
 });
 
+test('SQL by hand - under another search_path is recorded too', async (t) => {
+  const client = await t.context.connect();
+  await client.query("SET search_path = ''; INSERT INTO public.categories (name) VALUES ('by hand')");
+  t.deepEqual(await idsAfter(t.context.settled), [1]);
+});
+
 test('Gap - a long transaction that changes nothing of the shop, such as a backup, delays nobody', async (t) => {
   const { settled, connect } = t.context;
   const [backup, report] = [await connect(), await connect()];
