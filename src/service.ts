@@ -8,11 +8,10 @@ import { ensureDemoKey, ensureOperatorKey } from './access/keys/key-files.ts';
 import type { LimiterOptions } from './access/limits/limiter.ts';
 import { createMemoryLimiter } from './access/limits/memory.ts';
 import { createUsageRecorder, deleteOldUsage, restoreLimits } from './access/limits/usage-recorder.ts';
-import type { Config, TracesConfig } from './config/config.ts';
+import type { Config } from './config/config.ts';
 import { EventFeed } from './events/feed.ts';
 import { createLogger } from './observe/logging/logger.ts';
 import { traceLimiter } from './observe/tracing/limiter.ts';
-import type { Tracing } from './observe/tracing/otel.ts';
 import { traceStore } from './observe/tracing/store.ts';
 import { mutualTls } from './rpc/mutual-tls.ts';
 import { MIGRATIONS, type Store, TABLES } from './schema.ts';
@@ -57,7 +56,8 @@ export async function createService(config: Config, logs: Logs): Promise<Service
 
 /** Adds each part that has to be closed to `opened`, which closes the last one first. */
 async function openService(config: Config, { log, auditLog }: Logs, opened: AsyncDisposableStack): Promise<Service> {
-  const tracing = config.traces && (await startTracing(config, config.traces, log));
+  const tracing =
+    config.traces && (await import('./observe/tracing/otel.ts')).startTracing(config.traces, createLogger(config, log));
   opened.defer(() => tracing?.close());
   const logger = createLogger(config, log, tracing?.traceId);
   const tls = config.internalTls && (await mutualTls(config.internalTls, logger));
@@ -145,15 +145,6 @@ async function openService(config: Config, { log, auditLog }: Logs, opened: Asyn
     drain: () => server.drain(),
     close: () => opened.disposeAsync(),
   };
-}
-
-/** The lines about the collector's state belong to no call: they have a logger without trace ids. */
-async function startTracing(config: Config, traces: TracesConfig, log: DestinationStream): Promise<Tracing> {
-  const logger = createLogger(config, log);
-  return (await import('./observe/tracing/otel.ts')).startTracing(traces, {
-    onUnavailable: (cause) => logger.warn({ cause }, 'traces can not be sent: spans are dropped until they can'),
-    onAvailable: () => logger.info('traces are sent again'),
-  });
 }
 
 /** Creates the demo key and the operator's key if they don't exist. Resolves with the operator's. */

@@ -77,12 +77,12 @@ export class Tail {
   #last: EventId | undefined;
   /** The newest events that it has read, in order. */
   #batches: Batch[] = [];
-  #hasNews = false;
+  /** Resolves when this server has written since the last read, or a stream has ended. */
+  #news = Promise.withResolvers<void>();
   /** Resolves when the next stream that is behind may read. */
   #turn: Promise<unknown> = Promise.resolve();
   /** The last read has failed: an hour without the database is one line in the log. */
   #isFailing = false;
-  #wake = (): void => undefined;
   /** When the loop last read an event, or found that there is no other. */
   #readAtMs = 0;
   /** How many events have been sent, once for each stream. */
@@ -101,8 +101,7 @@ export class Tail {
 
   /** Tells that this server has written. */
   noteWrite(): void {
-    this.#hasNews = true;
-    this.#wake();
+    this.#news.resolve();
   }
 
   /** The stream's content, without end: first a checkpoint, then events as they come, a checkpoint when none do. */
@@ -148,7 +147,7 @@ export class Tail {
       }
     } finally {
       this.#streams -= 1;
-      this.#wake();
+      this.#news.resolve();
     }
   }
 
@@ -168,7 +167,7 @@ export class Tail {
     this.#last = last;
     while (this.#streams > 0) {
       const beganMs = performance.now();
-      this.#hasNews = false;
+      this.#news = Promise.withResolvers();
       const events = await this.#read(last);
       if (events === undefined) break;
       this.#batches.push(...batchesOf(last, events));
@@ -200,11 +199,7 @@ export class Tail {
   }
 
   async #pause(beganMs: number): Promise<void> {
-    if (!this.#hasNews && !this.#events.isWaiting) {
-      const { promise, resolve } = Promise.withResolvers<void>();
-      this.#wake = resolve;
-      await before(performance.now() + POLL_MS, promise);
-    }
+    if (!this.#events.isWaiting) await before(performance.now() + POLL_MS, this.#news.promise);
     await delay(Math.max(0, beganMs + GATHER_MS - performance.now()));
   }
 

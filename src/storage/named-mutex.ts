@@ -7,42 +7,32 @@ interface Bounds {
   readonly maxWaitMs: number;
 }
 
-export class NamedMutex {
-  readonly #bounds: Bounds;
+/** The result throws StoreUnavailable when too much work waits, or when `work` has waited too long. */
+export function namedMutex({ maxWaiting, maxWaitMs }: Bounds) {
   /** By the name of work that runs: what starts the work that waits for it. */
-  readonly #queues = new Map<string, (() => void)[]>();
+  const queues = new Map<string, (() => void)[]>();
 
-  constructor(bounds: Bounds) {
-    this.#bounds = bounds;
-  }
+  const wait = async (name: string, queue: (() => void)[]): Promise<void> => {
+    if (queue.length >= maxWaiting) throw new StoreUnavailable(`too many calls wait for ${name}`);
+    const { promise, resolve, reject } = Promise.withResolvers<void>();
+    const timer = setTimeout(() => {
+      queue.splice(queue.indexOf(resolve), 1);
+      reject(new StoreUnavailable(`${name} was not available within ${maxWaitMs / 1_000} s`));
+    }, maxWaitMs);
+    queue.push(resolve);
+    await promise.finally(() => clearTimeout(timer));
+  };
 
-  /** @throws StoreUnavailable when too much work waits, or when `work` has waited too long. */
-  async run<T>(name: string, work: () => Promise<T>): Promise<T> {
-    const queue = this.#queues.get(name);
-    if (queue === undefined) this.#queues.set(name, []);
-    else await this.#wait(name, queue);
+  return async <T>(name: string, work: () => Promise<T>): Promise<T> => {
+    const queue = queues.get(name);
+    if (queue === undefined) queues.set(name, []);
+    else await wait(name, queue);
     try {
       return await work();
     } finally {
-      const startNext = this.#queues.get(name)?.shift();
-      if (startNext === undefined) this.#queues.delete(name);
+      const startNext = queues.get(name)?.shift();
+      if (startNext === undefined) queues.delete(name);
       else startNext();
     }
-  }
-
-  #wait(name: string, queue: (() => void)[]): Promise<void> {
-    const { maxWaiting, maxWaitMs } = this.#bounds;
-    if (queue.length >= maxWaiting) return Promise.reject(new StoreUnavailable(`too many calls wait for ${name}`));
-    return new Promise((resolve, reject) => {
-      const start = () => {
-        clearTimeout(timer);
-        resolve();
-      };
-      const timer = setTimeout(() => {
-        queue.splice(queue.indexOf(start), 1);
-        reject(new StoreUnavailable(`${name} was not available within ${maxWaitMs / 1_000} s`));
-      }, maxWaitMs);
-      queue.push(start);
-    });
-  }
+  };
 }

@@ -16,7 +16,7 @@ import { Availability } from './availability.ts';
 import { type Engine, type EngineOptions, SILENT } from './engine.ts';
 import type { Migration } from './migrate.ts';
 import type { IsCancelled } from './model.ts';
-import { NamedMutex } from './named-mutex.ts';
+import { namedMutex } from './named-mutex.ts';
 import type { Connection } from './postgres-connection.ts';
 import { isConflict, toStartError, unavailable } from './postgres-errors.ts';
 import { migratePostgres } from './postgres-migrate.ts';
@@ -76,7 +76,7 @@ export async function openPostgres(
     where locktype = 'relation' and mode = 'RowExclusiveLock' and relation = to_regclass(?)
       and database = (select oid from pg_database where datname = current_database())`;
   const writers = compile('locks.writers', knex.raw(locks, [param('table')]));
-  const mutex = new NamedMutex(QUEUE_BOUNDS);
+  const inTurn = namedMutex(QUEUE_BOUNDS);
   /** Runs work on a connection for writes, again after a conflict, with exponential backoff and jitter. */
   const runWrite = async <T>(work: (connection: Connection) => Promise<T>, isCancelled?: IsCancelled): Promise<T> => {
     for (let runs = 1; ; runs += 1) {
@@ -110,7 +110,7 @@ export async function openPostgres(
     forKeyShare: (query) => query.forKeyShare(),
     transaction(work, isCancelled, contended) {
       const transact = () => runWrite((connection) => connection.transact(work), isCancelled);
-      return contended === undefined ? transact() : mutex.run(contended, transact);
+      return contended === undefined ? transact() : inTurn(contended, transact);
     },
     write(work, isCancelled, statements = 1) {
       const single = (connection: Connection) => work({ all: (...args) => connection.single(...args) });

@@ -1,5 +1,5 @@
 import test from 'ava';
-import { NamedMutex } from '../../src/storage/named-mutex.ts';
+import { namedMutex } from '../../src/storage/named-mutex.ts';
 import { StoreUnavailable } from '../../src/storage/store-errors.ts';
 
 const BOUNDS = { maxWaiting: 2, maxWaitMs: 60_000 };
@@ -21,11 +21,11 @@ function heldWork() {
 }
 
 test('NamedMutex - work runs in the order of arrival; more than may wait is refused', async (t) => {
-  const mutex = new NamedMutex(BOUNDS);
+  const mutex = namedMutex(BOUNDS);
   const { work, begun, end } = heldWork();
-  const all = [...'abc'].map((name) => mutex.run('pet 7', work(name)));
+  const all = [...'abc'].map((name) => mutex('pet 7', work(name)));
   const message = 'too many calls wait for pet 7';
-  await t.throwsAsync(mutex.run('pet 7', work('d')), { instanceOf: StoreUnavailable, message });
+  await t.throwsAsync(mutex('pet 7', work('d')), { instanceOf: StoreUnavailable, message });
   for (const [index, expected] of ['a', 'ab', 'abc'].entries()) {
     t.is(begun.join(''), expected);
     await end(index);
@@ -34,14 +34,14 @@ test('NamedMutex - work runs in the order of arrival; more than may wait is refu
 });
 
 test('NamedMutex - work that waits too long is refused; failed work makes room', async (t) => {
-  const mutex = new NamedMutex({ maxWaiting: 3, maxWaitMs: 50 });
+  const mutex = namedMutex({ maxWaiting: 3, maxWaitMs: 50 });
   const { work, end } = heldWork();
-  const first = mutex.run('pet 7', work('a'));
+  const first = mutex('pet 7', work('a'));
   const message = 'pet 7 was not available within 0.05 s';
-  await t.throwsAsync(mutex.run('pet 7', work('b')), { instanceOf: StoreUnavailable, message });
+  await t.throwsAsync(mutex('pet 7', work('b')), { instanceOf: StoreUnavailable, message });
   await end(0);
   await first;
-  const failed = mutex.run('pet 7', () => Promise.reject(new Error('no')));
+  const failed = mutex('pet 7', () => Promise.reject(new Error('no')));
   await t.throwsAsync(failed, { message: 'no' });
-  t.is(await mutex.run('pet 7', async () => 'let in'), 'let in');
+  t.is(await mutex('pet 7', async () => 'let in'), 'let in');
 });

@@ -23,6 +23,7 @@ import {
   TraceIdRatioBasedSampler,
   TracerProvider,
 } from '@opentelemetry/sdk-trace';
+import type { Logger } from 'pino';
 import type { TracesConfig } from '../../config/config.ts';
 import { ApiError } from '../../errors.ts';
 import type { Call, End } from '../../rpc/chain.ts';
@@ -36,11 +37,6 @@ const EXPORT_MS = 3_000;
 /** The gRPC statuses that are server errors by OpenTelemetry's conventions for RPC. */
 const SERVER_ERRORS = new Set([2, 4, 12, 13, 14, 15]);
 
-interface Listener {
-  readonly onUnavailable: (cause: string) => void;
-  readonly onAvailable: () => void;
-}
-
 /** Ignores `tracestate`: it would put text from the caller into each span. */
 const TRACE_PARENT: TextMapGetter<Pick<Call, 'header'>> = {
   keys: () => [],
@@ -50,10 +46,11 @@ const TRACE_PARENT: TextMapGetter<Pick<Call, 'header'>> = {
 export type Tracing = ReturnType<typeof startTracing>;
 export type Attributes = Readonly<Record<string, string | number>>;
 
-export function startTracing({ endpoint, ratio }: TracesConfig, listener: Listener) {
+/** `logger` is one without trace ids: the lines about the collector belong to no call. */
+export function startTracing({ endpoint, ratio }: TracesConfig, logger: Pick<Logger, 'info' | 'warn'>) {
   const exporter = new OTLPTraceExporter({ url: `${endpoint}/v1/traces`, timeoutMillis: EXPORT_MS });
   const processor = new BatchSpanProcessor({
-    exporter: withListener(exporter, listener),
+    exporter: withLog(exporter, logger),
     maxQueueSize: MAX_SPANS,
     maxExportBatchSize: BATCH,
     scheduledDelayMillis: BATCH_EVERY_MS,
@@ -121,15 +118,16 @@ function typeName(error: unknown): string {
   return error instanceof Error ? error.name : typeof error;
 }
 
-/** Calls the listener once when exports begin to fail and once when they succeed again. */
-function withListener(exporter: SpanExporter, { onUnavailable, onAvailable }: Listener): SpanExporter {
-  let isUnavailable = false;
+/** Logs once when exports begin to fail and once when they succeed again. */
+function withLog(exporter: SpanExporter, logger: Pick<Logger, 'info' | 'warn'>): SpanExporter {
+  let isFailing = false;
   const report = ({ code, error }: ExportResult) => {
-    const isFailed = code !== ExportResultCode.SUCCESS;
-    if (isFailed === isUnavailable) return;
-    isUnavailable = isFailed;
-    if (isFailed) onUnavailable(error?.message || 'it does not answer');
-    else onAvailable();
+    const hasFailed = code !== ExportResultCode.SUCCESS;
+    if (hasFailed === isFailing) return;
+    isFailing = hasFailed;
+    const cause = error?.message || 'it does not answer';
+    if (hasFailed) logger.warn({ cause }, 'traces can not be sent: spans are dropped until they can');
+    else logger.info('traces are sent again');
   };
   return {
     export(spans: ReadableSpan[], done) {
