@@ -1,5 +1,6 @@
 -- Reads a JSON body (RFC 8259) before the transcoder, which bends what it should refuse: it accepts what is no JSON,
--- takes "a" and [["a"]] for ["a"], drops a null, takes {} for 1970, the last of two members, and rounds numbers.
+-- takes "a" and [["a"]] for ["a"], {} for 1970, "yes" for true, drops a null and the first of two members, and rounds
+-- numbers.
 -- `settings.bodies` has the fields of each request's body, which config/json.ts makes from the proto files.
 --
 -- A list that may be absent is a message with `values` alone. Here an array becomes such a message, and a whole number
@@ -90,10 +91,11 @@ local function read_item(json, at, field, path)
     return refuse(json, path, at, "ITEM")
   end
   if field.fields then return read_object(json, at, field.fields, path .. ".") end
-  if field.is_text and first ~= '"' then return refuse(json, path, at, "ITEM") end
+  local is_text = first == '"'
+  if field.is_text and not is_text or field.is_bool and is_text then return refuse(json, path, at, "ITEM") end
   local stop = read_any(json, at)
   if not field.is_whole then return stop end
-  local number = first == '"' and text:sub(at + 1, stop - 2) or text:sub(at, stop - 1)
+  local number = is_text and text:sub(at + 1, stop - 2) or text:sub(at, stop - 1)
   local digits, kind = whole(number)
   if not digits then return refuse(json, path, at, kind) end
   if digits ~= number then edit(json, at, stop, '"' .. digits .. '"') end

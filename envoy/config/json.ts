@@ -40,6 +40,7 @@ function shapeOf(field: DescField, parents: readonly DescMessage[]): LuaTable {
     is_list: fieldKind === 'list',
     is_wrapped: wrapped !== undefined,
     is_text: message?.typeName === TIMESTAMP,
+    is_bool: scalar === ScalarType.BOOL,
     is_whole: scalar === ScalarType.INT64 || scalar === ScalarType.INT32,
     fields: isObject ? fieldsOf(message, parents) : undefined,
   };

@@ -22,8 +22,8 @@ import { checkContentType, checkQuery } from './rest.ts';
 /** The method of a route that takes all methods: google.api.CustomHttpPattern's `kind`. */
 const ANY_METHOD = '*';
 
-/** How much of a wrong value an error quotes. */
-const MAX_VALUE = 60;
+/** How much of a wrong value an error quotes, in bytes of a header. */
+const MAX_VALUE = 80;
 
 export function edgeService(operations: Iterable<Operation>): Service<EdgeServiceServer, unknown> {
   const routes = [...operations].flatMap(toMatchers);

@@ -87,6 +87,9 @@ const READ: readonly (readonly [body: string, said: string])[] = [
   ['{"shipDate":5}', '400 shipDate: 5 is not a timestamp'],
   ['{"shipDate":"soon"}', '400 shipDate: is not a timestamp'],
   ['{"complete":{}}', '400 complete: {} is neither true nor false'],
+  ...['"yes"', '"t"', '"1"', '"false"', '1'].map(
+    (value) => [`{"complete":${value}}`, `400 complete: ${value} is neither true nor false`] as const,
+  ),
   ['{"complete":[true]}', '400 complete: [true] is neither true nor false'],
   ...['null', '[]', '5', '"x"'].map((body) => [body, `400 body: ${body} is not an object`] as const),
   ['{"petId":1,}', "400 the request body can't be read: it is not JSON at byte 12"],
