@@ -7,12 +7,6 @@ import { type Follower, ofTypes, type Progress, Tail } from './tail.ts';
 /** How many events are looked through for a page of certain types. */
 const WINDOW = 500;
 
-export interface EventPage {
-  readonly events: readonly StoredEvent[];
-  /** Where the next page begins; undefined when there are no more events yet. */
-  readonly next: EventId | undefined;
-}
-
 export class EventFeed {
   readonly #settled: SettledEvents;
   readonly tail: Tail;
@@ -23,10 +17,11 @@ export class EventFeed {
   }
 
   /**
-   * At most `limit` events after an id, of these types, or all. A page may have fewer events, or none, although there
-   * is a next one. Throws EVENTS_EXPIRED, and EVENT_NOT_REACHED for an id that the feed has not reached.
+   * At most `limit` events after an id, of these types, or all, and where the next page begins: undefined when there are
+   * no more events yet. A page may have fewer events, or none, although there is a next one. Throws EVENTS_EXPIRED, and
+   * EVENT_NOT_REACHED for an id that the feed has not reached.
    */
-  async page(after: EventId, types: readonly string[], limit: number): Promise<EventPage> {
+  async page(after: EventId, types: readonly string[], limit: number) {
     const rows = types.length === 0 ? limit + 1 : WINDOW;
     const events = await this.#read(after, rows);
     const found = ofTypes(events, types);

@@ -13,7 +13,7 @@ import type { Plan, Quota } from '../../rpc/caller.ts';
 import { type Instant, toTimestamp } from '../../storage/model.ts';
 import { type PlanQuotas, quotaOf } from '../keys/plans.ts';
 import type { Counts } from '../limits/limiter.ts';
-import { dayEndSeconds, minuteEndSeconds } from '../limits/windows.ts';
+import { readWindows } from '../limits/windows.ts';
 import type { Account, ApiKey, Ban, BannedKey } from '../tables/model.ts';
 
 export const PLANS: Readonly<Record<Plan, PlanMessage>> = {
@@ -70,12 +70,12 @@ export function toBannedKeyMessage({ prefix, label, accountId, accountName, ...b
 }
 
 export function toStanding(quota: Quota, { counter, isLocal }: Counts, lastUsedAtMs: number | undefined): Standing {
-  const window = (limit: number, used: number, endSeconds: number) => {
-    return { limit, used: BigInt(used), resetTime: toTimestamp(endSeconds * 1_000) };
-  };
+  const [minute, day] = readWindows(counter, quota).map(({ limit, used, resetAtSeconds }) => {
+    return { limit, used: BigInt(used), resetTime: toTimestamp(resetAtSeconds * 1_000) };
+  });
   return {
-    minute: window(quota.perMinute, counter.minuteCount, minuteEndSeconds(counter)),
-    day: window(quota.perDay, counter.dayCount, dayEndSeconds(counter)),
+    minute,
+    day,
     refusedToday: BigInt(counter.refused),
     local: isLocal,
     lastUseTime: toTimestamp(lastUsedAtMs),

@@ -2,6 +2,7 @@
  * The keys that the service generates: the demo key and the operator's key, in files that only their owner can read.
  */
 import { randomUUID } from 'node:crypto';
+import { existsSync } from 'node:fs';
 import { link, readFile, rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { AlreadyDone } from '../../storage/store-errors.ts';
@@ -46,35 +47,23 @@ export async function ensureDemoKey(store: AccessStore, dataDir: string): Promis
  */
 export async function ensureOperatorKey(dataDir: string): Promise<string> {
   const file = operatorKeyFile(dataDir);
-  const existing = await readSecret(file);
-  if (existing !== undefined) {
-    if (!isWellFormed(existing, 'pso')) throw new Error(`${file} holds no operator key: remove it to get a new one`);
-    return existing;
-  }
-  const key = generateKey('pso');
-  return (await writeNewSecret(file, key)) ? key : ensureOperatorKey(dataDir);
-}
-
-async function readSecret(file: string): Promise<string | undefined> {
-  const text = await readFile(file, 'utf8').catch((error: NodeJS.ErrnoException) => {
-    if (error.code !== 'ENOENT') throw error;
-  });
-  return text?.trim();
+  if (!existsSync(file)) await writeNewSecret(file, generateKey('pso'));
+  const key = (await readFile(file, 'utf8')).trim();
+  if (!isWellFormed(key, 'pso')) throw new Error(`${file} holds no operator key: remove it to get a new one`);
+  return key;
 }
 
 /**
- * Writes the file unless it exists. Returns whether it was written: of several processes only one does. It is written
- * atomically: an interrupted start leaves no half-written key behind.
+ * Writes the file unless it exists: of several processes only one does. It is written atomically: an interrupted start
+ * leaves no half-written key behind.
  */
-async function writeNewSecret(file: string, secret: string): Promise<boolean> {
+async function writeNewSecret(file: string, secret: string): Promise<void> {
   const temporary = `${file}.${randomUUID()}`;
   await writeFile(temporary, `${secret}\n`, { mode: 0o600 });
   try {
     await link(temporary, file);
-    return true;
   } catch (error) {
-    if ((error as NodeJS.ErrnoException).code === 'EEXIST') return false;
-    throw error;
+    if ((error as NodeJS.ErrnoException).code !== 'EEXIST') throw error;
   } finally {
     await rm(temporary);
   }

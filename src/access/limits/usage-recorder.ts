@@ -59,15 +59,15 @@ export function createUsageRecorder(store: AccessStore, limiter: UsageSource, lo
     }
   };
 
-  let areKeyUsesDue = false;
+  let keyUsesDueMs = performance.now() + KEY_USES_INTERVAL_MS;
   const save = async (): Promise<void> => {
     const { usage: rows, keyUses } = limiter.drain();
     for (const row of rows) unsavedUsage.set(`${row.accountId} ${row.dayIndex}`, row);
     for (const use of keyUses) unsavedKeyUses.set(use.keyId, use);
     await saveAll(unsavedBans, ({ bans }, rows) => bans.put(rows));
     await saveAll(unsavedUsage, ({ usage }, rows) => usage.put(rows));
-    if (!areKeyUsesDue) return;
-    areKeyUsesDue = false;
+    if (performance.now() < keyUsesDueMs) return;
+    keyUsesDueMs = performance.now() + KEY_USES_INTERVAL_MS;
     await saveAll(unsavedKeyUses, ({ usage }, rows) => usage.putKeyUses(rows));
   };
 
@@ -83,7 +83,7 @@ export function createUsageRecorder(store: AccessStore, limiter: UsageSource, lo
     return waiting;
   };
   const flushAll = (): Promise<void> => {
-    areKeyUsesDue = true;
+    keyUsesDueMs = 0;
     return flush();
   };
 
@@ -94,10 +94,7 @@ export function createUsageRecorder(store: AccessStore, limiter: UsageSource, lo
   };
   const flushAndLog = () => void flush().then(() => (isFailing = false), onFailure);
 
-  const timers = [
-    setInterval(flushAndLog, FLUSH_INTERVAL_MS),
-    setInterval(() => (areKeyUsesDue = true), KEY_USES_INTERVAL_MS),
-  ];
+  const timer = setInterval(flushAndLog, FLUSH_INTERVAL_MS);
   return {
     /** Stores everything that is not stored yet. At most one flush runs, and one waits for all who ask meanwhile. */
     flush: flushAll,
@@ -110,9 +107,9 @@ export function createUsageRecorder(store: AccessStore, limiter: UsageSource, lo
     get backlog() {
       return unsavedUsage.size + unsavedBans.size;
     },
-    /** Stops the timers and stores the rest. Never rejects. */
+    /** Stops the timer and stores the rest. Never rejects. */
     async close(): Promise<void> {
-      for (const timer of timers) clearInterval(timer);
+      clearInterval(timer);
       await flushAll().catch((error: unknown) => logger.error({ err: error }, 'the last usage is not stored'));
     },
   };

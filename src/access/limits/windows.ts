@@ -28,6 +28,7 @@ export interface Counter {
 export interface Reading {
   readonly window: LimitWindow;
   readonly limit: number;
+  readonly used: number;
   /** Requests left in the window, never below zero. */
   readonly remaining: number;
   /** Unix time. */
@@ -60,16 +61,6 @@ export function secondsUntil(momentMs: number, nowMs: number): number {
   return Math.ceil((momentMs - nowMs) / 1_000);
 }
 
-/** The end of the counter's minute, in Unix time. */
-export function minuteEndSeconds({ minuteIndex }: Readonly<Counter>): number {
-  return (minuteIndex + 1) * WINDOW_SECONDS.minute;
-}
-
-/** The end of the counter's day, in Unix time. */
-export function dayEndSeconds({ dayIndex }: Readonly<Counter>): number {
-  return (dayIndex + 1) * WINDOW_SECONDS.day;
-}
-
 /** Resets the count of another minute than the current one. Each day has counters of its own. */
 export function enterMinute(counter: Counter, nowMs: number): void {
   const minuteIndex = minuteIndexAt(nowMs);
@@ -80,11 +71,11 @@ export function enterMinute(counter: Counter, nowMs: number): void {
 
 /** Returns the numbers of the windows that the quota limits, the minute first. */
 export function readWindows(counter: Readonly<Counter>, { perMinute, perDay }: Quota): [Reading, ...Reading[]] {
-  const minute = reading('minute', perMinute, counter.minuteCount, minuteEndSeconds(counter));
-  if (!Number.isFinite(perDay)) return [minute];
-  return [minute, reading('day', perDay, counter.dayCount, dayEndSeconds(counter))];
+  const minute = reading('minute', perMinute, counter.minuteCount, counter.minuteIndex);
+  return Number.isFinite(perDay) ? [minute, reading('day', perDay, counter.dayCount, counter.dayIndex)] : [minute];
 }
 
-function reading(window: LimitWindow, limit: number, count: number, resetAtSeconds: number): Reading {
-  return { window, limit, remaining: Math.max(0, limit - count), resetAtSeconds };
+function reading(window: LimitWindow, limit: number, used: number, index: number): Reading {
+  const resetAtSeconds = (index + 1) * WINDOW_SECONDS[window];
+  return { window, limit, used, remaining: Math.max(0, limit - used), resetAtSeconds };
 }
