@@ -37,21 +37,18 @@ export interface MigrateOptions {
  * @throws ConfigError when this release does not support the schema, or the user lacks rights on it.
  */
 export async function migratePostgres(knex: Knex, options: MigrateOptions): Promise<void> {
-  await checkRights(knex);
+  // Without rights on it, even the table of migrations looks as if it were missing.
+  const { rows } = await knex.raw<{ rows: readonly { relname: string }[] }>(LACKING_RIGHTS);
+  if (rows.length > 0) {
+    const names = rows.map(({ relname }) => relname).join(', ');
+    const wayOut = 'the owner of the tables must run deploy/grants.sql';
+    throw new ConfigError(`the user of DATABASE_URL lacks rights on ${names}: ${wayOut}`);
+  }
   await migrate(knex, {
     ...options,
     lock: (trx) => lock(trx, options),
     transaction: { isolationLevel: 'read committed' }, // sees what others committed while it waited for the lock
   });
-}
-
-/** Without rights on it, even the table of migrations looks as if it were missing. */
-async function checkRights(knex: Knex): Promise<void> {
-  const { rows } = await knex.raw<{ rows: readonly { relname: string }[] }>(LACKING_RIGHTS);
-  if (rows.length === 0) return;
-  const names = rows.map(({ relname }) => relname).join(', ');
-  const wayOut = 'the owner of the tables must run deploy/grants.sql';
-  throw new ConfigError(`the user of DATABASE_URL lacks rights on ${names}: ${wayOut}`);
 }
 
 /**

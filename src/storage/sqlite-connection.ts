@@ -14,9 +14,12 @@ interface SharedRun {
   readonly rows: Promise<readonly (readonly Row[])[]>;
 }
 
-/** Converts a function with a callback to a promise. */
-function promised(run: (callback: Callback) => void): Promise<void> {
-  return new Promise((resolve, reject) => run((error) => (error === null ? resolve() : reject(toStoreError(error)))));
+/** Converts a function with a callback to a promise of what it returns. Without one, `sqlite3` may end the process. */
+async function promised<T>(run: (callback: Callback) => T): Promise<T> {
+  const { promise, resolve, reject } = Promise.withResolvers<void>();
+  const result = run((error) => (error === null ? resolve() : reject(toStoreError(error))));
+  await promise;
+  return result;
 }
 
 export class SqliteConnection implements Runner {
@@ -30,10 +33,7 @@ export class SqliteConnection implements Runner {
   }
 
   static async open(file: string, pragmas: readonly string[]): Promise<SqliteConnection> {
-    const { promise, resolve, reject } = Promise.withResolvers<void>();
-    const database = new sqlite3.Database(file, (error) => (error === null ? resolve() : reject(toStoreError(error))));
-    await promise;
-    const connection = new SqliteConnection(database);
+    const connection = new SqliteConnection(await promised((callback) => new sqlite3.Database(file, callback)));
     for (const pragma of pragmas) await connection.exec(pragma);
     return connection;
   }
@@ -72,8 +72,8 @@ export class SqliteConnection implements Runner {
   }
 
   /** Runs SQL commands without parameters or rows, in one trip to the database's thread. */
-  exec(sql: string): Promise<void> {
-    return promised((callback) => this.#database.exec(sql, callback));
+  async exec(sql: string): Promise<void> {
+    await promised((callback) => this.#database.exec(sql, callback));
   }
 
   async close(): Promise<void> {
@@ -87,20 +87,11 @@ export class SqliteConnection implements Runner {
   #prepare(statement: Statement): Promise<sqlite3.Statement> {
     let preparing = this.#prepared.get(statement);
     if (preparing === undefined) {
-      preparing = this.#prepareNew(statement.sql);
+      preparing = promised((callback) => this.#database.prepare(statement.sql, callback));
       this.#prepared.set(statement, preparing);
       preparing.catch(() => this.#prepared.delete(statement)); // the next call tries again
     }
     return preparing;
-  }
-
-  /** Without a callback, `sqlite3` would end the process when a statement can't be prepared. */
-  #prepareNew(sql: string): Promise<sqlite3.Statement> {
-    return new Promise((resolve, reject) => {
-      const prepared = this.#database.prepare(sql, (error: Error | null) =>
-        error === null ? resolve(prepared) : reject(toStoreError(error)),
-      );
-    });
   }
 }
 

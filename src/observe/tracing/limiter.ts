@@ -4,13 +4,12 @@ import type { Tracing } from './otel.ts';
 
 const ATTRIBUTES = { 'db.system.name': 'redis', 'db.operation.name': 'EVALSHA' };
 
-export function traceLimiter(limiter: RedisLimiter, { inSpan, isRecording }: Tracing): RedisLimiter {
-  const isTraced = () => isRecording() && !limiter.isDegraded;
+export function traceLimiter(limiter: RedisLimiter, { inSpan }: Tracing): RedisLimiter {
+  const call = async <T>(name: string, work: () => T | Promise<T>): Promise<T> =>
+    limiter.isDegraded ? work() : inSpan(name, ATTRIBUTES, async () => work());
   const traced: Pick<RedisLimiter, 'admit' | 'peek'> = {
-    admit: (attempt) =>
-      isTraced() ? inSpan('limits.admit', ATTRIBUTES, async () => limiter.admit(attempt)) : limiter.admit(attempt),
-    peek: (attempt) =>
-      isTraced() ? inSpan('limits.peek', ATTRIBUTES, async () => limiter.peek(attempt)) : limiter.peek(attempt),
+    admit: (attempt) => call('limits.admit', () => limiter.admit(attempt)),
+    peek: (attempt) => call('limits.peek', () => limiter.peek(attempt)),
   };
   return Object.assign(Object.create(limiter), traced);
 }
