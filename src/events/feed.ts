@@ -17,9 +17,9 @@ export class EventFeed {
   }
 
   /**
-   * At most `limit` events after an id, of these types, or all, and where the next page begins: undefined when there are
-   * no more events yet. A page may have fewer events, or none, although there is a next one. Throws EVENTS_EXPIRED, and
-   * EVENT_NOT_REACHED for an id that the feed has not reached.
+   * At most `limit` events after an id, of these types, or all, and where the next page begins: undefined when there
+   * are no more events yet. A page may have fewer events, or none, although there is a next one. Throws EVENTS_EXPIRED,
+   * and EVENT_NOT_REACHED for an id that the feed has not reached.
    */
   async page(after: EventId, types: readonly string[], limit: number) {
     const rows = types.length === 0 ? limit + 1 : WINDOW;

@@ -16,19 +16,14 @@ const RETRY_MS = 10;
 /** How long a caller waits to learn where the feed stands. */
 const MAX_WAIT_MS = 5_000;
 
-/** Transactions that may fill the gaps up to an id. */
-interface Suspects {
-  readonly upTo: EventId;
-  readonly transactions: ReadonlySet<string>;
-}
-
 export type EventReads = Reads<typeof PLATFORM_TABLES>['events'];
 
 export class SettledEvents {
   readonly #events: EventReads;
   /** Every event up to here is visible, or will never be. */
   #settled = START;
-  #suspects: Suspects | undefined;
+  /** Transactions that may fill the gaps up to an id. */
+  #suspects: { readonly upTo: EventId; readonly transactions: ReadonlySet<string> } | undefined;
 
   constructor(events: EventReads) {
     this.#events = events;

@@ -63,10 +63,7 @@ export interface Engine {
    * @throws Cancelled when `isCancelled` returns true before `work` begins.
    */
   transaction<T>(work: (tx: Runner) => Promise<T>, isCancelled?: IsCancelled, contended?: string): Promise<T>;
-  /**
-   * Like `transaction`, but costs less. The work runs as many `statements` (by default one), the second on the rows of
-   * the first. An engine may run works of several callers side by side, and again when one of them has failed.
-   */
+  /** Like `transaction`, by the rule of store.ts. The work runs `statements`, the second on the rows of the first. */
   write<T>(work: (tx: Runner) => Promise<T>, isCancelled?: IsCancelled, statements?: 1 | 2): Promise<T>;
   /**
    * The transactions in progress that have locked rows of the table, or are about to: they may have taken ids that are

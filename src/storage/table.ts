@@ -68,11 +68,6 @@ function memo<T>(): (name: string, make: (name: string) => T) => T {
   };
 }
 
-function filterParams<R extends object>({ toParams }: Table<R>, filter: Filter<R>): Params {
-  const inUse = Object.entries(filter).filter(([, value]) => value !== undefined);
-  return toParams(Object.fromEntries(inUse) as Partial<R>);
-}
-
 /** Finds records by the field `id`. Concurrent calls of `find` share a statement. */
 export function lookup<R extends { readonly id: bigint | string }>(engine: Engine, table: Table<R>) {
   const { name, columns, toRecord } = table;
@@ -113,7 +108,8 @@ export function pages<R extends object>(
   };
   const readers = memo<(params: Params) => Promise<Page<R>>>();
   return ({ after, limit }: PageRequest, filter: Filter<R> = {}, others: Params = {}): Promise<Page<R>> => {
-    const filters = filterParams(table, filter);
+    const inUse = Object.entries(filter).filter(([, value]) => value !== undefined);
+    const filters = table.toParams(Object.fromEntries(inUse) as Partial<R>);
     const page = statement(Object.keys(filters));
     const read = readers(`${page.name} ${limit}`, () => {
       const readOne = async (params: Params) => {

@@ -10,14 +10,12 @@ import { type AddressAttempt, type Attempt, type Decision, type Limiter, subject
 import { secondsUntil } from '../limits/windows.ts';
 import { type Ban, WINDOW_SECONDS } from '../tables/model.ts';
 
-/** Bounds the open calls of accounts and addresses. Both throw RATE_LIMITED past the share. */
-interface Shares {
-  holdForAddress(call: Call, what: string): () => void;
-  holdForAccount(call: Call, account: AccountId): void | Promise<void>;
-}
-
 interface LimitsOptions {
-  readonly shares: Shares;
+  /** Bounds the open calls of accounts and addresses. Both throw RATE_LIMITED past the share. */
+  readonly shares: {
+    holdForAddress(call: Call, what: string): () => void;
+    holdForAccount(call: Call, account: AccountId): void | Promise<void>;
+  };
   /** Stores and counts the ban of a caller's key that a request begins. It must neither wait nor throw. */
   readonly onBan: (ban: Ban, caller: Caller) => void;
 }
