@@ -21,7 +21,7 @@
  */
 import { constants, type Http2Session, type ServerHttp2Stream } from 'node:http2';
 import type { HttpResponse } from './chain.ts';
-import { type Messages, unreadable } from './messages.ts';
+import { type Encoded, type Messages, unreadable } from './messages.ts';
 import { STOP_MS } from './private-parts.ts';
 
 /** A request has fewer DATA frames. Each costs a microsecond, so a body in frames of one byte costs as 500 calls. */
@@ -32,7 +32,7 @@ const MAX_TIMER_MS = 2 ** 31 - 1;
 /** What happens to a call from outside. */
 export interface CallEvents {
   /** The next message, after `read`; undefined when the caller has sent everything. */
-  message(bytes: Buffer | undefined): void;
+  message(message: Encoded | undefined): void;
   /** The request can't be read. */
   failRead(error: unknown): void;
   /** The deadline has passed. */

@@ -15,7 +15,7 @@ import type { Answer, CallEvents } from './answer.ts';
 import type { Caller, Identity } from './caller.ts';
 import type { AnyResponse, Call, Codec, End, FeedEnd, Protocol, StreamResponse } from './chain.ts';
 import type { EntityTags } from './entity-tags.ts';
-import { unreadable } from './messages.ts';
+import { type Encoded, unreadable } from './messages.ts';
 import { SharedMessages } from './service.ts';
 
 /** Longer request ids are replaced: they would only fill the logs. */
@@ -81,7 +81,7 @@ export class IncomingCall implements Call, Arrival, CallEvents {
   readonly #onClose: (() => void)[] = [];
   #request: Message | undefined;
   /** Settles the read in progress: with a message, or with undefined when there are no more. */
-  #reading: PromiseWithResolvers<Buffer | undefined> | undefined;
+  #reading: PromiseWithResolvers<Encoded | undefined> | undefined;
   /** An error in the request, found while nothing was being read. */
   #earlyError: unknown;
   /** True while the deadline of the body counts. */
@@ -144,7 +144,7 @@ export class IncomingCall implements Call, Arrival, CallEvents {
   async receive(): Promise<void> {
     this.#isReceiving = true;
     try {
-      const bytes = await this.#read();
+      const bytes = (await this.#read())?.();
       if (bytes === undefined) throw unreadable('there is no message', Status.UNIMPLEMENTED);
       if ((await this.#read()) !== undefined) throw unreadable('there is more than one message', Status.UNIMPLEMENTED);
       this.#request = readRequest(this.operation, bytes);
@@ -154,20 +154,20 @@ export class IncomingCall implements Call, Arrival, CallEvents {
   }
 
   async *messages(): AsyncIterable<Buffer> {
-    for (let bytes = await this.#read(); bytes !== undefined; bytes = await this.#read()) yield bytes;
+    for (let next = await this.#read(); next !== undefined; next = await this.#read()) yield next();
   }
 
-  #read(): Promise<Buffer | undefined> {
+  #read(): Promise<Encoded | undefined> {
     if (this.#earlyError !== undefined) return Promise.reject(this.#earlyError);
     if (this.isCancelled()) return Promise.reject(apiError('DEADLINE_EXCEEDED'));
-    const reading = Promise.withResolvers<Buffer | undefined>();
+    const reading = Promise.withResolvers<Encoded | undefined>();
     this.#reading = reading;
     this.#answer.read(); // may settle it at once
     return reading.promise;
   }
 
-  message(bytes: Buffer | undefined): void {
-    this.#reading?.resolve(bytes);
+  message(message: Encoded | undefined): void {
+    this.#reading?.resolve(message);
     this.#reading = undefined;
   }
 

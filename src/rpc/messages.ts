@@ -16,6 +16,9 @@ const ENCODINGS = new Map([
   ['gzip', gunzipSync],
 ]);
 
+/** A message that has arrived: returns its bytes, decompressed. @throws ApiError */
+export type Encoded = () => Buffer;
+
 export class Messages {
   readonly #encoding: string;
   #chunks: Buffer[] = [];
@@ -34,7 +37,7 @@ export class Messages {
   }
 
   /** Takes the next message; undefined while it has not arrived, or when there is none. @throws ApiError */
-  next(hasEnded: boolean): Buffer | undefined {
+  next(hasEnded: boolean): Encoded | undefined {
     if (!ENCODINGS.has(this.#encoding)) {
       throw unreadable(`grpc-encoding must be one of ${[...ENCODINGS.keys()].join(', ')}`, Status.UNIMPLEMENTED);
     }
@@ -46,7 +49,7 @@ export class Messages {
       const isWhole = bytes.length >= end;
       const rest = isWhole ? bytes.subarray(end) : bytes;
       [this.#chunks, this.#bytes, this.#wanted] = [[rest], rest.length, isWhole ? PREFIX_BYTES : end];
-      if (isWhole) return this.#decompressed(bytes.readUInt8(), bytes.subarray(PREFIX_BYTES, end));
+      if (isWhole) return () => this.#decompressed(bytes.readUInt8(), bytes.subarray(PREFIX_BYTES, end));
     }
     if (hasEnded && this.#bytes > 0) throw unreadable('it ends within a message');
     return undefined;
