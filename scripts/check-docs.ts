@@ -1,4 +1,7 @@
-/** Checks that each link in the Markdown files leads to a file and a heading of this repository. */
+/**
+ * Checks that each link in the Markdown files leads to a file and a heading of this repository, and that the pages for
+ * callers say of everything that is beta or experimental that it is, as the options in the proto files do.
+ */
 import { execFileSync } from 'node:child_process';
 import { existsSync, readFileSync } from 'node:fs';
 import { dirname, join, normalize } from 'node:path';
@@ -29,6 +32,55 @@ for (const page of pages) {
     const problem = problemOf(page, target);
     if (problem === undefined) continue;
     process.stderr.write(`${page}: the link to ${target} leads nowhere: ${problem}\n`);
+    process.exitCode = 1;
+  }
+}
+
+/** What has a marker: operations by id, paths and verbs of which every operation has it, and headers. */
+function markedNames(): Map<string, string> {
+  const { paths, components } = JSON.parse(readFileSync('gen/openapi/openapi.json', 'utf8')) as Description;
+  const all = Object.entries(paths).flatMap(([path, methods]) =>
+    Object.entries(methods).map(([verb, operation]) => ({ path: path.replace(/\/\{.*/, ''), verb, ...operation })),
+  );
+  const names = [
+    ...all.map((operation) => [operation.operationId, operation] as const),
+    ...all.map((operation) => [operation.path, operation] as const),
+    ...all.map((operation) => [operation.verb.toUpperCase(), operation] as const),
+    ...Object.entries(components.headers),
+  ];
+  const markersOf = Map.groupBy(names, ([name]) => name);
+  return new Map(
+    [...markersOf].flatMap(([name, members]) => {
+      const [marker, ...others] = new Set(members.map(([, member]) => member['x-stability']));
+      return marker === undefined || others.length > 0 ? [] : [[name, marker] as const];
+    }),
+  );
+}
+
+interface Marked {
+  readonly 'x-stability'?: string;
+}
+interface Description {
+  readonly paths: Record<string, Record<string, Marked & { readonly operationId: string }>>;
+  readonly components: { readonly headers: Record<string, Marked> };
+}
+
+const marked = markedNames();
+const markers = new Set(marked.values());
+/** The pages for callers, but for those that say what a marker is. */
+const forCallers = pages.filter(
+  (page) => /^docs\/(callers\/|clients?\.md)/.test(page) && !page.endsWith('versions.md'),
+);
+for (const page of forCallers) {
+  const text = readFileSync(page, 'utf8');
+  const names = [...marked].filter(([name]) =>
+    new RegExp(`(?<![\\w-])${name}(?![\\w-])`, 'i').test(text.replaceAll('$API', ' ')),
+  );
+  for (const marker of markers) {
+    const named = names.filter(([, its]) => its === marker).map(([name]) => name);
+    const says = new RegExp(`\\b(is|are)\\s${marker}\\b`).test(text);
+    if (says === named.length > 0) continue;
+    process.stderr.write(`${page}: ${says ? `nothing is ${marker}` : `say that it is ${marker}: ${named}`}\n`);
     process.exitCode = 1;
   }
 }

@@ -1,0 +1,114 @@
+/** The programs of the page "Following changes" that keep a copy, killed where an id that is stored too early shows. */
+import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
+import { createServer, request } from 'node:http';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { setTimeout as delay } from 'node:timers/promises';
+import { isDeepStrictEqual } from 'node:util';
+import { change } from '../support/database.ts';
+import { readAll } from '../support/pages.ts';
+import { listen } from '../support/ports.ts';
+import { Program } from '../support/process.ts';
+import { stackTest } from '../support/shared-stack.ts';
+import type { TestStack } from '../support/stack.ts';
+import { until } from '../support/until.ts';
+
+const test = stackTest();
+
+const LISTS = { category: '/categories', pet: '/pets', inventory: '/store/inventory', order: '/store/orders' };
+
+/** A proxy that holds back the lists while it should. */
+async function holdingProxy(target: string) {
+  const proxy = { url: '', isHolding: true, held: 0, server: createServer() };
+  proxy.server.on('request', async ({ url = '', headers }, response) => {
+    if (!url.startsWith('/events')) {
+      proxy.held += 1;
+      while (proxy.isHolding && !response.destroyed) await delay(20);
+    }
+    const forwarded = request(target + url, { headers }, (answer) => {
+      response.writeHead(answer.statusCode ?? 500, answer.headers);
+      answer.pipe(response);
+    });
+    response.once('close', () => forwarded.destroy());
+    forwarded.once('error', () => response.destroy()).end();
+  });
+  proxy.url = `http://${await listen(proxy.server)}`;
+  return proxy;
+}
+
+/** The shop as the copies have it. */
+async function lists({ rest }: TestStack): Promise<object> {
+  const kinds = Object.entries(LISTS).map(async ([kind, path]) => {
+    const rows = await readAll<{ id?: number; petId?: number }>(rest, path);
+    return [kind, Object.fromEntries(rows.map((row) => [row.id ?? row.petId, row]))];
+  });
+  return Object.fromEntries(await Promise.all(kinds));
+}
+
+async function changeAll({ rest }: TestStack): Promise<void> {
+  const petId = await rest.pet({ stock: 3 });
+  await rest.post('/store/orders', { petId, quantity: 3 });
+  await rest.delete(`/pets/${await rest.pet()}`);
+}
+
+for (const [language, command] of [
+  ['js', process.execPath],
+  ['py', 'python3'],
+] as const) {
+  test.serial(
+    `A copy - misses nothing when it is killed between ready and the lists, or later, in ${language}`,
+    async (t) => {
+      const page = await readFile('docs/callers/following-changes.md', 'utf8');
+      const [, code = ''] = new RegExp(`^\`\`\`${language}\n(.+?)^\`\`\``, 'ms').exec(page) ?? [];
+      const cwd = await mkdtemp(join(tmpdir(), 'petstore-copy-'));
+      const file = join(cwd, language === 'js' ? 'copy.mjs' : 'copy.py');
+      await writeFile(file, code);
+      const proxy = await holdingProxy(t.context.rest.url);
+      const env = { ...process.env, API: proxy.url, API_KEY: t.context.key };
+      let program: Program | undefined;
+      const start = () => {
+        program = new Program(command, [file], { cwd, env });
+      };
+      const kill = async () => {
+        program?.process.kill('SIGKILL');
+        await program?.ended;
+      };
+      t.teardown(async () => {
+        await kill();
+        proxy.server.close().closeAllConnections();
+        await rm(cwd, { recursive: true });
+      });
+      const isEqual = async () => {
+        if (program?.hasEnded) throw new Error(program.errors);
+        const { cursor, ...copy } = JSON.parse(await readFile(join(cwd, 'copy.json'), 'utf8').catch(() => '{}'));
+        return isDeepStrictEqual(copy, await lists(t.context));
+      };
+      await changeAll(t.context);
+      start();
+      await until(() => proxy.held > 0, 'the first list');
+      await changeAll(t.context);
+      await kill();
+      proxy.isHolding = false;
+      start();
+      await until(isEqual, 'what the lists say');
+      await changeAll(t.context);
+      await until(isEqual, 'the events');
+      await kill();
+      await changeAll(t.context);
+      start();
+      await until(isEqual, 'the events since');
+      await kill();
+      await changeAll(t.context);
+      change(t.context.config.dataDir, 'DELETE FROM events WHERE id < (SELECT max(id) FROM events)');
+      start();
+      await until(isEqual, 'the lists again, since events have expired');
+      await kill();
+      change(t.context.config.dataDir, 'DELETE FROM events'); // as in a backup of before
+      start();
+      await until(() => program?.errors.includes('has not been reached') ?? false, 'EVENT_NOT_REACHED');
+      await changeAll(t.context);
+      await until(isEqual, 'the lists again, since the feed is older');
+      t.is(program?.hasEnded, false);
+    },
+  );
+}
