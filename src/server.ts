@@ -10,11 +10,12 @@ import { adminService } from './access/admin/admin.ts';
 import { audit } from './access/interceptors/audit.ts';
 import { authentication, operatorOnly } from './access/interceptors/authentication.ts';
 import { limits } from './access/interceptors/limits.ts';
-import type { PlanQuotas } from './access/keys/plans.ts';
+import type { ApiKeyCache } from './access/keys/api-key-cache.ts';
 import type { Limiter } from './access/limits/limiter.ts';
 import type { UsageRecorder } from './access/limits/usage-recorder.ts';
 import type { Ban } from './access/tables/model.ts';
 import { formatAddress } from './config/addresses.ts';
+import type { Config } from './config/config.ts';
 import { addAccessLogHeaders } from './edge/access-log.ts';
 import { edgeService } from './edge/edge-service.ts';
 import { origins } from './edge/protocols.ts';
@@ -26,14 +27,14 @@ import type { CallMetrics } from './observe/metrics/calls.ts';
 import type { Tracing } from './observe/tracing/otel.ts';
 import { loadOperations } from './proto/operations.ts';
 import { createValidation } from './proto/validation-rules.ts';
-import type { ApiKeys, Caller } from './rpc/caller.ts';
+import type { Caller } from './rpc/caller.ts';
 import { createHealth } from './rpc/health.ts';
 import { deprecation } from './rpc/interceptors/deprecation.ts';
 import { etags } from './rpc/interceptors/etags.ts';
 import { idempotency } from './rpc/interceptors/idempotency.ts';
 import { logging } from './rpc/interceptors/logging.ts';
 import { readMessage } from './rpc/interceptors/read-message.ts';
-import { OpenCalls, type OpenCallsOptions, type OpenCounts } from './rpc/open-calls.ts';
+import { OpenCalls, type OpenCounts } from './rpc/open-calls.ts';
 import { reflection } from './rpc/reflection.ts';
 import { createGrpcServer, serve } from './rpc/server.ts';
 import { implement } from './rpc/service.ts';
@@ -44,8 +45,8 @@ import { shopServices } from './shop/services.ts';
 const DRAIN_MS = 10_000;
 
 export interface PetstoreServer {
-  /** Listens on an IP address, in plain text or with TLS. Port 0 picks a free one. Resolves with the port. */
-  listen(host: string, port: number, credentials?: ServerCredentials): Promise<number>;
+  /** Listens on the address and the port of the settings. Port 0 picks a free one. Resolves with the port. */
+  listen(credentials?: ServerCredentials): Promise<number>;
   /** Fails Envoy's health check, but keeps serving. Resolves when every edge sends new calls to other servers. */
   startDraining(): Promise<void>;
   /** Ends all streams of events. Their readers go on elsewhere, or later. */
@@ -56,34 +57,27 @@ export interface PetstoreServer {
   openCalls(): OpenCounts;
 }
 
-export interface Dependencies {
+export interface Parts {
   readonly store: Store;
-  readonly keys: ApiKeys;
-  /** Called when a key or an account has changed. */
-  readonly onKeysChanged: () => void;
+  readonly keys: ApiKeyCache;
   readonly limiter: Limiter;
-  readonly plans: PlanQuotas;
   readonly operatorKey: string;
-  readonly usage: Pick<UsageRecorder, 'flush' | 'recordBan'>;
+  readonly usage: UsageRecorder;
   readonly logger: Logger;
   /** Records what the operator does. */
   readonly auditLog: Logger;
   /** Undefined without a collector of traces. */
-  readonly tracing?: Tracing | undefined;
+  readonly tracing: Tracing | undefined;
   /** Undefined when metrics are off. */
-  readonly metrics?: CallMetrics | undefined;
-  /** The secret by which Envoy is believed to name the addresses of callers. */
-  readonly edgeSecret: string | undefined;
-  readonly streams: Omit<OpenCallsOptions, 'countFeeds'>;
+  readonly metrics: CallMetrics | undefined;
   readonly events: EventFeed;
 }
 
-export function createServer(dependencies: Dependencies): PetstoreServer {
-  const { store, keys, onKeysChanged, limiter, plans, operatorKey, usage } = dependencies;
-  const { logger, auditLog, tracing, metrics, edgeSecret, streams, events } = dependencies;
+export function createServer(config: Config, parts: Parts): PetstoreServer {
+  const { store, keys, limiter, operatorKey, usage, logger, auditLog, tracing, metrics, events } = parts;
   const operations = loadOperations();
   const all = [...operations.byPath.values()];
-  const openCalls = new OpenCalls({ ...streams, countFeeds: limiter.countStreams });
+  const openCalls = new OpenCalls({ ...config.limits, countFeeds: limiter.countStreams });
   const onBan = (ban: Ban, caller: Caller): void => {
     usage.recordBan(ban);
     metrics?.ban(caller);
@@ -113,7 +107,9 @@ export function createServer(dependencies: Dependencies): PetstoreServer {
   const healthNames = ['', READINESS_SERVICE, ...listed];
   const readiness = new Readiness();
   const health = createHealth(healthNames, (name, call) => readiness.recordCheck(name, call));
-  const admin = adminService({ store, plans, onChange: onKeysChanged, limits: limiter, flushUsage: usage.flush });
+  const { plans } = config.limits;
+  const onChange = () => keys.invalidate();
+  const admin = adminService({ store, plans, onChange, limits: limiter, flushUsage: usage.flush });
   const edge = implement<EdgeServiceServer>(EdgeServiceService, edgeService(all));
   const server = createGrpcServer({
     methods: [
@@ -127,7 +123,7 @@ export function createServer(dependencies: Dependencies): PetstoreServer {
     ],
     forUnknown: judged,
     operations,
-    ...origins(all, edgeSecret),
+    ...origins(all, config.edgeSecret),
     openCalls,
     beforeAnswer: addAccessLogHeaders,
     observers: [...(metrics === undefined ? [] : [metrics.observe]), logging(logger)],
@@ -136,11 +132,12 @@ export function createServer(dependencies: Dependencies): PetstoreServer {
 
   let address: string | undefined;
   return {
-    async listen(host, port, credentials = ServerCredentials.createInsecure()) {
-      const bound = await promisify(server.bindAsync).call(server, formatAddress(host, port), credentials);
+    async listen(credentials = ServerCredentials.createInsecure()) {
+      const { grpcHost, grpcPort } = config;
+      const port = await promisify(server.bindAsync).call(server, formatAddress(grpcHost, grpcPort), credentials);
       health.set(healthNames, true);
-      address = formatAddress(host, bound);
-      return bound;
+      address = formatAddress(grpcHost, port);
+      return port;
     },
 
     async startDraining() {

@@ -68,20 +68,19 @@ async function openService(config: Config, { log, auditLog }: Logs, opened: Asyn
   opened.defer(() => untraced.close());
   const system = config.databaseUrl === undefined ? 'sqlite' : 'postgresql';
   const store = tracing === undefined ? untraced : traceStore(untraced, TABLES, tracing, system);
-  const operatorKey = await makeKeys(config, store);
+  if (config.demoAccount) await ensureDemoKey(store, config.dataDir);
+  const operatorKey = config.operatorKey ?? (await ensureOperatorKey(config.dataDir));
 
   const { ban, plans, addressPerMinute } = config.limits;
-  const limiterOptions: LimiterOptions = {
-    ban,
-    addresses: { perMinute: addressPerMinute, maxTracked: MAX_ADDRESSES },
-  };
-  const redisLimiter =
+  const addresses = { perMinute: addressPerMinute, maxTracked: MAX_ADDRESSES };
+  const limiterOptions: LimiterOptions = { ban, addresses };
+  const redis =
     config.redis &&
     (await (
       await import('./access/limits/redis.ts')
     ).openRedisLimiter({ ...limiterOptions, redis: config.redis, logger }));
-  const tracedLimiter = redisLimiter && tracing ? traceLimiter(redisLimiter, tracing) : redisLimiter;
-  const limiter = tracedLimiter ?? createMemoryLimiter(limiterOptions);
+  const limiter =
+    redis === undefined ? createMemoryLimiter(limiterOptions) : tracing ? traceLimiter(redis, tracing) : redis;
   opened.defer(() => limiter.close());
   await restoreLimits(store, limiter);
   const usage = createUsageRecorder(store, limiter, logger);
@@ -107,49 +106,28 @@ async function openService(config: Config, { log, auditLog }: Logs, opened: Asyn
     events: events.tail,
     database: engine.state,
     certificates: tls,
-    redis: redisLimiter,
+    redis,
   };
   const onScrapeFailure = (error: unknown) => logger.error({ err: error }, 'the metrics could not be gathered');
   const closeMetrics = config.metrics && (await metrics?.listen(config.metrics, dependencies, onScrapeFailure));
   opened.defer(() => closeMetrics?.());
-  const server = createServer({
-    store,
-    keys,
-    onKeysChanged: () => keys.invalidate(),
-    limiter,
-    plans,
-    operatorKey,
-    usage,
-    logger,
-    tracing,
+  const server = createServer(config, {
+    ...{ store, keys, limiter, operatorKey, usage, logger, tracing, events, metrics: metrics?.calls },
     auditLog: createLogger({ ...config, logLevel: 'info' }, auditLog, tracing?.traceId),
-    metrics: metrics?.calls,
-    edgeSecret: config.edgeSecret,
-    streams: config.limits,
-    events,
   });
   opened.defer(() => server.drain());
 
   return {
+    ...server,
     store,
     logger,
     async listen() {
-      const port = await server.listen(config.grpcHost, config.grpcPort, tls);
+      const port = await server.listen(tls);
       const data = config.databaseUrl === undefined ? 'SQLite' : 'PostgreSQL';
       const counts = config.redis === undefined ? 'in memory, per instance' : 'in Redis';
       logger.info({ host: config.grpcHost, port, tls: tls !== undefined, data, limits: counts }, 'serving');
       return port;
     },
-    startDraining: () => server.startDraining(),
-    endFeeds: () => server.endFeeds(),
-    drain: () => server.drain(),
     close: () => opened.disposeAsync(),
   };
-}
-
-/** Creates the demo key and the operator's key if they don't exist. Resolves with the operator's. */
-async function makeKeys(config: Config, store: Store): Promise<string> {
-  const { demoAccount, operatorKey, dataDir } = config;
-  if (demoAccount) await ensureDemoKey(store, dataDir);
-  return operatorKey ?? (await ensureOperatorKey(dataDir));
 }

@@ -228,9 +228,9 @@ for (const [name, values, rule] of BAD) {
 
 const FAR = ', which is not loopback: set INTERNAL_TLS_CA, INTERNAL_TLS_CERT and INTERNAL_TLS_KEY';
 const TOGETHER: readonly (readonly [settings: Settings, line: string])[] = [
-  [{ INSTANCES: '2', DATABASE_URL: 'postgres://db/p' }, 'INSTANCES=2 needs REDIS_URL (limits in memory are for one'],
-  [{ INSTANCES: '2', REDIS_URL: 'redis://cache' }, 'INSTANCES=2 needs DATABASE_URL (SQLite is for one process)'],
-  [{ INSTANCES: '2' }, 'INSTANCES=2 needs DATABASE_URL (SQLite is for one process) and REDIS_URL'],
+  ...[{ DATABASE_URL: 'postgres://db/p' }, { REDIS_URL: 'redis://cache' }, {}].map(
+    (settings) => [{ INSTANCES: '2', ...settings }, 'INSTANCES above 1 needs DATABASE_URL and REDIS_URL: '] as const,
+  ),
   [{ PROXY_PROTOCOL: 'yes' }, 'PROXY_PROTOCOL=yes needs TRUSTED_PROXIES: the addresses that may connect'],
   [{ TLS_CERT: 'a.pem' }, 'TLS_KEY must be set too: TLS_CERT and TLS_KEY belong together'],
   [{ HTTP_PORT: '8081' }, 'HTTP_PORT needs TLS_CERT and TLS_KEY: it only sends callers on to HTTPS'],

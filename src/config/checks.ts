@@ -61,22 +61,25 @@ export const toDatabaseUrl = textThat(
   `look like postgres://user:password@host:5432/name, with no parameters but ${Object.keys(DATABASE_PARAMETERS)}`,
 );
 
+/** Parses entries between commas. `parse` returns undefined for what is none. */
+export function list<T>(parse: (entry: string) => T | undefined, expected: string): Parser<readonly T[]> {
+  return (text) => {
+    const all = text.split(',').map((entry) => parse(entry.trim()));
+    return all.every((one) => one !== undefined) ? [...new Set(all)] : new Expected(expected);
+  };
+}
+
 export function toYesOrNo(text: string): boolean | Expected {
   return text === 'yes' || text === 'no' ? text === 'yes' : new Expected('be yes or no');
 }
 
-/** Origins as browsers send them (RFC 6454, section 6.2), so that they can be compared as strings. */
-export function toOrigins(text: string): readonly string[] | Expected {
-  const origins = text.split(',').map((entry) => entry.trim());
-  const isRight = text === '*' || origins.every((origin) => isOrigin(origin));
-  return isRight
-    ? [...new Set(origins)]
-    : new Expected('be origins such as https://shop.example, with commas between several, or *');
-}
+const toOriginList = list(
+  (text) => (/^https?:\/\/[\w.:[\]-]+$/.test(text) && URL.parse(text)?.origin === text ? text : undefined),
+  'be origins such as https://shop.example, with commas between several, or *',
+);
 
-function isOrigin(text: string): boolean {
-  return /^https?:\/\/[\w.:[\]-]+$/.test(text) && URL.parse(text)?.origin === text;
-}
+/** Origins as browsers send them (RFC 6454, section 6.2), so that they can be compared as strings. */
+export const toOrigins: Parser<readonly string[]> = (text) => (text === '*' ? [text] : toOriginList(text));
 
 /** The address of a server, or of several behind one name. */
 export interface ServerAddress {
@@ -88,11 +91,7 @@ export interface ServerAddress {
 /** A DNS name. Some container networks use underscores in names. */
 const NAME = /^(?=.{1,254}$)[a-z\d_][\w-]{0,62}(?<!-)(\.[a-z\d_][\w-]{0,62}(?<!-))*\.?$/i;
 
-export function toServers(text: string): readonly ServerAddress[] | Expected {
-  const servers = text.split(',').map((entry) => toServer(entry.trim()));
-  const isRight = servers.every((server) => server !== undefined);
-  return isRight ? servers : new Expected('be host:port, with commas between several, such as petstore-0:50051');
-}
+export const toServers = list(toServer, 'be host:port, with commas between several, such as petstore-0:50051');
 
 export function toServer(entry: string): ServerAddress | undefined {
   const [, inBrackets, plain, digits = ''] = /^(?:\[([\da-f:.]+)\]|([^:]+)):(\d+)$/i.exec(entry) ?? [];

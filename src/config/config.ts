@@ -28,10 +28,9 @@ export type TracesConfig = NonNullable<Config['traces']>;
 /** Reads the settings. Throws ConfigError for the first bad one. */
 export function readConfig(env: Environment = process.env): Config {
   const config = toConfig(readSettings(env, SETTINGS));
-  checkHttpPort(config);
-  checkInstances(config);
+  const [broken] = RULES.filter(([isBroken]) => isBroken(config));
+  if (broken !== undefined) throw new ConfigError(broken[1]);
   checkInternalTls(config);
-  checkProxyProtocol(config);
   return config;
 }
 
@@ -79,11 +78,22 @@ function toConfig(values: Values) {
   };
 }
 
-function checkHttpPort({ httpPort, tls }: Config): void {
-  if (httpPort !== undefined && tls === undefined) {
-    throw new ConfigError('HTTP_PORT needs TLS_CERT and TLS_KEY: it only sends callers on to HTTPS');
-  }
-}
+/** What no configuration may be, and why. */
+const RULES: readonly (readonly [isBroken: (config: Config) => boolean, why: string])[] = [
+  [
+    ({ httpPort, tls }) => httpPort !== undefined && tls === undefined,
+    'HTTP_PORT needs TLS_CERT and TLS_KEY: it only sends callers on to HTTPS',
+  ],
+  [
+    ({ instances, databaseUrl, redis }) => instances > 1 && (databaseUrl === undefined || redis === undefined),
+    'INSTANCES above 1 needs DATABASE_URL and REDIS_URL: SQLite, and limits in memory, are for one process',
+  ],
+  [
+    // A peer that sends a PROXY protocol header can claim any address.
+    ({ proxyProtocol, trustedProxies }) => proxyProtocol && trustedProxies.length === 0,
+    'PROXY_PROTOCOL=yes needs TRUSTED_PROXIES: the addresses that may connect',
+  ],
+];
 
 /** The private ports of all instances, consecutive. */
 export function grpcPorts({ grpcPort, instances }: Pick<Config, 'grpcPort' | 'instances'>): number[] {
@@ -97,19 +107,4 @@ export function metricsPorts({ metrics, instances }: Pick<Config, 'metrics' | 'i
 
 function consecutive(first: number, count: number): number[] {
   return Array.from({ length: count }, (_, index) => first + index);
-}
-
-function checkInstances({ instances, databaseUrl, redis }: Config): void {
-  if (instances === 1) return;
-  const missing = [
-    ...(databaseUrl === undefined ? ['DATABASE_URL (SQLite is for one process)'] : []),
-    ...(redis === undefined ? ['REDIS_URL (limits in memory are for one process)'] : []),
-  ];
-  if (missing.length > 0) throw new ConfigError(`INSTANCES=${instances} needs ${missing.join(' and ')}`);
-}
-
-/** A peer that sends a PROXY protocol header can claim any address. */
-function checkProxyProtocol({ proxyProtocol, trustedProxies }: Config): void {
-  if (!proxyProtocol || trustedProxies.length > 0) return;
-  throw new ConfigError('PROXY_PROTOCOL=yes needs TRUSTED_PROXIES: the addresses that may connect');
 }

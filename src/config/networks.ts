@@ -1,7 +1,7 @@
 /** Lists of IP networks in settings. */
 import { isIP } from 'node:net';
 import ipaddr from 'ipaddr.js';
-import { Expected } from './setting.ts';
+import { list } from './checks.ts';
 
 /** The addresses that share a prefix of `bits` bits. */
 export interface Network {
@@ -10,11 +10,10 @@ export interface Network {
 }
 
 /** Parses addresses and networks, separated by commas. */
-export function toNetworks(text: string): readonly Network[] | Expected {
-  const networks = text.split(',').map((entry) => toNetwork(entry.trim()));
-  if (networks.every((network) => network !== undefined)) return networks;
-  return new Expected('list IP addresses or networks after commas, such as 10.0.0.7,10.1.0.0/16,fd00::/8');
-}
+export const toNetworks = list(
+  toNetwork,
+  'list IP addresses or networks after commas, such as 10.0.0.7,10.1.0.0/16,fd00::/8',
+);
 
 /** Returns undefined for anything but a network, for 10.1.0.7/16, which has a mistake, and for all addresses (/0). */
 function toNetwork(text: string): Network | undefined {

@@ -22,13 +22,6 @@ import {
 import { toNetworks } from './networks.ts';
 import { optional, secret, setting } from './setting.ts';
 
-/** Far more than one machine can use. */
-const MAX_INSTANCES = 64;
-/** A year. */
-const MAX_HOURS = 8_760;
-const MAX_CONNECTIONS = 1_000;
-const MAX_LOG_FILES = 1_000;
-
 const DATA_DIR = fileURLToPath(new URL('../../data', import.meta.url));
 
 const PORTS = {
@@ -48,7 +41,7 @@ const PORTS = {
   ),
   GRPC_PORT: setting(toPort, '50051', "The gRPC server's private port."),
   INSTANCES: setting(
-    wholeNumber('number', MAX_INSTANCES),
+    wholeNumber('number', 64),
     '1',
     'How many servers `npm start` runs, on `GRPC_PORT` and the ports after it. More than one needs `DATABASE_URL` ' +
       'and `REDIS_URL`.',
@@ -122,7 +115,7 @@ const STORAGE = {
     'The PostgreSQL database, `postgres://user:password@host:port/name`. TLS with `?sslmode=verify-full`.',
   ),
   DATABASE_CONNECTIONS: setting(
-    wholeNumber('number', MAX_CONNECTIONS, 2),
+    wholeNumber('number', 1_000, 2),
     '10',
     'The most connections of each server to PostgreSQL. Two fifths are for reads, the others for writes.',
   ),
@@ -137,7 +130,7 @@ const STORAGE = {
   EVENTS_DAYS: setting(toCount, '30', 'How many days events are kept.'),
   USAGE_DAYS: setting(toCount, '400', 'How many days of usage are kept for each account, besides today.'),
   IDEMPOTENCY_HOURS: setting(
-    wholeNumber('number', MAX_HOURS),
+    wholeNumber('number', 365 * 24),
     '24',
     'How many hours, at least, a response is kept under its `Idempotency-Key`.',
   ),
@@ -166,7 +159,7 @@ const LOGS = {
   LOG_FILE: optional(toText, 'stdout', 'The log file of a standalone server.'),
   AUDIT_FILE: optional(toText, "the server's log", 'The audit log of a standalone server, at every `LOG_LEVEL`.'),
   LOG_MAX_BYTES: setting(toCount, '50000000', 'The size at which a log is rotated.'),
-  LOG_FILES: setting(wholeNumber('number', MAX_LOG_FILES), '5', 'How many files of each log are kept.'),
+  LOG_FILES: setting(wholeNumber('number', 1_000), '5', 'How many files of each log are kept.'),
 };
 
 const OBSERVABILITY = {

@@ -5,7 +5,6 @@
  */
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { setTimeout as delay } from 'node:timers/promises';
 import { ExpectedError } from '../config/config.ts';
 import type { LogFile } from '../observe/logging/log-file.ts';
 
@@ -87,14 +86,9 @@ export class Child {
   /** Sends SIGTERM, and SIGKILL after `graceMs`. Resolves when the process has ended. */
   async stop(graceMs: number): Promise<void> {
     this.process.kill('SIGTERM');
-    const timer = new AbortController();
-    const killed = delay(graceMs, undefined, { signal: timer.signal }).then(
-      () => this.process.kill('SIGKILL'),
-      () => false,
-    );
+    const timer = setTimeout(() => this.process.kill('SIGKILL'), graceMs);
     await this.ended;
-    timer.abort();
-    await killed;
+    clearTimeout(timer);
   }
 }
 

@@ -21,19 +21,14 @@ export interface DataLock {
 export function lockDataFolder(folder: string): DataLock {
   const pidFile = join(folder, 'service.pid');
   const lock = new DatabaseSync(join(folder, 'service.lock'));
+  let isStale: boolean;
   try {
     lock.exec('PRAGMA journal_mode = MEMORY; BEGIN EXCLUSIVE'); // writes nothing
-  } catch (error) {
-    lock.close();
-    if ((error as { errcode?: number }).errcode !== BUSY) throw error;
-    throw folderInUse(folder, readPid(pidFile));
-  }
-  const isStale = readPid(pidFile) !== undefined;
-  try {
+    isStale = readPid(pidFile) !== undefined;
     writeFileSync(pidFile, `${process.pid}\n`);
   } catch (error) {
     lock.close();
-    throw error;
+    throw (error as { errcode?: number }).errcode === BUSY ? folderInUse(folder, readPid(pidFile)) : error;
   }
   return {
     isStale,

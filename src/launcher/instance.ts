@@ -8,50 +8,37 @@ import type { Failure } from './command.ts';
 import { Component } from './component.ts';
 import { auditLog, logDir } from './paths.ts';
 
-/** How every server is started. */
-export interface ServerProgram {
-  readonly config: Config;
-  /** Environment variables besides the settings. */
-  readonly env: Readonly<Record<string, string>>;
-  /** Its TypeScript file. */
-  readonly file: string;
-}
-
 export class Instance extends Component {
   readonly port: number;
   /** The writes of a frozen server end when it is killed. */
   override readonly maxUnansweredPings = 4;
-  readonly #metricsPort: number | undefined;
-  readonly #program: ServerProgram;
+  readonly #file: string;
+  readonly #env: NodeJS.ProcessEnv;
 
-  /** `index` is from 0. */
-  constructor(program: ServerProgram, index: number) {
-    const isOnly = program.config.instances === 1;
-    const file = isOnly ? 'server.log' : `server-${index + 1}.log`;
-    super(isOnly ? 'the server' : `server ${index + 1}`, new LogFile(join(logDir(program.config), file)));
-    this.port = program.config.grpcPort + index;
-    this.#metricsPort = metricsPorts(program.config)[index];
-    this.#program = program;
+  /** `index` is from 0. `file` is the server's TypeScript file, `env` its environment besides the settings. */
+  constructor(config: Config, index: number, file: string, env: Readonly<Record<string, string>>) {
+    const isOnly = config.instances === 1;
+    const log = new LogFile(join(logDir(config), isOnly ? 'server.log' : `server-${index + 1}.log`));
+    super(isOnly ? 'the server' : `server ${index + 1}`, log);
+    this.port = config.grpcPort + index;
+    const metricsPort = metricsPorts(config)[index];
+    this.#file = file;
+    this.#env = {
+      ...process.env,
+      ...env,
+      GRPC_PORT: String(this.port),
+      ...(metricsPort === undefined ? {} : { METRICS_PORT: String(metricsPort) }),
+      DATA_DIR: config.dataDir,
+      EDGE_SECRET: config.edgeSecret,
+      EDGE_SECRET_FILE: undefined,
+      LOG_LEVEL: config.logLevel,
+      LOG_FILE: log.path,
+      AUDIT_FILE: auditLog(config),
+    };
   }
 
   protected spawn(): Child {
-    const { config, env, file } = this.#program;
-    return new Child(this.name, process.execPath, [file], {
-      env: {
-        ...process.env,
-        ...env,
-        GRPC_PORT: String(this.port),
-        ...(this.#metricsPort === undefined ? {} : { METRICS_PORT: String(this.#metricsPort) }),
-        DATA_DIR: config.dataDir,
-        EDGE_SECRET: config.edgeSecret,
-        EDGE_SECRET_FILE: undefined,
-        LOG_LEVEL: config.logLevel,
-        LOG_FILE: this.log.path,
-        AUDIT_FILE: auditLog(config),
-      },
-      ipc: true,
-      log: this.log,
-    });
+    return new Child(this.name, process.execPath, [this.#file], { env: this.#env, ipc: true, log: this.log });
   }
 
   /** Resolves when the server reports that it serves. Rejects with its reason when it can't start. */

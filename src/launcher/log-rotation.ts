@@ -10,30 +10,24 @@ import { repeat } from './repeat.ts';
 
 const POLL_MS = 1_000;
 
-/** The logs of one writer. */
-export interface LogGroup {
-  readonly files: readonly string[];
-  /** Makes the writer open the files by name again. */
-  reopen(): Promise<void>;
-}
-
-/** Checks the sizes of the logs every second until shutdown. */
+/** Checks the sizes of the logs every second until shutdown. `reopen` makes all writers open them by name again. */
 export async function rotateLogs(
-  logs: readonly LogGroup[],
+  files: readonly string[],
+  reopen: () => Promise<void>,
   { logMaxBytes, logFiles }: Pick<Config, 'logMaxBytes' | 'logFiles'>,
   shutdown: AbortSignal,
 ): Promise<void> {
-  const toReopen = new Set<LogGroup>();
+  let toReopen: readonly string[] = [];
   await repeat(POLL_MS, shutdown, async () => {
-    for (const group of logs) {
-      for (const file of group.files) {
-        // No second rotation before the writer has reopened its logs: it may still write to an old file.
-        if (!toReopen.has(group) && sizeOf(file) >= logMaxBytes && rotate(file, logFiles)) toReopen.add(group);
-      }
-      // On a full disk there may be no new file yet.
-      const onReopened = () => group.files.every((file) => existsSync(file)) && toReopen.delete(group);
-      if (toReopen.has(group)) await group.reopen().then(onReopened, () => undefined);
-    }
+    // No second rotation before all writers have reopened their logs: one may still write to an old file.
+    if (toReopen.length === 0) toReopen = files.filter((file) => sizeOf(file) >= logMaxBytes && rotate(file, logFiles));
+    if (toReopen.length === 0) return;
+    // On a full disk there may be no new file yet.
+    const isReopened = await reopen().then(
+      () => true,
+      () => false,
+    );
+    if (isReopened) toReopen = toReopen.filter((file) => !existsSync(file));
   });
 }
 

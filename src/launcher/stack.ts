@@ -72,7 +72,7 @@ export async function startStack(
     if (lock.isStale) await waitFor(() => check().catch(() => false), DRAIN_MS + CLOSE_MS, interrupt);
     await check();
     const count = isEdge ? 0 : config.instances;
-    servers = Array.from({ length: count }, (_, index) => new Instance({ config, env, file: program }, index));
+    servers = Array.from({ length: count }, (_, index) => new Instance(config, index, program, env));
     const serving = startServers(servers);
     serving.catch(() => undefined); // handled below, unless Envoy can't be prepared
     envoy = await Envoy.prepare(config, binary, count); // while the servers load
@@ -134,7 +134,12 @@ function keepRunning(servers: readonly Instance[], envoy: Envoy, { config, repor
     .finally(() => lock.release());
   ended.catch(() => undefined); // no unhandled rejection before the caller waits for it
   void watchSecrets(config, { shutdown, report });
-  if (config.logs === 'files') void rotateLogs(logGroups(servers, envoy, config), config, shutdown);
+  if (config.logs === 'files') {
+    const writers = [...servers, envoy];
+    const logs = [...writers.map(({ log }) => log.path), auditLog(config), accessLog(config)];
+    const reopen = async () => void (await Promise.all(writers.map((writer) => writer.reopenLogs())));
+    void rotateLogs(logs, reopen, config, shutdown);
+  }
   if (config.servers !== undefined) {
     void repeat(CALL_LIMIT_MS, shutdown, () => envoy.adjustCallLimit().catch(() => undefined)); // busy or restarting
   }
@@ -156,15 +161,4 @@ function keepRunning(servers: readonly Instance[], envoy: Envoy, { config, repor
       await ended.catch(() => undefined);
     },
   };
-}
-
-function logGroups(servers: readonly Instance[], envoy: Envoy, config: Config) {
-  const reopenAll = async () => {
-    for (const server of servers) await server.reopenLogs();
-  };
-  return [
-    ...servers.map((server) => ({ files: [server.log.path], reopen: () => server.reopenLogs() })),
-    { files: [auditLog(config)], reopen: reopenAll },
-    { files: [envoy.log.path, accessLog(config)], reopen: () => envoy.reopenLogs() },
-  ];
 }

@@ -132,8 +132,7 @@ test('Rotation - keeps the newest files, as many as LOG_FILES, also beside a log
     writeFileSync(good, `line ${rotations}`);
     if (rotations === 3) shutdown.abort();
   };
-  const logs = [broken, good].map((file) => ({ files: [file], reopen }));
-  await rotateLogs(logs, { logMaxBytes: 1, logFiles: 3 }, shutdown.signal);
+  await rotateLogs([broken, good], reopen, { logMaxBytes: 1, logFiles: 3 }, shutdown.signal);
   const kept = [good, `${good}.1`, `${good}.2`, `${good}.3`].filter((file) =>
     readdirSync(folder).includes(file.slice(folder.length + 1)),
   );
@@ -154,7 +153,7 @@ test('Rotation - comes again only when all writers of a log have reopened it', a
     writeFileSync(file, 'a line of the server that has reopened it');
     if (rotated.length === 1) throw new Error('another server did not answer');
   };
-  await rotateLogs([{ files: [file], reopen }], { logMaxBytes: 1, logFiles: 9 }, shutdown.signal);
+  await rotateLogs([file], reopen, { logMaxBytes: 1, logFiles: 9 }, shutdown.signal);
   t.deepEqual(rotated, [true, false, false]);
 });
 
@@ -169,7 +168,7 @@ test('Rotation - asks a writer until there is a new file, which a full disk may 
     else shutdown.abort();
   };
   const giveUp = setTimeout(() => shutdown.abort(), 5_000);
-  await rotateLogs([{ files: [file], reopen }], { logMaxBytes: 1, logFiles: 2 }, shutdown.signal);
+  await rotateLogs([file], reopen, { logMaxBytes: 1, logFiles: 2 }, shutdown.signal);
   clearTimeout(giveUp);
   t.is(asked, 2);
 });
@@ -180,7 +179,7 @@ test('Rotation - with LOG_FILES=1 empties the file, in which its writer goes on,
   log.write('an old line\n');
   const shutdown = new AbortController();
   const reopen = () => Promise.reject(new Error('the disk is full'));
-  const running = rotateLogs([{ files: [file], reopen }], { logMaxBytes: 10, logFiles: 1 }, shutdown.signal);
+  const running = rotateLogs([file], reopen, { logMaxBytes: 10, logFiles: 1 }, shutdown.signal);
   await until(() => existsSync(file) && statSync(file).size === 0, 'the rotation');
   log.write('a line\n');
   t.is(readFileSync(file, 'utf8'), 'a line\n');

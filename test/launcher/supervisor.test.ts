@@ -36,7 +36,7 @@ async function killed(
   const file = join(folder, 'server.mjs');
   await writeFile(file, PROGRAM);
   const env = { STARTS: join(folder, 'starts'), IS_TEMPORARY: `${how.isTemporary}`, FAILS: `${how.fails}` };
-  const server = new Instance({ config: readConfig({ DATA_DIR: folder }), env, file }, 0);
+  const server = new Instance(readConfig({ DATA_DIR: folder }), 0, file, env);
   const stopping = new AbortController();
   t.teardown(async () => {
     stopping.abort();
