@@ -10,7 +10,7 @@ import { adminService } from './access/admin/admin.ts';
 import { audit } from './access/interceptors/audit.ts';
 import { authentication, operatorOnly } from './access/interceptors/authentication.ts';
 import { limits } from './access/interceptors/limits.ts';
-import type { ApiKeyCache } from './access/keys/api-key-cache.ts';
+import type { createApiKeyCache } from './access/keys/api-key-cache.ts';
 import type { Limiter } from './access/limits/limiter.ts';
 import type { UsageRecorder } from './access/limits/usage-recorder.ts';
 import type { Ban } from './access/tables/model.ts';
@@ -34,7 +34,7 @@ import { etags } from './rpc/interceptors/etags.ts';
 import { idempotency } from './rpc/interceptors/idempotency.ts';
 import { logging } from './rpc/interceptors/logging.ts';
 import { readMessage } from './rpc/interceptors/read-message.ts';
-import { OpenCalls, type OpenCounts } from './rpc/open-calls.ts';
+import { OpenCalls } from './rpc/open-calls.ts';
 import { reflection } from './rpc/reflection.ts';
 import { createGrpcServer, serve } from './rpc/server.ts';
 import { implement } from './rpc/service.ts';
@@ -44,22 +44,9 @@ import { shopServices } from './shop/services.ts';
 /** How long open calls may take when the server stops. */
 const DRAIN_MS = 10_000;
 
-export interface PetstoreServer {
-  /** Listens on the address and the port of the settings. Port 0 picks a free one. Resolves with the port. */
-  listen(credentials?: ServerCredentials): Promise<number>;
-  /** Fails Envoy's health check, but keeps serving. Resolves when every edge sends new calls to other servers. */
-  startDraining(): Promise<void>;
-  /** Ends all streams of events. Their readers go on elsewhere, or later. */
-  endFeeds(): void;
-  /** Reports NOT_SERVING, refuses new calls, and resolves when the open ones have ended, after 10 seconds at most. */
-  drain(): Promise<void>;
-  /** How many calls are open. */
-  openCalls(): OpenCounts;
-}
-
 export interface Parts {
   readonly store: Store;
-  readonly keys: ApiKeyCache;
+  readonly keys: ReturnType<typeof createApiKeyCache>;
   readonly limiter: Limiter;
   readonly operatorKey: string;
   readonly usage: UsageRecorder;
@@ -73,7 +60,7 @@ export interface Parts {
   readonly events: EventFeed;
 }
 
-export function createServer(config: Config, parts: Parts): PetstoreServer {
+export function createServer(config: Config, parts: Parts) {
   const { store, keys, limiter, operatorKey, usage, logger, auditLog, tracing, metrics, events } = parts;
   const operations = loadOperations();
   const all = [...operations.byPath.values()];
@@ -132,6 +119,7 @@ export function createServer(config: Config, parts: Parts): PetstoreServer {
 
   let address: string | undefined;
   return {
+    /** Listens on the address and the port of the settings. Port 0 picks a free one. Resolves with the port. */
     async listen(credentials = ServerCredentials.createInsecure()) {
       const { grpcHost, grpcPort } = config;
       const port = await promisify(server.bindAsync).call(server, formatAddress(grpcHost, grpcPort), credentials);
@@ -140,13 +128,16 @@ export function createServer(config: Config, parts: Parts): PetstoreServer {
       return port;
     },
 
+    /** Fails Envoy's health check, but keeps serving. Resolves when every edge sends new calls to other servers. */
     async startDraining() {
       health.set([READINESS_SERVICE], false);
       await readiness.seenByEdges();
     },
 
+    /** Ends all streams of events. Their readers go on elsewhere, or later. */
     endFeeds: () => openCalls.endFeeds(),
 
+    /** Reports NOT_SERVING, refuses new calls, and resolves when the open ones have ended, after 10 seconds at most. */
     async drain() {
       health.set(healthNames, false);
       openCalls.drain();

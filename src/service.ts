@@ -2,7 +2,7 @@
  * The composition root: makes the parts of a server that the settings ask for, and gives each part the others that it
  * needs. The server process, the tests and the benchmark all start here.
  */
-import type { DestinationStream, Logger } from 'pino';
+import type { DestinationStream } from 'pino';
 import { createApiKeyCache } from './access/keys/api-key-cache.ts';
 import { ensureDemoKey, ensureOperatorKey } from './access/keys/key-files.ts';
 import type { LimiterOptions } from './access/limits/limiter.ts';
@@ -14,8 +14,8 @@ import { createLogger } from './observe/logging/logger.ts';
 import { traceLimiter } from './observe/tracing/limiter.ts';
 import { traceStore } from './observe/tracing/store.ts';
 import { mutualTls } from './rpc/mutual-tls.ts';
-import { MIGRATIONS, type Store, TABLES } from './schema.ts';
-import { createServer, type PetstoreServer } from './server.ts';
+import { MIGRATIONS, TABLES } from './schema.ts';
+import { createServer } from './server.ts';
 import { explain, openEngine } from './storage/open.ts';
 import { startRetention } from './storage/retention.ts';
 import { createStore } from './storage/store.ts';
@@ -24,14 +24,7 @@ const DAY_MS = 86_400_000;
 /** How many addresses have a count of their own in one minute; the others share one. */
 const MAX_ADDRESSES = 100_000;
 
-export interface Service extends Pick<PetstoreServer, 'startDraining' | 'endFeeds' | 'drain'> {
-  readonly store: Store;
-  readonly logger: Logger;
-  /** Listens on the address and the port of the settings. Port 0 picks a free one. Resolves with the port. */
-  listen(): Promise<number>;
-  /** Drains, stores the counts, and closes all connections. */
-  close(): Promise<void>;
-}
+export type Service = Awaited<ReturnType<typeof openService>>;
 
 /** Where log lines are written. */
 interface Logs {
@@ -55,7 +48,7 @@ export async function createService(config: Config, logs: Logs): Promise<Service
 }
 
 /** Adds each part that has to be closed to `opened`, which closes the last one first. */
-async function openService(config: Config, { log, auditLog }: Logs, opened: AsyncDisposableStack): Promise<Service> {
+async function openService(config: Config, { log, auditLog }: Logs, opened: AsyncDisposableStack) {
   const tracing =
     config.traces && (await import('./observe/tracing/otel.ts')).startTracing(config.traces, createLogger(config, log));
   opened.defer(() => tracing?.close());
@@ -121,6 +114,7 @@ async function openService(config: Config, { log, auditLog }: Logs, opened: Asyn
     ...server,
     store,
     logger,
+    /** Listens on the address and the port of the settings. Port 0 picks a free one. Resolves with the port. */
     async listen() {
       const port = await server.listen(tls);
       const data = config.databaseUrl === undefined ? 'SQLite' : 'PostgreSQL';
@@ -128,6 +122,7 @@ async function openService(config: Config, { log, auditLog }: Logs, opened: Asyn
       logger.info({ host: config.grpcHost, port, tls: tls !== undefined, data, limits: counts }, 'serving');
       return port;
     },
+    /** Drains, stores the counts, and closes all connections. */
     close: () => opened.disposeAsync(),
   };
 }
