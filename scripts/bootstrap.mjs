@@ -5,7 +5,7 @@
  *
  * Plain JavaScript without a package, because it runs on whatever Node (20 or newer) the machine has, before anything
  * is there. A file `.installed-for` in each folder says for which lockfile it is complete. So a second run takes a few
- * milliseconds, and an interrupted one is resumed.
+ * milliseconds, and what was interrupted is installed anew.
  */
 import { spawn } from 'node:child_process';
 import { createHash } from 'node:crypto';
@@ -58,7 +58,8 @@ if (wanted === 'schemathesis') {
 }
 
 /**
- * Keeps what fits: tools are added without building sqlite3 again, and are not removed by a later start.
+ * Keeps what fits: tools are added without building sqlite3 again, are not removed by a later start, and a service that
+ * runs keeps its packages during an upgrade.
  * @param {'run' | 'tools'} asked
  */
 async function installPackages(asked) {
@@ -66,40 +67,16 @@ async function installPackages(asked) {
   if (lstatSync('node_modules', { throwIfNoEntry: false })?.isSymbolicLink()) return;
   const found = readStamp(NPM_STAMP);
   const level = found.includes(' tools') ? 'tools' : asked;
-  const pins = digest('package-lock.json');
-  const [complete, unbuilt] = [`${pins} ${level}`, `${pins} ${level} unbuilt`];
+  const complete = `${digest('package-lock.json')} ${level}`;
   if (found === complete) return;
 
   process.stderr.write('Installing what is missing. The first time this takes a minute or two.\n');
-  /** @type {[path: string, package: { dev?: true, devOptional?: true, optional?: true, hasInstallScript?: true }][]} */
-  const packages = Object.entries(JSON.parse(readFileSync('package-lock.json', 'utf8')).packages);
-  const isThere = (/** @type {string} */ path) => existsSync(`${path}/package.json`);
-  const needed = packages.filter(([path, { dev, devOptional, optional }]) => {
-    return path !== '' && !optional && !devOptional && (level === 'tools' || !dev);
-  });
   const what = `installing npm packages${level === 'run' ? '' : ' with the developer tools'}`;
-  const progress = () => `${needed.filter(([path]) => isThere(path)).length} of ${needed.length}`;
   const flags = [...(level === 'run' ? ['--omit=dev'] : []), '--no-audit', '--no-fund', '--loglevel=error'];
-
-  if (found !== '' && !found.endsWith('unbuilt')) {
-    // An interruption leaves neither the old packages nor the new ones.
-    if (!found.startsWith(pins)) rmSync(NPM_STAMP);
-    // npm would believe that a tool is whole which an interruption has left half unpacked.
-    else for (const [path, { dev }] of packages) if (dev) rmSync(path, { recursive: true, force: true });
-    await run(['npm', 'install', '--no-save', ...flags], what, BUILD_HINT, progress);
-  } else {
-    if (found !== unbuilt) {
-      await run(['npm', 'ci', '--ignore-scripts', ...flags], what, FETCH_HINT, progress);
-      // When it is interrupted, Node's own installation can't be run again: all is fetched anew then.
-      await run(['npm', 'rebuild', 'node', ...flags], 'fetching Node', FETCH_HINT);
-      writeFileSync(NPM_STAMP, unbuilt);
-    }
-    const paths = packages.filter(([path, { hasInstallScript }]) => hasInstallScript && isThere(path));
-    const names = paths.map(([path]) => path.replace(/.*node_modules\//, '')).filter((name) => name !== 'node');
-    await run(['npm', 'rebuild', ...names, ...flags], 'building sqlite3', BUILD_HINT);
-    // What the build steps have fetched and copied: Node's headers and documentation, 60 MB of them.
-    await run(['npm', 'prune', '--no-save', ...flags], 'tidying up', FETCH_HINT);
-  }
+  rmSync(NPM_STAMP, { force: true }); // an interruption may leave half a package: all is installed anew then
+  await run(['npm', ...(found === '' ? ['ci'] : ['install', '--no-save']), ...flags], what, BUILD_HINT);
+  // What the build steps have fetched and copied: Node's headers and documentation, 60 MB of them.
+  await run(['npm', 'prune', '--no-save', ...flags], 'tidying up', FETCH_HINT);
   writeFileSync(NPM_STAMP, complete);
 }
 
@@ -135,19 +112,19 @@ function digest(file) {
  * @param {string} what the command is doing: "installing Envoy"
  * @param {string} hint what to do when it fails
  */
-async function run([program = '', ...args], what, hint, progress = () => '') {
+async function run([program = '', ...args], what, hint) {
   // A process group of its own, so that Ctrl-C can end the compilers and downloads below it.
   const child = spawn(program, args, { stdio: ['ignore', 'pipe', 'pipe'], detached: true });
   let output = '';
   for (const stream of [child.stdout, child.stderr]) stream.on('data', (chunk) => (output += chunk));
   const startMs = performance.now();
   const seconds = () => `${Math.round((performance.now() - startMs) / 1000)} s`;
-  const show = () => say([what, progress(), seconds()].filter(Boolean).join(', '), '');
+  const show = () => say(`${what}, ${seconds()}`, '');
   if (!isTerminal) say(`${what} …`);
   const timer = setInterval(show, isTerminal ? TERMINAL_EVERY_MS : LINE_EVERY_MS);
   stop = () => {
     child.once('close', () => {
-      say(`Stopped while ${what}: the next start goes on.`);
+      say(`Stopped while ${what}.`);
       process.exit(INTERRUPTED);
     });
     if (child.pid !== undefined && child.exitCode === null) process.kill(-child.pid, 'SIGKILL');
