@@ -11,6 +11,8 @@ const HELP = 'There are no arguments. All settings are environment variables: do
 /** Signals this close together are one key press: both the terminal and npm send it. */
 const KEY_PRESS_MS = 500;
 
+const STOP_SIGNALS = ['SIGINT', 'SIGTERM', 'SIGHUP'] as const;
+
 /** What a server tells its launcher before it ends. */
 export interface Failure {
   readonly reason: string;
@@ -20,6 +22,8 @@ export interface Failure {
 /** Runs a program. An error ends it. */
 export async function run(main: (config: Config) => Promise<void>): Promise<void> {
   process.umask(PRIVATE_UMASK);
+  // Process 1, the first one of a container, ignores what it does not handle: it would go on with its start.
+  if (process.pid === 1) for (const signal of STOP_SIGNALS) process.on(signal, () => process.exit(1));
   try {
     if (process.argv[2] === '--help') return void process.stdout.write(HELP);
     if (process.argv.length > 2) throw new ConfigError('there are no arguments, only settings: see docs/settings.md');
@@ -35,8 +39,8 @@ export async function run(main: (config: Config) => Promise<void>): Promise<void
  */
 export function onStopSignals(stop: (signal: string) => void, kill: () => void): void {
   let stoppedMs: number | undefined;
-  for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) {
-    process.on(signal, () => {
+  for (const signal of STOP_SIGNALS) {
+    process.removeAllListeners(signal).on(signal, () => {
       const isFirst = stoppedMs === undefined;
       stoppedMs ??= performance.now();
       if (isFirst) stop(signal);

@@ -17,17 +17,16 @@ export async function rotateLogs(
   { logMaxBytes, logFiles }: Pick<Config, 'logMaxBytes' | 'logFiles'>,
   shutdown: AbortSignal,
 ): Promise<void> {
-  let toReopen: readonly string[] = [];
+  let isReopened = true;
   await repeat(POLL_MS, shutdown, async () => {
     // No second rotation before all writers have reopened their logs: one may still write to an old file.
-    if (toReopen.length === 0) toReopen = files.filter((file) => sizeOf(file) >= logMaxBytes && rotate(file, logFiles));
-    if (toReopen.length === 0) return;
-    // On a full disk there may be no new file yet.
-    const isReopened = await reopen().then(
+    const rotated = isReopened ? files.filter((file) => sizeOf(file) >= logMaxBytes && rotate(file, logFiles)) : [];
+    // Without a rotation one is missing when a full disk refused a new file, or when somebody has deleted it.
+    if (isReopened && rotated.length === 0 && files.every((file) => existsSync(file))) return;
+    isReopened = await reopen().then(
       () => true,
       () => false,
     );
-    if (isReopened) toReopen = toReopen.filter((file) => !existsSync(file));
   });
 }
 

@@ -1,5 +1,6 @@
 /** Checks that the Containerfile and the compose file agree with the repository. No image is built. */
-import { execFile, spawnSync } from 'node:child_process';
+import { execFile, spawn, spawnSync } from 'node:child_process';
+import { once } from 'node:events';
 import { existsSync, readdirSync, readFileSync, statSync } from 'node:fs';
 import { createServer, type RequestListener } from 'node:http';
 import { createServer as createHttpsServer } from 'node:https';
@@ -29,6 +30,11 @@ const ownServices = ['edge', 'server-1', 'server-2', 'server-3', 'migrate'];
 const HOW = 'NO DOCKER-COMPOSE FOUND, so compose.yaml is not tested by it: install it (apt-get install docker-compose)';
 const opensslTest = testUnless(noOpenssl);
 const postgresTest = testUnless(postgresMissing);
+const IN_NAMESPACE = ['--pid', '--fork', '--kill-child'];
+const NO_NAMESPACES = 'NAMESPACES ARE NOT PERMITTED, so nothing runs as process 1: it needs root';
+const namespaceTest = testUnless(
+  spawnSync('unshare', [...IN_NAMESPACE, 'true']).status === 0 ? undefined : NO_NAMESPACES,
+);
 const composeTest = testUnless(findProgram(['docker-compose']) === undefined ? HOW : undefined);
 
 test('Containerfile - every copied file exists, and .dockerignore includes it', (t) => {
@@ -45,6 +51,25 @@ test('Containerfile - every copied file exists, and .dockerignore includes it', 
     );
   }
 });
+
+for (const program of ['src/main.ts', 'src/migrate-main.ts']) {
+  namespaceTest(`Process 1 - ${program} ends at SIGTERM while it waits for a database that is silent`, async (t) => {
+    const silent = createTcpServer().listen(0, '127.0.0.1');
+    await once(silent, 'listening');
+    t.teardown(() => silent.close());
+    const { port } = silent.address() as AddressInfo;
+    const [grpcPort] = await freePorts(1);
+    const DATABASE_URL = `postgres://petstore@127.0.0.1:${port}/petstore`;
+    const env = { ...process.env, DATABASE_URL, GRPC_PORT: `${grpcPort}`, DATA_DIR: join(temporaryFolder(t), 'data') };
+    const outside = spawn('unshare', [...IN_NAMESPACE, process.execPath, program], { cwd: ROOT, env });
+    const [connection] = await once(silent, 'connection');
+    const pid = Number(readFileSync(`/proc/${outside.pid}/task/${outside.pid}/children`, 'utf8'));
+    process.kill(pid, 'SIGTERM');
+    const [code] = await once(outside, 'exit');
+    connection.destroy();
+    t.is(code, 1); // and not 75, as when the database does not answer in time
+  });
+}
 
 test('Containerfile - starts existing programs, not as root, with known settings', (t) => {
   const programs = [...CONTAINERFILE.matchAll(/^CMD \["(src\/[^"]+)"\]$/gm)].map(([, program = '']) => program);

@@ -173,6 +173,19 @@ test('Rotation - asks a writer until there is a new file, which a full disk may 
   t.is(asked, 2);
 });
 
+test('Rotation - a log that somebody has deleted is there again, with what is written from then on', async (t) => {
+  const file = join(temporaryFolder(t), 'server.log');
+  const log = new LogFile(file);
+  const shutdown = new AbortController();
+  const running = rotateLogs([file], async () => log.reopen(), { logMaxBytes: 100, logFiles: 2 }, shutdown.signal);
+  rmSync(file);
+  await until(() => existsSync(file), 'the new file');
+  log.write('a line\n');
+  t.is(readFileSync(file, 'utf8'), 'a line\n');
+  shutdown.abort();
+  await running;
+});
+
 test('Rotation - with LOG_FILES=1 empties the file, in which its writer goes on, also on a full disk', async (t) => {
   const file = join(temporaryFolder(t), 'server.log');
   const log = new LogFile(file);
