@@ -27,6 +27,6 @@ testUnless(noOpenssl)("mutual TLS - the command works with the settings of the s
   const tail = await command(['events', 'tail', '--after', '99', '--key-file', `${folder.path}/demo.key`]);
   t.regex(
     tail.stderr,
-    /^petstore: after: 99 has not been reached, the newest event is 0: .*: read the lists again, then go on\n$/,
+    /^petstore: --after 99 has not been reached, the newest event is 0: .*: read the lists again, then go on\n$/,
   );
 });
