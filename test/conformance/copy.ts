@@ -1,19 +1,23 @@
-/** A copy of the repository whose service is the one of connectconformance too, behind Envoy's public port. */
+/** A copy of the repository that serves what the suites call, too, behind Envoy's public port. */
 import { execFileSync } from 'node:child_process';
 import { cpSync, readdirSync, readFileSync, renameSync, symlinkSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { create, fromBinary, toBinary } from '@bufbuild/protobuf';
 import { type FileDescriptorSet, FileDescriptorSetSchema } from '@bufbuild/protobuf/wkt';
 import { ROOT } from '../../src/launcher/paths.ts';
+import { INTEROP_SERVICE } from './interop-service.ts';
 
 const FOLDERS = ['envoy', 'gen', 'src', 'test'];
 const LINKED = ['node_modules', '.envoy', 'package.json', 'docs-page', 'docs'];
 
-/** Writes the copy into an empty folder. `protos` has the proto files of the suite. */
-export function copyWithService(folder: string, protos: string): void {
+/**
+ * Writes the copy into an empty folder. `protos` has the proto files of connectconformance, and `interop` is the
+ * descriptors of grpc-go's tests.
+ */
+export function copyWithServices(folder: string, protos: string, interop: Uint8Array): void {
   for (const name of FOLDERS) cpSync(join(ROOT, name), join(folder, name), { recursive: true });
   for (const name of LINKED) symlinkSync(join(ROOT, name), join(folder, name));
-  addDescriptors(folder, protos);
+  addDescriptors(folder, protos, interop);
   const services = join(folder, 'src/shop/services.ts');
   renameSync(services, join(folder, 'src/shop/shop-services.ts'));
   writeFileSync(
@@ -22,6 +26,15 @@ export function copyWithService(folder: string, protos: string): void {
 import { shopServices as all } from './shop-services.ts';
 export const shopServices = (...parts: Parameters<typeof all>) => [...all(...parts), conformanceService()];\n`,
   );
+  // This one reads its messages itself.
+  edit(join(folder, 'src/server.ts'), /(?<=methods: \[)/, '...serve(operations, interopService(), judged),');
+  edit(
+    join(folder, 'src/server.ts'),
+    /^import/m,
+    "import { interopService } from '../test/conformance/interop-service.ts';\nimport",
+  );
+  // Ours are bounded, by contract. grpc-go's tests send 271,828 bytes.
+  edit(join(folder, 'src/config/constants.ts'), /MAX_BODY_BYTES = 65_536/, 'MAX_BODY_BYTES = 524_288');
   // Our errors have details, by contract. The suite takes any that its service does not add for a fault.
   edit(join(folder, 'src/rpc/status.ts'), /message: error.message, details }/, 'message: error.message, details: [] }');
   // The service tells of all headers. The callers of the suites have no key.
@@ -35,6 +48,7 @@ export const shopServices = (...parts: Parameters<typeof all>) => [...all(...par
   for (const name of readdirSync(join(folder, 'envoy'), { recursive: true, encoding: 'utf8' })) {
     if (/\.(ts|lua)$/.test(name)) edit(join(folder, 'envoy', name), '/petstore.v1.', '/connectrpc.conformance.v1.');
   }
+  edit(join(folder, 'envoy/config/routes.ts'), /(\{ match: \{ prefix: )API_PREFIX(.*)/, "$&\n$1'/grpc.testing.'$2");
   const key = "{ append: header('authorization', 'Bearer ' + process.env.CONFORMANCE_KEY, 'ADD_IF_ABSENT') },";
   edit(join(folder, 'envoy/config/filters.ts'), /(function boundary.*?request_mutations: \[)/s, `$1 ${key}`);
 }
@@ -46,13 +60,25 @@ function edit(file: string, from: string | RegExp, to: string): void {
   else if (typeof from !== 'string') throw new Error(`${file} has no ${from}`);
 }
 
-function addDescriptors(folder: string, protos: string): void {
-  const built = join(folder, 'suite.binpb');
+function addDescriptors(folder: string, protos: string, interop: Uint8Array): void {
+  const [own, built] = [join(folder, 'gen/petstore.binpb'), join(folder, 'suite.binpb')];
   execFileSync('buf', ['build', protos, '--as-file-descriptor-set', '-o', built], { cwd: folder });
-  const own = join(folder, 'gen/petstore.binpb');
-  const [ours, suite] = [own, built].map(
-    (file): FileDescriptorSet => fromBinary(FileDescriptorSetSchema, readFileSync(file)),
-  );
-  const all = new Map([...(suite?.file ?? []), ...(ours?.file ?? [])].map((file) => [file.name, file]));
+  const sets = [readFileSync(built), servedOnly(interop), readFileSync(own)];
+  const all = new Map(sets.flatMap((bytes) => parse(bytes).file.map((file) => [file.name, file])));
   writeFileSync(own, toBinary(FileDescriptorSetSchema, create(FileDescriptorSetSchema, { file: [...all.values()] })));
+}
+
+function parse(bytes: Uint8Array): FileDescriptorSet {
+  return fromBinary(FileDescriptorSetSchema, bytes);
+}
+
+/** A server starts only if it serves what the descriptors have. */
+function servedOnly(interop: Uint8Array): Uint8Array {
+  const set = parse(interop);
+  const served = /^(EmptyCall|UnaryCall|StreamingOutputCall|StreamingInputCall|FullDuplexCall)$/;
+  for (const file of set.file) {
+    file.service = file.service.filter(({ name }) => INTEROP_SERVICE.endsWith(`.${name}`));
+    for (const service of file.service) service.method = service.method.filter(({ name }) => served.test(name));
+  }
+  return toBinary(FileDescriptorSetSchema, set);
 }

@@ -1,4 +1,4 @@
-/** Starts the copy of the repository with the service of the suite, prints its addresses, and ends with its input. */
+/** Starts the copy of the repository, without and with TLS, prints the addresses, and ends with its input. */
 import { readFile } from 'node:fs/promises';
 import { demoKeyFile } from '../../src/access/keys/key-files.ts';
 import { createService } from '../../src/service.ts';
@@ -6,12 +6,17 @@ import { startTestStack } from '../support/stack.ts';
 
 const NOWHERE = { write: () => undefined };
 
-const { publicAddress, grpcAddress, close } = await startTestStack(JSON.parse(process.argv[2] ?? '{}'), {
-  async prepare(config) {
-    await (await createService(config, { log: NOWHERE, auditLog: NOWHERE })).close();
-    process.env.CONFORMANCE_KEY = (await readFile(demoKeyFile(config.dataDir), 'utf8')).trim();
-  },
-});
-process.stdout.write(`${JSON.stringify({ publicAddress, grpcAddress })}\n`);
+const start = (settings: Readonly<Record<string, string>>) =>
+  startTestStack(settings, {
+    async prepare(config) {
+      await (await createService(config, { log: NOWHERE, auditLog: NOWHERE })).close();
+      process.env.CONFORMANCE_KEY = (await readFile(demoKeyFile(config.dataDir), 'utf8')).trim();
+    },
+  });
+// One after the other, since each server has the key of its own data.
+const plain = await start({});
+const secure = await start(JSON.parse(process.argv[2] ?? '{}'));
+const { publicAddress, grpcAddress } = plain;
+process.stdout.write(`${JSON.stringify({ publicAddress, grpcAddress, secureAddress: secure.publicAddress })}\n`);
 for await (const _ of process.stdin);
-await close();
+await Promise.all([plain.close(), secure.close()]);

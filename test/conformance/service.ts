@@ -24,7 +24,15 @@ const OWN = new RegExp(`^(:|${EDGE_HEADERS.edge}$|authorization$)`);
 /** Carries all headers of a request to the service. */
 const ALL_HEADERS = 'x-conformance-headers';
 
-const CODES = ['OK', 'CANCELED', 'UNKNOWN', 'INVALID_ARGUMENT', 'DEADLINE_EXCEEDED', 'NOT_FOUND', 'ALREADY_EXISTS']
+export const CODES = [
+  'OK',
+  'CANCELED',
+  'UNKNOWN',
+  'INVALID_ARGUMENT',
+  'DEADLINE_EXCEEDED',
+  'NOT_FOUND',
+  'ALREADY_EXISTS',
+]
   .concat(['PERMISSION_DENIED', 'RESOURCE_EXHAUSTED', 'FAILED_PRECONDITION', 'ABORTED', 'OUT_OF_RANGE'])
   .concat(['UNIMPLEMENTED', 'INTERNAL', 'UNAVAILABLE', 'DATA_LOSS', 'UNAUTHENTICATED'])
   .map((name) => `CODE_${name}`);
@@ -67,7 +75,7 @@ export function conformanceService(): Implementation {
   };
 }
 
-function codecOf({ path, output }: Operation) {
+export function codecOf({ path, output }: Operation) {
   return {
     path,
     responseSerialize: (message: unknown) => encode(output, message),
@@ -127,12 +135,7 @@ function requestInfoOf(call: Call): Readonly<Record<string, JsonValue>> {
 }
 
 /** Makes the call end with these trailers, and with this error if there is one, in the protocol of its caller. */
-function useTrailers(
-  call: Call,
-  trailers: readonly Header[],
-  failure: Failure | undefined,
-  requestInfo?: object,
-): void {
+export function useTrailers(call: Call, trailers: readonly Header[], failure?: Failure, requestInfo?: object): void {
   const { protocol } = call;
   const more = Object.fromEntries(trailers.map(({ name, value = [] }) => [name.toLowerCase(), value.join(', ')]));
   const isConnect = protocol.name === 'Connect';

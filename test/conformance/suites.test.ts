@@ -3,57 +3,55 @@
  * connectconformance and of grpc-go's tests, served by our own platform in a copy of the repository. What fails stands
  * in known-failing.txt with its reason; a case that begins to fail, or to pass, fails here.
  */
-import { type ChildProcess, execFile, spawn } from 'node:child_process';
+import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { mkdir, readFile, writeFile } from 'node:fs/promises';
+import { readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { createInterface } from 'node:readline';
-import { promisify } from 'node:util';
+import type { ExecutionContext } from 'ava';
 import { ROOT } from '../../src/launcher/paths.ts';
-import { findProgram } from '../support/find-program.ts';
 import { createDataDir } from '../support/process.ts';
 import { testUnless } from '../support/programs.ts';
-import { copyWithService } from './copy.ts';
+import { type Certificates, makeCertificates, noOpenssl } from '../support/tls.ts';
+import { copyWithServices } from './copy.ts';
+import { buildPrograms, go, noGo, run } from './programs.ts';
 
-const SUITE = 'connectrpc.com/conformance';
-const VERSION = 'v1.0.7';
-const PROGRAMS = [`${SUITE}/cmd/connectconformance@${VERSION}`];
-/** Kept, with Go's own caches: a later run builds nothing. */
-const BIN = join(ROOT, 'node_modules/.cache/conformance');
 const KNOWN_FAILING = join(ROOT, 'test/conformance/known-failing.txt');
 
-type Door = 'publicAddress' | 'grpcAddress';
+type Door = 'publicAddress' | 'grpcAddress' | 'secureAddress';
 
 interface Context {
+  readonly programs: string;
   readonly folder: string;
   readonly remove: () => Promise<void>;
+  readonly certificates: Certificates;
   readonly service: ChildProcess;
   readonly addresses: Readonly<Record<Door, string>>;
 }
 
-const run = promisify(execFile);
-const missing = findProgram(['go']) === undefined ? 'NO GO FOUND, so the suites of the field are not run' : undefined;
-const test = testUnless<Context>(missing);
+const test = testUnless<Context>(noGo ?? noOpenssl);
 
 test.before(async (t) => {
   t.timeout(600_000, 'programs are fetched and compiled');
-  const go = { env: { ...process.env, GOBIN: BIN } };
-  await mkdir(BIN, { recursive: true });
-  for (const program of PROGRAMS) await run('nice', ['-n', '10', 'go', 'install', program], go);
-  const { stdout } = await run('go', ['mod', 'download', '-json', `${SUITE}@${VERSION}`], go);
+  const programs = await buildPrograms();
+  const suite = (await go(['list', '-m', '-f', '{{.Dir}}', 'connectrpc.com/conformance'])).trim();
+  const { stdout: interop } = await run(join(programs, 'descriptors'), [], { encoding: 'buffer' });
   const { path: folder, remove } = await createDataDir();
-  copyWithService(folder, join(JSON.parse(stdout).Dir, 'proto'));
-  const service = spawn(process.execPath, ['test/conformance/serve.ts'], {
+  copyWithServices(folder, join(suite, 'proto'), interop);
+  const certificates = await makeCertificates();
+  await certificates.issue('public', 'IP:127.0.0.1');
+  const [TLS_CERT, TLS_KEY] = ['public.pem', 'public-key.pem'].map(certificates.path);
+  const service = spawn(process.execPath, ['test/conformance/serve.ts', JSON.stringify({ TLS_CERT, TLS_KEY })], {
     cwd: folder,
     stdio: ['pipe', 'pipe', 'inherit'],
   });
   const [line] = await once(createInterface(service.stdout), 'line');
-  t.context = { folder, remove, service, addresses: JSON.parse(line) };
+  t.context = { programs, folder, remove, certificates, service, addresses: JSON.parse(line) };
 });
-test.after.always(async ({ context: { service, remove } }) => {
+test.after.always(async ({ context: { service, remove, certificates } }) => {
   service.stdin?.end();
   if (service.exitCode === null) await once(service, 'exit');
-  await remove();
+  await Promise.all([remove(), certificates.remove()]);
 });
 
 const HTTP_2 = ['HTTP_VERSION_2'];
@@ -71,6 +69,7 @@ const RUNS: Readonly<
   'gRPC, public port': ['publicAddress', 'PROTOCOL_GRPC', HTTP_2, STREAMS, GZIP],
   'gRPC-Web, public port': ['publicAddress', 'PROTOCOL_GRPC_WEB', ANY_HTTP, STREAMS, GZIP],
   'Connect, public port': ['publicAddress', 'PROTOCOL_CONNECT', ANY_HTTP, UNARY, IDENTITY],
+  'gRPC, public port with TLS': ['secureAddress', 'PROTOCOL_GRPC', HTTP_2, STREAMS, GZIP],
 };
 
 /** The patterns of a section. */
@@ -82,37 +81,71 @@ async function knownFailing(section: string): Promise<string[]> {
 
 for (const [section, [door, protocol, versions, streamTypes, compressions]] of Object.entries(RUNS)) {
   test.serial(`connectconformance - passes but for known-failing.txt: ${section}`, async (t) => {
-    const { folder, addresses } = t.context;
+    const { programs, folder, certificates } = t.context;
+    const isSecure = door === 'secureAddress';
     const features = {
       versions,
       protocols: [protocol],
       codecs: ['CODEC_PROTO'],
       compressions,
       streamTypes,
-      supportsH2c: true,
-      supportsTls: false,
+      supportsH2c: !isSecure,
+      supportsTls: isSecure,
       supportsConnectGet: false,
       supportsMessageReceiveLimit: false,
     };
     const config = join(folder, 'features.yaml'); // JSON is YAML
     await writeFile(config, JSON.stringify({ features }));
     const failing = (await knownFailing(section)).flatMap((pattern) => ['--known-failing', pattern]);
-    const [host = '', port = ''] = addresses[door].split(':');
-    const underTest = [process.execPath, join(ROOT, 'test/conformance/under-test.ts'), host, port];
-    const suite = run(join(BIN, 'connectconformance'), [
-      '--mode',
-      'server',
-      '--conf',
-      config,
-      ...failing,
-      '--',
-      ...underTest,
-    ]);
-    const { stdout, stderr, code } = await suite.then(
-      ({ stdout, stderr }) => ({ stdout, stderr, code: 0 }),
-      (error) => error,
-    );
-    t.log(/Total cases.*/s.exec(stdout)?.[0].trim().replaceAll('\n', ', '));
-    t.is(code, 0, `${stdout}\n${stderr}`);
+    const ca = isSecure ? [String(await certificates.read('ca.pem'))] : [];
+    const underTest = [process.execPath, join(ROOT, 'test/conformance/under-test.ts'), ...portOf(t, door), ...ca];
+    const args = ['--mode', 'server', '--conf', config, ...failing, '--', ...underTest];
+    const { output, code } = await outcome(run(join(programs, 'connectconformance'), args));
+    t.log(/Total cases.*/s.exec(output)?.[0].trim().replaceAll('\n', ', '));
+    t.is(code, 0, output);
   });
+}
+
+/** Those of unary calls and of streams in any direction, without credentials of others and load reports. */
+const INTEROP = ['empty_unary', 'large_unary', 'client_streaming', 'server_streaming', 'ping_pong', 'empty_stream']
+  .concat(['timeout_on_sleeping_server', 'cancel_after_begin', 'cancel_after_first_response'])
+  .concat(['status_code_and_message', 'special_status_message', 'custom_metadata'])
+  .concat(['unimplemented_method', 'unimplemented_service', 'pick_first_unary', 'rpc_soak', 'channel_soak']);
+
+for (const [name, door] of [
+  ['private port', 'grpcAddress'],
+  ['public port', 'publicAddress'],
+] as const) {
+  test.serial(`grpc-go - its interoperability tests pass: ${name}`, async (t) => {
+    const [host = '', port = ''] = portOf(t, door);
+    const client = join(t.context.programs, 'client');
+    for (const testCase of INTEROP) {
+      const args = ['--test_case', testCase, '--server_host', host, '--server_port', port];
+      const { output, code } = await outcome(run(client, args));
+      t.is(code, 0, `${testCase}: ${output}`);
+    }
+  });
+
+  test(`h2spec - passes but for known-failing.txt: ${name}`, async (t) => {
+    t.timeout(120_000, 'it waits for two seconds where nothing comes');
+    const { programs, folder } = t.context;
+    const [host = '', port = ''] = portOf(t, door);
+    const report = join(folder, `h2spec-${port}.xml`);
+    const args = ['--host', host, '--port', port, '--path', '/petstore.binpb', '--junit-report', report];
+    await outcome(run(join(programs, 'h2spec'), args));
+    const cases = (await readFile(report, 'latin1')).split('<testcase ').slice(1);
+    const failed = cases.filter((text) => /<(failure|error|skipped)>/.test(text));
+    const names = failed.map((text) => (/package="(.*?)" classname="(.*?)"/.exec(text) ?? []).slice(1).join(' '));
+    t.log(`${cases.length - failed.length} of ${cases.length} pass`);
+    t.deepEqual(names.toSorted(), (await knownFailing(`h2spec, ${name}`)).toSorted());
+  });
+}
+
+function portOf({ context }: ExecutionContext<Context>, door: Door): string[] {
+  return context.addresses[door].split(':');
+}
+
+async function outcome(running: Promise<{ readonly stdout: string; readonly stderr: string }>) {
+  const { stdout, stderr, code = 0 } = await running.catch((error) => error);
+  return { output: `${stdout}\n${stderr}`, code };
 }
