@@ -1,10 +1,11 @@
 /** The programs of the page "Following changes" that keep a copy, killed where an id that is stored too early shows. */
+import { execFile } from 'node:child_process';
 import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
 import { createServer, request } from 'node:http';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
-import { isDeepStrictEqual } from 'node:util';
+import { isDeepStrictEqual, promisify } from 'node:util';
 import { change } from '../support/database.ts';
 import { readAll } from '../support/pages.ts';
 import { listen } from '../support/ports.ts';
@@ -51,6 +52,15 @@ async function changeAll({ rest }: TestStack): Promise<void> {
   await rest.delete(`/pets/${await rest.pet()}`);
 }
 
+test('Programs in Python - none has the name of a module of Python, which it would hide', async (t) => {
+  const pages = ['docs/clients.md', 'docs/callers/getting-started.md', 'docs/callers/following-changes.md'];
+  const texts = await Promise.all(pages.map((page) => readFile(page, 'utf8')));
+  const names = [...texts.join().matchAll(/`(?:python3 )?(\w+)\.py`/g)].map(([, name = '']) => name);
+  t.true(names.length >= 4);
+  const hidden = 'import sys; print([name for name in sys.argv[1:] if name in sys.stdlib_module_names])';
+  t.is((await promisify(execFile)('python3', ['-c', hidden, ...names])).stdout, '[]\n');
+});
+
 for (const [language, command] of [
   ['js', process.execPath],
   ['py', 'python3'],
@@ -59,9 +69,10 @@ for (const [language, command] of [
     `A copy - misses nothing when it is killed between ready and the lists, or later, in ${language}`,
     async (t) => {
       const page = await readFile('docs/callers/following-changes.md', 'utf8');
-      const [, code = ''] = new RegExp(`^\`\`\`${language}\n(.+?)^\`\`\``, 'ms').exec(page) ?? [];
+      const pattern = new RegExp(`\`\\w+ (\\S+\\.m?${language})\`[^\`]*\`\`\`${language}\n(.+?)^\`\`\``, 'ms');
+      const [, name = '', code = ''] = pattern.exec(page) ?? [];
       const cwd = await mkdtemp(join(tmpdir(), 'petstore-copy-'));
-      const file = join(cwd, language === 'js' ? 'copy.mjs' : 'copy.py');
+      const file = join(cwd, name);
       await writeFile(file, code);
       const proxy = await holdingProxy(t.context.rest.url);
       const env = { ...process.env, API: proxy.url, API_KEY: t.context.key };
