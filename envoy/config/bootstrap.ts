@@ -6,6 +6,7 @@
  */
 import type { Config } from '../../src/config/config.ts';
 import { adminCluster, serverClusters, tracesCluster } from './clusters.ts';
+import { MAX_STREAMS } from './connection-manager.ts';
 import { publicListener, redirectListener, statisticsListener } from './listeners.ts';
 import { type Message, when } from './message.ts';
 import { overloadManager } from './overload.ts';
@@ -37,6 +38,9 @@ export function bootstrap(config: Config, files: Files): Message {
           static_layer: {
             // The patterns of routes are our own.
             're2.max_program_size.error_level': 10_000,
+            // As many as a connection may have open. It may have sent thousands that it has reset at once, for which
+            // all other connections would wait.
+            'http.max_requests_per_io_cycle': MAX_STREAMS,
           },
         },
         ...when(traces !== undefined, {

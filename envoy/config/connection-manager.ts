@@ -16,6 +16,9 @@ import { tracing } from './tracing.ts';
 const IP_DETECTION = 'envoy.extensions.http.original_ip_detection.xff.v3.XffConfig';
 const EARLY_MUTATION = 'envoy.extensions.http.early_header_mutation.header_mutation.v3.HeaderMutation';
 
+/** How many requests a connection of HTTP/2 may have open. */
+export const MAX_STREAMS = 100;
+
 /** How long a caller's connection may be idle. */
 const IDLE_TIMEOUT = '10s';
 /**
@@ -62,7 +65,7 @@ export function publicConnectionManager(config: Config, files: Files): Message {
     http2_protocol_options: {
       // A proxy's connection carries many callers' requests: an invalid request ends only its own stream.
       override_stream_error_on_invalid_http_message: hasProxies ? true : undefined,
-      max_concurrent_streams: 100,
+      max_concurrent_streams: MAX_STREAMS,
       initial_stream_window_size: MAX_BODY_BYTES,
       initial_connection_window_size: 262_144,
     },

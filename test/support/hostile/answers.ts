@@ -35,7 +35,7 @@ export function faultOf({ protocol, method, mayShed }: Asked, answer: Answer): s
     if (protocol === 'gRPC') return faultOfGrpc(answer, mayShed);
     // A gRPC-Web client takes these for UNIMPLEMENTED and UNAVAILABLE.
     if (protocol === 'gRPC-Web') return [404, 429, 503].includes(status) ? undefined : faultOfGrpc(answer, mayShed);
-    if (protocol === 'Connect') return faultOfConnect(answer);
+    if (protocol === 'Connect') return method === 'HEAD' ? undefined : faultOfConnect(answer);
     const text = body.toString();
     checkAgainstDescription(method, '', { status, headers, text });
     if (headers.get('content-type') === 'application/json' && text !== '') JSON.parse(text);

@@ -4,6 +4,7 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { generateKey } from '../../../src/access/keys/format.ts';
 import { type Attack, type AttackContext, type Outcomes, type Size, total } from './attack.ts';
 import type { Bounds } from './bounds.ts';
+import { END_STREAM, frame, headersFrame, PLAIN, PREFACE } from './frames.ts';
 import { Http1Connection } from './http1-connection.ts';
 import { exchange, type Sending } from './http2.ts';
 import { MIB } from './resources.ts';
@@ -65,6 +66,12 @@ export const ATTACKS: readonly Attack[] = [
         () => [grpcHeaders(LIST_PETS), { isEnded: false }],
         () => [grpcHeaders(LIST_PETS, generateKey()), { isEnded: false }],
       ]),
+  }),
+  attack('Streams - that are opened and reset at once delay no other caller', {
+    full: { connections: 4, perConnection: 500 },
+    holdMs: 15_000,
+    bounds: SERVED,
+    run: (context) => forEachConnection(context.size, async (index) => openAndReset(context, index)),
   }),
   attack('Bodies - repeated large bodies of an anonymous caller delay no other caller', {
     full: { connections: 12, perConnection: 0 },
@@ -172,6 +179,27 @@ async function reflectUnread({ target, size, signal }: AttackContext): Promise<v
     }
   });
 }
+
+/** Requests, each with its reset behind it, as fast as the other side takes them; again on a new connection. */
+function openAndReset({ target, size, count, signal }: AttackContext, index: number): void {
+  const headers = { ':method': 'GET', ':path': '/pets', ...PLAIN };
+  const streams = Array.from({ length: size.perConnection }, (_, stream) => 2 * stream + 1);
+  const all = streams.map((id) =>
+    Buffer.concat([headersFrame(id, headers, END_STREAM), frame('reset', id, 0, CANCEL)]),
+  );
+  const socket = openSocket(target, index).resume();
+  const end = () => socket.destroy();
+  signal.addEventListener('abort', end);
+  socket.once('close', () => {
+    count('closed');
+    signal.removeEventListener('abort', end);
+    if (!signal.aborted) openAndReset({ target, size, count, signal } as AttackContext, index);
+  });
+  socket.write(Buffer.concat([PREFACE, ...all]), () => setTimeout(end, 100));
+}
+
+/** The code of RST_STREAM. */
+const CANCEL = Buffer.of(0, 0, 0, 8);
 
 const JSON_TYPE = 'Content-Type: application/json\r\n';
 /** It is expensive to parse. */

@@ -185,7 +185,10 @@ function nameOf(input: FuzzInput, result: Result): string {
 function judge(input: FuzzInput, result: Result): string | undefined {
   if (result instanceof Error) return result.message;
   if (typeof result === 'string') return undefined;
-  const { protocol, method } = input;
+  const { method } = input;
+  const target = 'path' in input ? input.path : (input.bytes.split(' ')[1] ?? '');
+  const isPlain = input.protocol === 'REST' || input.protocol === 'HTTP/1.1';
+  const protocol = isPlain && target.startsWith('/petstore.v1.') ? 'Connect' : input.protocol; // whatever the type
   const isOdd = 'manner' in input && input.manner !== undefined;
   const fault = faultOf({ protocol, method, mayShed: isOdd }, result);
   if (!isCall(input) || !('path' in input)) return fault;
