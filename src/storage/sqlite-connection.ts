@@ -96,7 +96,7 @@ export class SqliteConnection implements Runner {
 }
 
 /**
- * `sqlite3` does not bind bigint. Existing ids are far below 2^53, so only ids that do not exist lose precision.
+ * `sqlite3` does not bind bigint. Existing ids are below 2^53 (sqlite.ts): only others lose precision.
  */
 function toSqlite(value: SqlValue): SqlValue {
   if (typeof value === 'bigint') return Number(value);

@@ -7,6 +7,7 @@
  * While the disk is full, writes fail and reads work. Both work again as soon as there is room.
  */
 import makeKnex, { type Knex } from 'knex';
+import { ConfigError } from '../config/setting.ts';
 import { Availability } from './availability.ts';
 import { type Engine, type EngineOptions, SILENT } from './engine.ts';
 import type { Row } from './fields.ts';
@@ -24,6 +25,9 @@ const BUSY_TIMEOUT_MS = 5_000;
  * By itself it has about 4 MiB.
  */
 const WAL_BYTES = 16_777_216;
+
+/** `sqlite3` reads integers as numbers, which are exact below 2^53. The rest is for new ids. */
+const MAX_ID = 2 ** 52;
 
 const PRAGMAS = [
   `PRAGMA busy_timeout = ${BUSY_TIMEOUT_MS}`,
@@ -49,7 +53,7 @@ export interface SqliteOptions extends EngineOptions {
  * Opens or creates `file` and migrates its schema.
  *
  * @throws StoreUnavailable when another process locks the file for too long, or the disk is full.
- * @throws ConfigError when this release does not support the schema.
+ * @throws ConfigError when this release does not support the schema, or ids are too large.
  */
 export async function openSqlite(
   file: string,
@@ -61,6 +65,8 @@ export async function openSqlite(
   try {
     for (const pragma of PRAGMAS) await knex.raw(pragma);
     await migrate(knex, { migrations, migrates, logger, lock });
+    const [large] = await knex('sqlite_sequence').where('seq', '>', MAX_ID).select('name');
+    if (large) throw new ConfigError(`the ids of ${large.name} are too large for SQLite here, above 2^52`);
   } catch (error) {
     throw toStoreError(error);
   } finally {

@@ -1,6 +1,7 @@
 /** What SQLite's own settings and files guarantee, and how writes share its commits. */
 import { existsSync, statSync } from 'node:fs';
 import anyTest, { type TestFn } from 'ava';
+import { ConfigError } from '../../src/config/setting.ts';
 import { TABLES } from '../../src/schema.ts';
 import { categoryTable } from '../../src/shop/category-table.ts';
 import type { Engine, Runner } from '../../src/storage/engine.ts';
@@ -46,6 +47,16 @@ test('SQLite - a commit is on disk before it is acknowledged: WAL, synchronous=F
     t.deepEqual(await run('PRAGMA journal_mode'), [{ journal_mode: 'wal' }]);
     t.deepEqual(await run('PRAGMA synchronous'), [{ synchronous: FULL }]);
   });
+});
+
+test('SQLite - a start with ids that would be read inexactly is refused', async (t) => {
+  const { database } = t.context;
+  const sequence = (seq: string) =>
+    write(t.context, (run) => run(`INSERT OR REPLACE INTO sqlite_sequence (name, seq) VALUES ('pets', ${seq})`));
+  await sequence('4503599627370496');
+  await (await database.open()).close();
+  await sequence('9007199254740993');
+  await t.throwsAsync(database.open(), { instanceOf: ConfigError, message: /the ids of pets are too large/ });
 });
 
 test('SQLite - temporary data stays in memory: the disk of temporary files may be full', async (t) => {
