@@ -52,6 +52,14 @@ export function row<Fields = undefined>(http: number, grpc: Status, message: (fi
   return { http, grpc, message } satisfies Row;
 }
 
+function invalid<Fields = undefined>(message: (fields: Fields) => string) {
+  return row(400, Status.INVALID_ARGUMENT, message);
+}
+
+function exhausted<Fields = undefined>(http: 413 | 429, message: (fields: Fields) => string) {
+  return row(http, Status.RESOURCE_EXHAUSTED, message);
+}
+
 /** RFC 6750, section 3. */
 function unauthenticated<Fields = undefined>(challenge: string, message: (fields: Fields) => string) {
   return { ...row(401, Status.UNAUTHENTICATED, message), headers: { 'www-authenticate': challenge } };
@@ -65,7 +73,7 @@ export function notFound<Name extends string>(what: string, name: Name) {
 /** What an id in the body, in the field `name`, does not name. */
 export function unknown<Name extends string>(what: string, name: Name, path: string) {
   const message = (ids: Record<Name, bigint>) => `${name}: ${what} ${ids[name]} does not exist`;
-  return { ...row(400, Status.INVALID_ARGUMENT, message), path };
+  return { ...invalid(message), path };
 }
 
 function unavailable(message: () => string) {
@@ -74,15 +82,11 @@ function unavailable(message: () => string) {
 
 /** The errors of the platform. A wing has a table of its own. */
 export const PLATFORM_ERRORS = {
-  MALFORMED_BODY: row<{ detail: string }>(
-    400,
-    Status.INVALID_ARGUMENT,
-    ({ detail }) => `the request body can't be read: ${short(detail)}`,
-  ),
-  INVALID_ARGUMENT: row<{ violations: readonly Violation[] }>(400, Status.INVALID_ARGUMENT, ({ violations }) =>
+  MALFORMED_BODY: invalid<{ detail: string }>(({ detail }) => `the request body can't be read: ${short(detail)}`),
+  INVALID_ARGUMENT: invalid<{ violations: readonly Violation[] }>(({ violations }) =>
     violations.map(({ name, description }) => `${name}: ${description}`).join('; '),
   ),
-  UNSUPPORTED_CONTENT_TYPE: row<{ contentType: string }>(400, Status.INVALID_ARGUMENT, ({ contentType }) => {
+  UNSUPPORTED_CONTENT_TYPE: invalid<{ contentType: string }>(({ contentType }) => {
     const said = contentType === '' ? 'nothing' : `"${short(contentType)}"`;
     return `a request with a body must say "Content-Type: application/json"; this one says ${said}`;
   }),
@@ -118,9 +122,7 @@ export const PLATFORM_ERRORS = {
     headers: { 'cache-control': 'no-store' }, // browsers keep a 410 without end, whatever Last-Event-ID comes next
   },
   EVENT_NOT_REACHED: {
-    ...row<{ after: bigint; newest: bigint }>(
-      400,
-      Status.INVALID_ARGUMENT,
+    ...invalid<{ after: bigint; newest: bigint }>(
       ({ after, newest }) =>
         `after: ${after} has not been reached, the newest event is ${newest}: the feed is older than what you have, ` +
         'as after a restored backup: read the lists again, then go on',
@@ -137,29 +139,22 @@ export const PLATFORM_ERRORS = {
     Status.DEADLINE_EXCEEDED,
     () => `the request had not arrived whole ${BODY_TIMEOUT_MS / 1_000} seconds after its headers`,
   ),
-  BODY_TOO_LARGE: row(
-    413,
-    Status.RESOURCE_EXHAUSTED,
-    () => `the request body is larger than ${MAX_BODY_BYTES / 1_024} KiB`,
-  ),
-  RATE_LIMITED: row<{ limit: number; window: string; retryAfterSeconds: number }>(
+  BODY_TOO_LARGE: exhausted(413, () => `the request body is larger than ${MAX_BODY_BYTES / 1_024} KiB`),
+  RATE_LIMITED: exhausted<{ limit: number; window: string; retryAfterSeconds: number }>(
     429,
-    Status.RESOURCE_EXHAUSTED,
     ({ limit, window, retryAfterSeconds }) =>
       `the limit of ${limit} ${window === AT_A_TIME ? window : `per ${window}`} is used up: ` +
       `try again in ${retryAfterSeconds} s`,
   ),
-  API_KEY_BANNED: row<{ retryAfterSeconds: number }>(
+  API_KEY_BANNED: exhausted<{ retryAfterSeconds: number }>(
     429,
-    Status.RESOURCE_EXHAUSTED,
     ({ retryAfterSeconds }) =>
       'the API key is banned for sending on after refusals: ' +
       `try again in ${retryAfterSeconds} s, and back off after a 429`,
   ),
   TOO_MANY_STREAMS: {
-    ...row<{ streams: number }>(
+    ...exhausted<{ streams: number }>(
       429,
-      Status.RESOURCE_EXHAUSTED,
       ({ streams }) => `the account follows the events on ${streams} streams already: end one first`,
     ),
     retryAfterSeconds: 10,
