@@ -106,6 +106,8 @@ local function check(handle, headers, judge, errors)
   local is_valid, reply, body = edge_service.judge(handle, errors)
   if spelling then keys.learn(spelling, is_valid, handle:timestamp()) end
   if reply then handle:respond(reply, body) end
+  handle:headers():replace(HEADERS.anonymous, "1") -- selects the route with the larger buffer
+  handle:clearRouteCache()
 end
 
 -- Removes parameters and capitals, with which Envoy's filters would not know a media type (RFC 9110, section 8.3.1).

@@ -6,7 +6,7 @@ import { EDGE_HEADERS } from '../../src/edge/headers.ts';
 import { LOG_FILTER } from './access-log.ts';
 import type { Files } from './bootstrap.ts';
 import { CORS_FILTER } from './cors.ts';
-import { FILTERS, MAX_HELD_BYTES } from './kinds.ts';
+import { FILTERS } from './kinds.ts';
 import { CALLER_ADDRESS } from './local-replies.ts';
 import { luaFilter } from './lua.ts';
 import { matched, SKIP_CALLER, SKIP_REST } from './matchers.ts';
@@ -32,7 +32,7 @@ export function httpFilters(config: Config, { root }: Files): readonly Message[]
       SKIP_CALLER,
       lua(onRequest('caller'), 'envoy_on_response = require("responses").on_response'),
     ),
-    buffer(FILTERS.body, MAX_HELD_BYTES), // a larger body is a 413
+    buffer(FILTERS.body, MAX_BODY_BYTES), // a larger body is a 413
     matched(FILTERS.rest, SKIP_REST, lua(onRequest('rest'))),
     { ...lua(onRequest('connect')), name: FILTERS.connect },
     extension(FILTERS.grpcWeb, `${HTTP}.grpc_web.v3.GrpcWeb`),

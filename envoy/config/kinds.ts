@@ -28,7 +28,7 @@ export const FILTERS = {
 
 export type Filter = keyof typeof FILTERS;
 
-interface RouteMatch extends Message {
+export interface RouteMatch extends Message {
   readonly headers?: readonly Message[];
 }
 
@@ -142,22 +142,22 @@ export function filterMetadata(judge: Kind['judge'], errors: Kind['errors']): Me
 }
 
 /**
- * The largest body that Envoy waits for. petstore.rest and petstore.connect refuse one of over 64 KiB. While the server
- * was asked about the key, Envoy may have stopped reading: at the listener's limit and 128 KiB, which it reads at a
- * time. It goes on, since less than half of this is full.
+ * The largest body that Envoy waits for once the server was asked about the key. Until then Envoy may have stopped
+ * reading: at the listener's limit and 128 KiB, which it reads at a time. It goes on, since less than half of this is
+ * full. petstore.rest and petstore.connect refuse a body of over 64 KiB.
  */
-export const MAX_HELD_BYTES = 5 * MAX_BODY_BYTES;
+export const MAX_ASKED_BYTES = 5 * MAX_BODY_BYTES;
 /** For who needs no key: Envoy holds it before anybody is judged. Its responses need as much. */
 const MAX_OPEN_BYTES = 16_384;
 
-/** What the routes of a kind say of it. */
-export function ofKind({ judge, errors, without }: Kind): Message {
+/** What the routes of a kind say of it, and of the largest body if it is not the usual one. */
+export function ofKind({ judge, errors, without }: Kind, maxBytes = judge === 'nobody' ? MAX_OPEN_BYTES : 0): Message {
   const disabled = any('envoy.config.route.v3.FilterConfig', { disabled: true });
   const skipped = Object.keys(without).map((filter) => [FILTERS[filter as Filter], disabled]);
   const buffer = any('envoy.extensions.filters.http.buffer.v3.BufferPerRoute', {
-    buffer: { max_request_bytes: MAX_OPEN_BYTES },
+    buffer: { max_request_bytes: maxBytes },
   });
-  const limited = judge === 'nobody' ? [[FILTERS.body, buffer]] : [];
+  const limited = maxBytes > 0 ? [[FILTERS.body, buffer]] : [];
   return {
     ...filterMetadata(judge, errors),
     typed_per_filter_config: Object.fromEntries([...limited, ...skipped]),

@@ -9,8 +9,17 @@ import { BODY_TIMEOUT_MS, CALL_TIMEOUT_MS } from '../../src/config/constants.ts'
 import { EDGE_HEADERS, ORIGINAL_PATH } from '../../src/edge/headers.ts';
 import type { ServerCluster } from './clusters.ts';
 import { corsPolicy } from './cors.ts';
-import { anyOf, filterMetadata, GRPC_TYPE, KINDS, type Kind, ofKind } from './kinds.ts';
-import { extension, header, type Message, seconds } from './message.ts';
+import {
+  anyOf,
+  filterMetadata,
+  GRPC_TYPE,
+  KINDS,
+  type Kind,
+  MAX_ASKED_BYTES,
+  ofKind,
+  type RouteMatch,
+} from './kinds.ts';
+import { extension, header, type Message, seconds, when } from './message.ts';
 import { API_PREFIX, FEEDS, FILE_METHODS, PROBE_METHODS, READS } from './operations.ts';
 import { hedgeDelayMs } from './servers.ts';
 
@@ -144,9 +153,15 @@ function convertedWithoutKey(): readonly Message[] {
 
 /** Requests as they arrive. */
 function arrived(config: Config, kind: Kind): readonly Message[] {
-  const own = ofKind(kind);
-  if (kind.to === 'method') return grpcCalls(config).map((route) => ({ ...route, ...own }));
-  return kind.matches.map((match) => ({ match, ...own, ...targetOf(kind) }));
+  if (kind.to === 'method') return grpcCalls(config).map((route) => ({ ...route, ...ofKind(kind) }));
+  return kind.matches.flatMap((match: RouteMatch) => [
+    ...when(kind.judge === 'edge', {
+      match: { ...match, headers: [ANONYMOUS, ...(match.headers ?? [])] },
+      ...ofKind(kind, MAX_ASKED_BYTES),
+      ...targetOf(kind),
+    }),
+    { match, ...ofKind(kind), ...targetOf(kind) },
+  ]);
 }
 
 function targetOf({ to, judge }: Kind): Message {
