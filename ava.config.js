@@ -4,7 +4,8 @@ import { resolve } from 'node:path';
 const compileCache = { NODE_COMPILE_CACHE: resolve('node_modules/.cache/petstore') };
 
 // Files that may take a minute, most of it waiting, begin first: so the run does not end with one of them alone.
-const LONG = /\/test\/(access\/limits\/redis|chaos|deploy|docs|hosts|launcher|walk-through)/;
+const LONG =
+  /\/test\/(access\/limits\/redis|chaos|clients|conformance|deploy|docs|edge\/kinds|hosts|launcher|upgrades|walk-through)/;
 
 export default {
   extensions: ['ts'],
