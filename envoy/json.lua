@@ -178,11 +178,13 @@ local function body_of(method, path)
   end
 end
 
--- Reads a body. Returns what is wrong, or nil; and the body for the transcoder.
+-- Reads a body. Returns what is wrong, or nil; and the body for the transcoder, which is none if the request has no
+-- fields in it: the transcoder would read some nevertheless.
 function M.read(method, path, text)
   local json = { text = text, edits = {}, depth = 0, body = body_of(method, path) }
   local is_read, failure = pcall(read_body, json)
   if not is_read then return failure.reply or error(failure, 0) end
+  if not json.body then return nil, "" end
   local parts, from = {}, 1
   for _, one in ipairs(json.edits) do
     table.insert(parts, text:sub(from, one.from - 1) .. one.text)

@@ -22,7 +22,6 @@ function M.on_request(handle)
   local method = headers:get(":method")
   local wrong, checked = json.read(method, headers:get(":path"), text)
   if wrong then return handle:respond({ [":status"] = "400" }, wrong) end
-  if not settings.body_methods[method] then checked = "" end -- the transcoder would read fields from it
   if checked ~= text then body:setBytes(checked) end
 end
 

@@ -14,10 +14,10 @@ export function bodiesToRead(operations: Iterable<Operation>): LuaTable {
   return Object.fromEntries(bodies);
 }
 
-/** `^POST /pets/[^/]+/?$` */
+/** `^POST /pets/[^/]+/*$`: the transcoder ignores slashes at the end, however many. */
 function toPattern(method: string, template: string): string {
   const path = template.split(/\{\w+\}/).map((part) => part.replace(/[^\w/]/g, '%$&'));
-  return `^${method} ${path.join('[^/]+')}/?$`;
+  return `^${method} ${path.join('[^/]+')}/*$`;
 }
 
 /** The fields by their keys in quotes. A caller may use both names of a field. */

@@ -7,7 +7,7 @@ import { restBody } from '../../src/edge/rest-protocol.ts';
 import { apiError } from '../../src/errors.ts';
 import { detailsHeader, toDetails } from '../../src/rpc/status.ts';
 import { extension, type Message } from './message.ts';
-import { BODIES, BODY_METHODS, EDGE_METHODS, UNARY } from './operations.ts';
+import { BODIES, EDGE_METHODS, UNARY } from './operations.ts';
 import { HEDGED_RETRY_ON, MAX_RETRIES } from './routes.ts';
 import { hedgeDelayMs } from './servers.ts';
 
@@ -52,7 +52,6 @@ export function luaSettings(config: Config): string {
     /** The flood's error in gRPC. */
     flood_status: { message: flood.message, details: detailsHeader(toDetails(flood)) },
     operations: toSet(UNARY),
-    body_methods: toSet(BODY_METHODS),
     bodies: BODIES,
     edge_methods: EDGE_METHODS,
   };

@@ -31,13 +31,6 @@ export const READS = WITH_JSON.filter(({ isRead, isFeed }) => isRead && !isFeed)
 /** Streams without an end of their own. */
 export const FEEDS = WITH_JSON.filter(({ isFeed }) => isFeed).map(({ path }) => path);
 
-/** The HTTP methods whose operations have a body. */
-export const BODY_METHODS = distinct(
-  WITH_JSON.filter(({ bodyField }) => bodyField !== undefined).flatMap(({ routes }) =>
-    routes.map(({ method }) => method),
-  ),
-);
-
 /** The bodies of requests. */
 export const BODIES = bodiesToRead(WITH_JSON);
 

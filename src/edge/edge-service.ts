@@ -68,7 +68,7 @@ function toMatchers(operation: Operation): RouteMatcher[] {
       .replaceAll('.', '\\.')
       .replace(/\{\w+=([^}]*)\}/g, '$1')
       .replace(/\{\w+\}/g, '[^/]+');
-    return { method, pattern: new RegExp(`^${path}/?$`), operation };
+    return { method, pattern: new RegExp(`^${path}/*$`), operation };
   });
 }
 

@@ -118,6 +118,20 @@ test('MALFORMED_BODY - a body that is not valid JSON is a 400', async (t) => {
   }
 });
 
+test('Bodies - are read the same however many slashes are at the end of the path', async (t) => {
+  for (const slashes of ['', '/', '//', '///']) {
+    for (const [raw, said] of [
+      ['{"quantity":1,"quantity":2}', /quantity.*more than once/],
+      ['{"complete":"yes"}', /^complete: /],
+      ['{"shipDate":{}}', /^shipDate: /],
+      ['[]', /^body: /],
+    ] as const) {
+      const response = await t.context.rest.send('POST', `/store/orders${slashes}`, { raw, headers: JSON_TYPE });
+      isError(t, response, 400, 'INVALID_ARGUMENT', said);
+    }
+  }
+});
+
 test('INVALID_ARGUMENT - a body that is an array, a string or a number is a 400', async (t) => {
   for (const raw of ['[{"name":"Cats"}]', '"Cats"', '5', 'true']) {
     const response = await t.context.rest.send('POST', '/categories', { raw, headers: JSON_TYPE });

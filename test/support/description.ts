@@ -47,7 +47,7 @@ const paths = Object.entries(described.paths).map(([template, operations]) => ({
   template,
   operations,
   // Like the transcoder: an id is anything but a slash, and a trailing slash is ignored.
-  pattern: new RegExp(`^${template.replace(/\{\w+\}/g, '[^/]+')}/?$`),
+  pattern: new RegExp(`^${template.replace(/\{\w+\}/g, '[^/]+')}/*$`),
 }));
 
 /** The names of headers that Envoy removes from every response. */
