@@ -85,7 +85,7 @@ function badRequest({ method, path, reply, contentType }: RefuseRequest, routes:
   checkQuery(path, route.operation);
   // Envoy has no message for HEAD, which has no body either.
   if (method === 'HEAD') return errorSaying('INVALID_ARGUMENT', 'a value in the path or the query is invalid');
-  return wrongBody(reply, route.operation);
+  return wrongBody(Buffer.from(reply).toString(), route.operation);
 }
 
 /**

@@ -30,7 +30,13 @@ async function check(method: Method, body: string): Promise<unknown> {
   if (errors !== '' || !output.endsWith('\0')) throw new Error(errors);
   const text = output.slice(0, -1);
   if (text.startsWith('!')) {
-    const request = { method, path: PATHS[method], status: 400, reply: text.slice(1), contentType: 'application/json' };
+    const request = {
+      method,
+      path: PATHS[method],
+      status: 400,
+      reply: Buffer.from(text.slice(1)),
+      contentType: 'application/json',
+    };
     return edge.refuse(request, {}).catch((error: unknown) => (error instanceof ApiError ? error.message : error));
   }
   const type = parcelMessage(method === 'POST' ? 'NewParcel' : 'ParcelPatch');
@@ -87,7 +93,8 @@ test('Lists - an item of another type is refused; a null, a list or an object is
 
 test('Lists - what the transcoder finds in an item has no index: it counts only such items', async (t) => {
   const reply = 'parcel.item_sizes[0]: invalid value "1,2" for type TYPE_INT32';
-  const request = { method: 'POST', path: '/parcels', status: 400, reply, contentType: 'application/json' };
+  const refused = { method: 'POST', path: '/parcels', status: 400, contentType: 'application/json' };
+  const request = { ...refused, reply: Buffer.from(reply) };
   await t.throwsAsync(edge.refuse(request, {}), { message: 'itemSizes: "1,2" is not a whole number' });
 });
 

@@ -7,8 +7,11 @@ import { loadOperations } from '../../src/proto/operations.ts';
 
 const edge = edgeService(loadOperations().byPath.values());
 
-async function refuse(t: ExecutionContext, request: Partial<RefuseRequest>): Promise<ApiError> {
-  const whole = { method: 'GET', path: '/pets', status: 400, reply: '', contentType: undefined, ...request };
+type Refused = Partial<Omit<RefuseRequest, 'reply'>> & { readonly reply?: string };
+
+async function refuse(t: ExecutionContext, { reply = '', ...request }: Refused): Promise<ApiError> {
+  const bytes = Buffer.from(reply);
+  const whole = { method: 'GET', path: '/pets', status: 400, reply: bytes, contentType: undefined, ...request };
   return (await t.throwsAsync(edge.refuse(whole, {}), { instanceOf: ApiError })) as ApiError;
 }
 

@@ -102,7 +102,7 @@ test('Lua messages - the server decodes them, with lengths and numbers on both s
   for (const [index, hex] of frames.output.trimEnd().split('\n').entries()) {
     const frame = Buffer.from(hex, 'hex');
     t.deepEqual([frame[0], frame.readUInt32BE(1)], [0, frame.length - 5], 'not compressed, with its length');
-    const [status = 0, reply] = [sizes[index], 'x'.repeat(sizes[index] ?? 0)];
+    const [status = 0, reply] = [sizes[index], Buffer.from('x'.repeat(sizes[index] ?? 0))];
     const expected = { method: 'PUT', path: '/ü', status, reply, contentType: undefined };
     t.deepEqual(RefuseRequest.decode(frame.subarray(5)), expected);
   }

@@ -132,6 +132,20 @@ test('Bodies - are read the same however many slashes are at the end of the path
   }
 });
 
+test('INVALID_ARGUMENT - names the field of a value that is no UTF-8, or is cut within a character', async (t) => {
+  for (const [path, value, said] of [
+    ['/store/orders', Buffer.from(`{"quantity":"${'é'.repeat(150)}"}`), /^quantity: "é+…? is not a whole number$/],
+    ['/store/orders', Buffer.from(`{"quantity":"a${'é'.repeat(150)}"}`), /^quantity: "aé+…? is not a whole number$/],
+    ['/pets', Buffer.from('{"name":"a\xff","categoryId":1}', 'latin1'), /^(name: |the request body)/],
+  ] as const) {
+    const { status, body } = await t.context.rest.send('POST', path, { raw: value, headers: JSON_TYPE });
+    t.is(status, 400);
+    t.false(/RefuseRequest/.test(body.message), body.message);
+    t.regex(body.message, said);
+  }
+  t.false(/RefuseRequest/.test((await t.context.rest.get('/pets/%ff')).body.message));
+});
+
 test('INVALID_ARGUMENT - a body that is an array, a string or a number is a 400', async (t) => {
   for (const raw of ['[{"name":"Cats"}]', '"Cats"', '5', 'true']) {
     const response = await t.context.rest.send('POST', '/categories', { raw, headers: JSON_TYPE });

@@ -39,8 +39,8 @@ export interface RefuseRequest {
   path: string;
   /** The HTTP status that Envoy chose. */
   status: number;
-  /** The text of Envoy's own reply. */
-  reply: string;
+  /** The text of Envoy's own reply. It may quote a part of a character, or bytes that are no text. */
+  reply: Uint8Array;
   /** The content type of the body: empty if none was given, absent without a body. */
   contentType?: string | undefined;
 }
@@ -146,7 +146,7 @@ export const JudgeResponse: MessageFns<JudgeResponse> = {
 };
 
 function createBaseRefuseRequest(): RefuseRequest {
-  return { method: "", path: "", status: 0, reply: "", contentType: undefined };
+  return { method: "", path: "", status: 0, reply: new Uint8Array(0), contentType: undefined };
 }
 
 export const RefuseRequest: MessageFns<RefuseRequest> = {
@@ -160,8 +160,8 @@ export const RefuseRequest: MessageFns<RefuseRequest> = {
     if (message.status !== 0) {
       writer.uint32(24).int32(message.status);
     }
-    if (message.reply !== "") {
-      writer.uint32(34).string(message.reply);
+    if (message.reply.length !== 0) {
+      writer.uint32(34).bytes(message.reply);
     }
     if (message.contentType !== undefined) {
       writer.uint32(42).string(message.contentType);
@@ -211,7 +211,7 @@ export const RefuseRequest: MessageFns<RefuseRequest> = {
               break;
             }
 
-            message.reply = reader.string();
+            message.reply = reader.bytes();
             continue;
           }
           case 5: {
@@ -242,7 +242,7 @@ export const RefuseRequest: MessageFns<RefuseRequest> = {
     message.method = object.method ?? "";
     message.path = object.path ?? "";
     message.status = object.status ?? 0;
-    message.reply = object.reply ?? "";
+    message.reply = object.reply ?? new Uint8Array(0);
     message.contentType = object.contentType ?? undefined;
     return message;
   },
