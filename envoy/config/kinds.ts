@@ -52,8 +52,8 @@ export interface Kind {
   readonly to: 'method' | 'petstore_open' | 'converted' | Message;
 }
 
-/** gRPC and gRPC-Web, as the server takes them. What is none of these is judged and counted like any request. */
-export const GRPC_TYPE = contentType('application/grpc(\\+proto|-web(-text)?(\\+proto)?)?');
+/** gRPC and gRPC-Web. */
+export const GRPC_TYPE = contentType('application/grpc(\\+.*|-web(-text)?(\\+proto)?)?');
 const GET_OR_HEAD = { name: ':method', string_match: { safe_regex: { regex: 'GET|HEAD' } } };
 const WANTS_PAGE = { name: 'accept', string_match: { contains: 'text/html' } };
 /** No body, unless one comes in chunks or frames: then its length is not in the headers. */
