@@ -42,7 +42,7 @@ type Container = { readonly env: readonly { readonly name: string; readonly valu
 const containerOf = (file: string): Container =>
   parse(read(file).split('\n---\n')[0] ?? '').spec.template.spec.containers[0];
 
-test('Pods - migration, server and the first account of the page work with what image and manifests have', async (t) => {
+test('Pods - migration, server and the first account of the page work with what a pod has', async (t) => {
   const [postgres, redis] = [await startPostgres(), await RedisProcess.start()];
   t.teardown(() => Promise.all([postgres.stop(), redis.stop()]));
   const root = join(temporaryFolder(t), 'root');
