@@ -2,13 +2,12 @@
 import { type Command, Option } from 'commander';
 import type { Account, Standing, WindowStanding } from '../../gen/petstore/admin/v1/admin.ts';
 import { PLANS } from '../access/admin/admin-messages.ts';
-import { pages } from '../client/pages.ts';
 import type { Plan } from '../rpc/caller.ts';
 import { adminAction, type Output } from './admin.ts';
 import { toCount, toId } from './arguments.ts';
 import { allBans, type BanOfKey, explainBan } from './ban-command.ts';
 import { usageError } from './failure.ts';
-import { card, count, day, moment, nameOf, table } from './output.ts';
+import { allPages, card, count, day, moment, nameOf, table } from './output.ts';
 
 interface Options {
   readonly name: string;
@@ -34,8 +33,7 @@ export function accountCommand(account: Command): void {
     .description('Lists all accounts.')
     .action(
       adminAction(async (admin) => {
-        const found = await Array.fromAsync(pages(admin.listAccounts, { limit: 100 }));
-        const accounts = found.flatMap((page) => page.accounts);
+        const accounts = (await allPages(admin.listAccounts, { limit: 100 })).flatMap((page) => page.accounts);
         const rows = accounts.map((each) => ({ ...toFields(each), created: day(each.createTime) }));
         return { json: accounts, text: rows.length === 0 ? 'There is no account.' : table(rows) };
       }),

@@ -2,10 +2,9 @@
 import type { Command } from 'commander';
 import type { Ban, BannedKey } from '../../gen/petstore/admin/v1/admin.ts';
 import { WINDOWS } from '../access/admin/admin-messages.ts';
-import { pages } from '../client/pages.ts';
 import { type Admin, adminAction } from './admin.ts';
 import { toId } from './arguments.ts';
-import { day, moment, nameOf, table } from './output.ts';
+import { allPages, day, moment, nameOf, table } from './output.ts';
 
 /** A ban with its key and account. */
 export type BanOfKey = Ban & Omit<BannedKey, 'ban'>;
@@ -29,7 +28,7 @@ export function banCommand(ban: Command): void {
 /** All bans in force, or those of an account's keys. */
 export async function allBans(admin: Admin, accountId?: bigint): Promise<BanOfKey[]> {
   const request = accountId === undefined ? { limit: 100 } : { accountId, limit: 100 };
-  const banned = (await Array.fromAsync(pages(admin.listBans, request))).flatMap((page) => page.bans);
+  const banned = (await allPages(admin.listBans, request)).flatMap((page) => page.bans);
   return banned.flatMap(({ ban, ...key }) => (ban === undefined ? [] : [{ ...ban, ...key }]));
 }
 

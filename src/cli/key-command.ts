@@ -2,11 +2,10 @@
 import type { Command } from 'commander';
 import type { ApiKey } from '../../gen/petstore/admin/v1/admin.ts';
 import { toMs } from '../access/admin/admin-messages.ts';
-import { pages } from '../client/pages.ts';
 import { toTimestamp } from '../storage/model.ts';
 import { adminAction } from './admin.ts';
 import { toId, toInstant } from './arguments.ts';
-import { card, day, moment, table } from './output.ts';
+import { allPages, card, day, moment, table } from './output.ts';
 
 const ONCE = 'This is the only time that the key is shown: keep it in a safe place.';
 
@@ -28,8 +27,7 @@ export function keyCommand(key: Command): void {
 
   withAccount(key.command('list').description('Lists all keys of an account, the revoked ones too.')).action(
     adminAction(async (admin, { account: accountId }: { account: bigint }) => {
-      const found = await Array.fromAsync(pages(admin.listKeys, { accountId, limit: 100 }));
-      const keys = found.flatMap((page) => page.keys);
+      const keys = (await allPages(admin.listKeys, { accountId, limit: 100 })).flatMap((page) => page.keys);
       return { json: keys, text: keys.length === 0 ? `Account ${accountId} has no key.` : table(keys.map(toRow)) };
     }),
   );

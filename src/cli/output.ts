@@ -1,6 +1,8 @@
 /** What commands print: text for people, and JSON for programs. */
 import type { Timestamp } from '../../gen/google/protobuf/timestamp.ts';
 import { PLANS, toMs, WINDOWS } from '../access/admin/admin-messages.ts';
+import { pages } from '../client/pages.ts';
+import { failure } from './failure.ts';
 
 /** Values by their names. An id is a bigint, a count a number. */
 export type Fields = Readonly<Record<string, string | number | bigint | undefined>>;
@@ -36,6 +38,21 @@ function format(value: Fields[string]): string {
  */
 export function printable(text: string): string {
   return text.replaceAll(/[\p{Cc}\p{Bidi_Control}\u2028\u2029]/gu, '\u{fffd}');
+}
+
+/** More than any operator has: a server that sends pages without end is none of ours. */
+const MAX_PAGES = 10_000;
+
+/** All pages of a list. */
+export async function allPages<Request extends { pageToken?: string }, Page extends { nextPageToken: string }>(
+  list: (request: Request) => Promise<Page>,
+  request: Request,
+): Promise<Page[]> {
+  const all: Page[] = [];
+  for await (const page of pages(list, request)) {
+    if (all.push(page) > MAX_PAGES) throw failure('TOO_MANY_PAGES', `there are more than ${count(MAX_PAGES)} pages`);
+  }
+  return all;
 }
 
 /** `12,345`. */
