@@ -210,12 +210,15 @@ export class ApiError extends Error {
     this.grpcStatus = options.grpcStatus ?? row.grpc;
     this.httpStatus = options.httpStatus ?? row.http;
     this.headers = { ...row.headers, ...options.headers };
-    const [name = '', ...said] = message.split(': ');
-    const description = short(said.join(': '), MAX_DESCRIPTION);
-    this.violations = options.violations ?? (row.path === undefined ? [] : [{ path: row.path, name, description }]);
+    this.violations = options.violations ?? (row.path === undefined ? [] : [violationOf(row.path, message)]);
     this.retryAfterSeconds = options.retryAfterSeconds ?? row.retryAfterSeconds;
     this.quotaSubject = options.quotaSubject;
   }
+}
+
+function violationOf(path: string, message: string): Violation {
+  const [name = '', ...said] = message.split(': ');
+  return { path, name, description: short(said.join(': '), MAX_DESCRIPTION) };
 }
 
 export interface ApiErrorOptions {
