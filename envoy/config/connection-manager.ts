@@ -122,7 +122,6 @@ function earlyMutations(hasProxies: boolean, isTraced: boolean): readonly Messag
     // Only Envoy and its filters may set these.
     { remove: EDGE_HEADERS.bodyType },
     { remove: EDGE_HEADERS.connect },
-    { remove: EDGE_HEADERS.acceptEncoding },
     { remove: EDGE_HEADERS.anonymous },
     { remove: EDGE_HEADERS.edge },
     { remove_on_match: { key_matcher: { prefix: 'x-envoy-' } } },

@@ -48,7 +48,7 @@ const RETRY_POLICY = {
 
 /** What the server would parse and keep, but does not read. It gets `origin`, which local replies read. */
 const UNREAD_HEADERS = [
-  ...['accept', 'accept-encoding', 'accept-language', 'cache-control', 'cookie', 'pragma', 'priority'],
+  ...['accept', 'accept-language', 'cache-control', 'cookie', 'pragma', 'priority'],
   ...['referer', 'user-agent', 'x-envoy-external-address', 'x-forwarded-proto'],
   ...['sec-ch-ua', 'sec-ch-ua-mobile', 'sec-ch-ua-platform', 'sec-fetch-dest', 'sec-fetch-mode', 'sec-fetch-site'],
 ];
@@ -145,7 +145,6 @@ function convertedWithoutKey(): readonly Message[] {
     {
       match: { ...anyOf(FILE_METHODS), headers: [REST_HEADER] },
       ...open,
-      request_headers_to_add: [header(EDGE_HEADERS.acceptEncoding, '%REQ(ACCEPT-ENCODING)%')],
       route: { cluster: 'petstore_open', timeout: '0s', idle_timeout: '30s' },
     },
   ];

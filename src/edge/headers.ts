@@ -9,8 +9,6 @@ export const EDGE_HEADERS = {
   edge: 'x-petstore-edge',
   /** To the server, for a request with a body: its content type; empty when it has none. */
   bodyType: 'x-petstore-body-type',
-  /** To the server, for a file: the caller's Accept-Encoding. */
-  acceptEncoding: 'x-petstore-accept-encoding',
   /** To the routes and the server: the caller speaks the Connect protocol. */
   connect: 'x-petstore-connect',
   /** To the routes and the server: Envoy does not know the caller's key to be valid. */

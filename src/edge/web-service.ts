@@ -22,7 +22,7 @@ export const webService: Service<WebServiceServer, Call> = {
       throw apiError('ROUTE_NOT_FOUND', { method: 'GET', path: call.header(ORIGINAL_PATH) ?? name });
     }
     const hasBody = !isHead(call);
-    const isCompressed = acceptsGzip(call.header(EDGE_HEADERS.acceptEncoding) ?? '');
+    const isCompressed = acceptsGzip(call.header('accept-encoding') ?? '');
     const bytes = isCompressed ? await file.compress() : file.bytes;
     const headers = call.responseHeaders;
     for (const [header, value] of Object.entries(file.headers)) headers.set(header, value);
