@@ -128,9 +128,8 @@ function M.on_request(handle)
   check(handle, headers, judge, errors)
   headers = handle:headers() -- Envoy invalidates objects while the script is suspended
   local host = headers:get(":authority") or ""
-  -- HTTP/2 to the server allows neither an empty host nor one with a user: the server would reset the call. Envoy joins
-  -- several by commas (RFC 9112, section 3.2).
-  if host == "" or host:find("[@,]") then
+  -- HTTP/2 to the server allows neither an empty host nor such a one: the server would reset the call.
+  if host == "" or host:find(settings.in_bad_host) then
     handle:respond({ [":status"] = "400" }, "Host: must be a host, with or without a port")
   end
   if judge ~= "edge" then return end

@@ -4,7 +4,8 @@
  * The kind of a request is the first one that matches its headers as they came. A filter that a kind does not name in
  * `without` runs: what nobody thought of is judged, bounded and counted. CONNECT has no path, so it has no kind, and
  * passes all filters. Two things have no row, since they end before any of these filters: preflights, which the CORS
- * filter answers, and invalid HTTP, which gets a 400 (local-replies.ts).
+ * filter answers, and invalid HTTP, which gets a 400 (local-replies.ts). A bad Host has none, since it ends requests of
+ * every kind: the filter for callers responds with a 400 once the caller is judged.
  */
 import { MAX_BODY_BYTES } from '../../src/config/constants.ts';
 import { any, header, type Message } from './message.ts';
@@ -163,6 +164,9 @@ export function ofKind({ judge, errors, without }: Kind, maxBytes = judge === 'n
     typed_per_filter_config: Object.fromEntries([...limited, ...skipped]),
   };
 }
+
+/** What no Host has: a user, or several of them, which Envoy joins by commas (RFC 9112, section 3.2). */
+export const IN_BAD_HOST = '[@,]';
 
 /** Any of these paths. */
 export function anyOf(paths: readonly string[]): Message {

@@ -5,14 +5,15 @@ import { MAX_BODY_BYTES } from '../../src/config/constants.ts';
 import type { Files } from './bootstrap.ts';
 import { connectionManager, publicConnectionManager, toRanges } from './connection-manager.ts';
 import { ROUTER } from './filters.ts';
+import { IN_BAD_HOST } from './kinds.ts';
 import { INVALID_HTTP, IS_ERROR } from './local-replies.ts';
 import { extension, type Message, when } from './message.ts';
 import { secretFromFile } from './servers.ts';
 
 const TLS_CONTEXT = 'envoy.extensions.transport_sockets.tls.v3.DownstreamTlsContext';
 
-/** A redirect to it would lead elsewhere. Envoy joins several by commas (RFC 9112, section 3.2). */
-const BAD_HOST = { name: ':authority', string_match: { safe_regex: { regex: '|.*[@,].*' } } };
+/** A redirect to it would lead elsewhere. */
+const BAD_HOST = { name: ':authority', string_match: { safe_regex: { regex: `|.*${IN_BAD_HOST}.*` } } };
 
 /** The default port of https URLs. */
 const HTTPS_PORT = 443;

@@ -6,6 +6,7 @@ import { EDGE_HEADERS } from '../../src/edge/headers.ts';
 import { restBody } from '../../src/edge/rest-protocol.ts';
 import { apiError } from '../../src/errors.ts';
 import { detailsHeader, toDetails } from '../../src/rpc/status.ts';
+import { IN_BAD_HOST } from './kinds.ts';
 import { extension, type Message } from './message.ts';
 import { BODIES, EDGE_METHODS, UNARY } from './operations.ts';
 import { HEDGED_RETRY_ON, MAX_RETRIES } from './routes.ts';
@@ -31,6 +32,7 @@ export function luaSettings(config: Config): string {
     headers: EDGE_HEADERS,
     /** An account's key in its one spelling. */
     key_pattern: `^Bearer ${ACCOUNT_KEY.start}${'%w'.repeat(ACCOUNT_KEY.length)}$`,
+    in_bad_host: IN_BAD_HOST,
     max_body_bytes: MAX_BODY_BYTES,
     call_timeout_ms: CALL_TIMEOUT_MS,
     retry_on: HEDGED_RETRY_ON,

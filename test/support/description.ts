@@ -46,7 +46,7 @@ ajv.addSchema(described, ROOT);
 const paths = Object.entries(described.paths).map(([template, operations]) => ({
   template,
   operations,
-  // Like the transcoder: an id is anything but a slash, and a trailing slash is ignored.
+  // Like the transcoder: an id is anything but a slash, and slashes at the end are ignored.
   pattern: new RegExp(`^${template.replace(/\{\w+\}/g, '[^/]+')}/*$`),
 }));
 

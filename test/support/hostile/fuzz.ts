@@ -187,12 +187,11 @@ function judge(input: FuzzInput, result: Result): string | undefined {
   if (typeof result === 'string') return undefined;
   const { method } = input;
   const target = 'path' in input ? input.path : (input.bytes.split(' ')[1] ?? '');
-  const isPlain = input.protocol === 'REST' || input.protocol === 'HTTP/1.1';
-  const protocol = isPlain && target.startsWith('/petstore.v1.') ? 'Connect' : input.protocol; // whatever the type
+  const isForeign = !target.startsWith('/petstore.v1.');
+  const protocol = isForeign || isCall(input) ? input.protocol : 'Connect'; // on such a path, whatever the type
   const isOdd = 'manner' in input && input.manner !== undefined;
   const fault = faultOf({ protocol, method, mayShed: isOdd }, result);
   if (!isCall(input) || !('path' in input)) return fault;
-  const isForeign = !input.path.startsWith('/petstore.v1.');
   // Reflection and health have errors without a message, and a stream of reflection may have no response.
   if (isForeign && / says nothing$|^OK without a message$/.test(fault ?? '')) return undefined;
   const hasDeadline = input.headers.some(([name]) => name === 'grpc-timeout');
