@@ -2,9 +2,9 @@
  * A health check for images without a shell or curl, and for systemd. Exits with 0 if all is well.
  *
  *   node probe.mjs http://127.0.0.1:9464/metrics   the response is a 200
- *   node probe.mjs tcp://127.0.0.1:50051           the port accepts a connection
+ *   node probe.mjs tcp://127.0.0.1:50051           the port accepts a connection, and keeps it open
  *   node probe.mjs healthz                         the public port of the settings responds with 200 to /healthz
- *   node probe.mjs open PORT                       the port of a setting accepts a connection
+ *   node probe.mjs open PORT                       the same for the port of a setting
  *
  * With --wait it asks again until that is so. The certificate of an https URL is not verified: it is for another name
  * than 127.0.0.1. With PROXY_PROTOCOL only proxies can send requests, so /healthz only has to accept a connection.
@@ -16,6 +16,8 @@ import { setTimeout as delay } from 'node:timers/promises';
 
 const GIVE_UP_MS = 2_500;
 const AGAIN_MS = 200;
+/** A program that starts opens its ports for a moment, to see that they are free. It closes what connects then. */
+const STAYS_OPEN_MS = 200;
 /** The defaults of the settings. */
 const { HOST = '127.0.0.1', PORT = '8080', GRPC_HOST = '127.0.0.1', GRPC_PORT = '50051' } = process.env;
 const { TLS_CERT = '', PROXY_PROTOCOL } = process.env;
@@ -49,7 +51,9 @@ function problemOf({ protocol, hostname, port, pathname }) {
   return new Promise((resolve) => {
     setTimeout(() => resolve(`no answer in ${GIVE_UP_MS} ms`), GIVE_UP_MS);
     if (protocol === 'tcp:') {
-      connect({ host, port: Number(port) }, () => resolve(undefined)).on('error', ({ message }) => resolve(message));
+      connect({ host, port: Number(port) }, () => setTimeout(() => resolve(undefined), STAYS_OPEN_MS))
+        .on('error', ({ message }) => resolve(message))
+        .on('close', () => resolve('the connection was closed at once'));
       return;
     }
     const { get } = protocol === 'https:' ? https : http;

@@ -6,6 +6,7 @@ import { createServer, type RequestListener } from 'node:http';
 import { createServer as createHttpsServer } from 'node:https';
 import { type AddressInfo, createServer as createTcpServer } from 'node:net';
 import { join } from 'node:path';
+import { setTimeout as delay } from 'node:timers/promises';
 import { promisify } from 'node:util';
 import test from 'ava';
 import { parse } from 'yaml';
@@ -109,9 +110,17 @@ opensslTest('Probe - asks the URL, the port or what the settings name, with TLS 
   t.not(await probe('healthz', { ...settings, TLS_CERT: '' }), '', 'plain HTTP on a TLS port');
 });
 
-test('Probe - with --wait waits until the port is open; its defaults are those of the settings', async (t) => {
+test('Probe - waits for a port that stays open; its defaults are those of the settings', async (t) => {
   const [port = 0] = await freePorts(1);
   const waiting = probe('--wait open GRPC_PORT', { GRPC_PORT: String(port) });
+  // As `checkFree` in src/launcher/ports.ts.
+  const check = createTcpServer((client) => client.destroy());
+  const connected = once(check, 'connection');
+  await new Promise<void>((done) => check.listen(port, '127.0.0.1', done));
+  await connected;
+  t.is(await Promise.race([waiting, delay(1_000, 'waits')]), 'waits');
+  check.close();
+  await once(check, 'close');
   const server = createTcpServer();
   t.teardown(() => server.close());
   await new Promise<void>((done) => server.listen(port, '127.0.0.1', done));
