@@ -3,15 +3,15 @@
  * of the request in, one at a time, and it alone writes to the caller. Every answer, a gRPC message too, is headers,
  * bytes and perhaps trailers on the stream.
  *
- * | state       | what has been sent          | respond, begin | send     | finish   | abort    | expired          |
- * |-------------|-----------------------------|----------------|----------|----------|----------|------------------|
- * | `open`      | nothing                     | sends          | -        | -        | answers  | `events.expired` |
- * | `streaming` | headers, perhaps messages   | -              | sends    | ends     | ends     | `events.expired` |
- * | `ending`    | everything; may be unread   | -              | -        | -        | -        | -                |
- * | `closed`    | the stream is gone          | -              | -        | -        | -        | -                |
+ * | state       | what has been sent          | respond, begin | send     | finish   | abort    | deadline    |
+ * |-------------|-----------------------------|----------------|----------|----------|----------|-------------|
+ * | `open`      | nothing                     | sends          | -        | -        | answers  | `onExpired` |
+ * | `streaming` | headers, perhaps messages   | -              | sends    | ends     | ends     | `onExpired` |
+ * | `ending`    | everything; may be unread   | -              | -        | -        | -        | -           |
+ * | `closed`    | the stream is gone          | -              | -        | -        | -        | -           |
  *
  * "-" does nothing. The stream closes in every state: the caller leaves, the session or a write fails, or everything
- * has been read. Then the state is `closed`, and `events.closed` is called, once. Whoever waits for `send` learns it.
+ * has been read. Then the state is `closed`, and whoever waits for `read`, `send` or `onClose` learns it.
  *
  * A call that has been answered leaves nothing: what the caller still sends is discarded, since Node never destroys a
  * stream with data that nobody reads. A caller who has not sent everything ends the stream himself when he has the
@@ -20,37 +20,27 @@
  * at once.
  */
 import { constants, type Http2Session, type ServerHttp2Stream } from 'node:http2';
+import { apiError } from '../errors.ts';
 import type { HttpResponse } from './chain.ts';
 import { type Encoded, type Messages, unreadable } from './messages.ts';
 import { STOP_MS } from './private-parts.ts';
 
 /** A request has fewer DATA frames. Each costs a microsecond, so a body in frames of one byte costs as 500 calls. */
 const MAX_FRAMES = 2_000;
-/** Node takes a longer time for none. */
+/** Node takes a longer time for none: 25 days. */
 const MAX_TIMER_MS = 2 ** 31 - 1;
 
-/** What happens to a call from outside. */
-export interface CallEvents {
-  /** The next message, after `read`; undefined when the caller has sent everything. */
-  message(message: Encoded | undefined): void;
-  /** The request can't be read. */
-  failRead(error: unknown): void;
-  /** The deadline has passed. */
-  expired(): void;
-  /** The stream is closed. */
-  closed(): void;
-}
-
 export class Answer {
-  /** Infinity for none. */
-  readonly deadlineMs: number;
-  #deadlineTimer: NodeJS.Timeout | undefined;
+  readonly #deadlineMs: number;
+  readonly #deadlineTimer: NodeJS.Timeout | undefined;
   #state: 'open' | 'streaming' | 'ending' | 'closed' = 'open';
   readonly #stream: ServerHttp2Stream;
   readonly #messages: Messages;
-  #isReading = false;
-  /** Undefined once the stream is closed. */
-  #events: CallEvents | undefined;
+  /** Settles the read in progress. */
+  #reading: PromiseWithResolvers<Encoded | undefined> | undefined;
+  /** An error in the request, found while nothing was being read. */
+  #earlyError: unknown;
+  #closeListeners: (() => void)[] = [];
   #isResumable = false;
   #trailers: HttpResponse['trailers'];
   #frames = 0;
@@ -59,22 +49,30 @@ export class Answer {
   /** Since when the caller has not read what was sent, by `performance.now()`. */
   #unreadSinceMs: number | undefined;
 
-  /** `open` returns what follows the events of the call. */
-  constructor(stream: ServerHttp2Stream, messages: Messages, timeoutMs: number, open: (answer: Answer) => CallEvents) {
+  /** Calls `onExpired` when the deadline passes, in a later turn: first the caller is judged. Infinity means none. */
+  constructor(stream: ServerHttp2Stream, messages: Messages, timeoutMs: number, onExpired: () => void) {
     this.#stream = stream;
     this.#messages = messages;
-    this.deadlineMs = Date.now() + timeoutMs;
+    this.#deadlineMs = Date.now() + timeoutMs;
+    const onTimer = () => this.#isOver || onExpired();
+    // No call is open for as long as a timer can't wait.
+    if (timeoutMs <= MAX_TIMER_MS) this.#deadlineTimer = setTimeout(onTimer, timeoutMs);
     stream.once('close', () => this.#onClose());
-    try {
-      this.#events = open(this);
-    } catch {
-      this.reset(); // the error would end the process
-    }
-    this.#watchDeadline();
   }
 
   get isClosed(): boolean {
     return this.#state === 'closed';
+  }
+
+  /** True when nobody waits for the answer any more. The clock tells: a busy event loop runs a timer late. */
+  get isLate(): boolean {
+    return this.isClosed || Date.now() >= this.#deadlineMs;
+  }
+
+  /** Calls the listener once the stream is closed. */
+  onClose(listener: () => void): void {
+    if (this.isClosed) listener();
+    else this.#closeListeners.push(listener);
   }
 
   /** The connection; undefined once it is gone. */
@@ -82,10 +80,21 @@ export class Answer {
     return this.#stream.session;
   }
 
-  /** Reads the next message, perhaps at once. */
-  read(): void {
-    this.#isReading = true;
-    this.#takeMessage();
+  /** Reads the next message; undefined when the caller has sent everything. */
+  read(): Promise<Encoded | undefined> {
+    if (this.#earlyError !== undefined) return Promise.reject(this.#earlyError);
+    if (this.isLate) return Promise.reject(apiError('DEADLINE_EXCEEDED'));
+    const reading = Promise.withResolvers<Encoded | undefined>();
+    this.#reading = reading;
+    this.#takeMessage(); // perhaps at once
+    return reading.promise;
+  }
+
+  /** Ends the read in progress, or else the next one. */
+  failRead(error: unknown): void {
+    if (this.#reading === undefined) this.#earlyError ??= error;
+    else this.#reading.reject(error);
+    this.#reading = undefined;
   }
 
   /**
@@ -209,16 +218,6 @@ export class Answer {
     return this.#stream.destroyed || this.#stream.closed;
   }
 
-  /** A deadline may be in thousands of years, a timer in 25 days. The caller is judged before one that has passed. */
-  #watchDeadline(): void {
-    if (this.#isOver || this.deadlineMs === Number.POSITIVE_INFINITY) return;
-    const onTimer = () => {
-      if (Date.now() < this.deadlineMs) this.#watchDeadline();
-      else if (!this.#isOver) this.#events?.expired();
-    };
-    this.#deadlineTimer = setTimeout(onTimer, Math.min(Math.max(0, this.deadlineMs - Date.now()), MAX_TIMER_MS));
-  }
-
   /** True when nothing can be sent any more. */
   get #isOver(): boolean {
     return this.#state === 'ending' || this.#state === 'closed' || this.#stream.destroyed;
@@ -231,15 +230,16 @@ export class Answer {
   }
 
   #takeMessage(): void {
-    if (!this.#isReading || this.#isOver) return;
+    if (this.#reading === undefined || this.#isOver) return;
     try {
       const message = this.#messages.next(this.#stream.readableEnded);
-      this.#isReading = message === undefined && !this.#stream.readableEnded;
-      if (this.#isReading) this.#letIn();
-      else this.#events?.message(message);
+      if (message === undefined && !this.#stream.readableEnded) this.#letIn();
+      else {
+        this.#reading.resolve(message);
+        this.#reading = undefined;
+      }
     } catch (error) {
-      this.#isReading = false;
-      this.#events?.failRead(error);
+      this.failRead(error);
     }
   }
 
@@ -248,8 +248,8 @@ export class Answer {
     this.#frames += 1;
     if (!this.#isOver) {
       this.#messages.add(frame);
-      if (this.#frames === MAX_FRAMES) this.#events?.failRead(unreadable(`it has ${MAX_FRAMES} frames`));
-      else if (this.#isReading) this.#takeMessage();
+      if (this.#frames === MAX_FRAMES) this.failRead(unreadable(`it has ${MAX_FRAMES} frames`));
+      else if (this.#reading !== undefined) this.#takeMessage();
       else this.#stream.pause();
     } else if (this.#frames >= MAX_FRAMES && this.#state === 'ending') {
       this.#frames = Number.NEGATIVE_INFINITY;
@@ -261,10 +261,12 @@ export class Answer {
     this.#state = 'closed';
     clearTimeout(this.#deadlineTimer);
     this.#settle(false);
-    this.#events?.closed();
+    // Every call ends here, and an error costs a stack trace: none when nothing is being read.
+    if (this.#reading !== undefined) this.failRead(apiError('DEADLINE_EXCEEDED'));
+    for (const listener of this.#closeListeners) listener();
     // Node keeps the stream until the next major garbage collection. It must not keep the whole call.
     this.#stream.removeAllListeners();
-    this.#events = undefined;
+    this.#closeListeners = [];
   }
 
   #settle(isSent: boolean): void {

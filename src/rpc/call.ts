@@ -3,7 +3,7 @@
  * once, even when the message never arrives.
  */
 import { randomUUID } from 'node:crypto';
-import type { Http2Session, IncomingHttpHeaders } from 'node:http2';
+import type { Http2Session, IncomingHttpHeaders, ServerHttp2Stream } from 'node:http2';
 import type { Message } from '@bufbuild/protobuf';
 import { status as Status } from '@grpc/grpc-js';
 import { BODY_TIMEOUT_MS } from '../config/constants.ts';
@@ -11,12 +11,13 @@ import { type ApiError, apiError } from '../errors.ts';
 import type { Operation } from '../proto/operations.ts';
 import { readRequest } from '../proto/request.ts';
 import type { Remember } from '../storage/model.ts';
-import type { Answer, CallEvents } from './answer.ts';
+import { Answer } from './answer.ts';
 import type { Caller, Identity } from './caller.ts';
 import type { AnyResponse, Call, Codec, End, FeedEnd, Protocol, StreamResponse } from './chain.ts';
 import type { EntityTags } from './entity-tags.ts';
-import { type Encoded, unreadable } from './messages.ts';
+import { Messages, unreadable } from './messages.ts';
 import { SharedMessages } from './service.ts';
+import { invalidTimeout, parseTimeout } from './timeout.ts';
 
 /** Longer request ids are replaced: they would only fill the logs. */
 const MAX_REQUEST_ID = 128;
@@ -57,7 +58,7 @@ export interface CallOptions {
   readonly beforeAnswer?: (call: Call, error?: ApiError) => void;
 }
 
-export class IncomingCall implements Call, Arrival, CallEvents {
+export class IncomingCall implements Call, Arrival {
   readonly operation: Operation;
   readonly codec: Codec;
   readonly protocol: Protocol;
@@ -78,12 +79,7 @@ export class IncomingCall implements Call, Arrival, CallEvents {
   readonly isByEdge: boolean;
   readonly #beforeAnswer: CallOptions['beforeAnswer'];
   readonly #startMs = performance.now();
-  readonly #onClose: (() => void)[] = [];
   #request: Message | undefined;
-  /** Settles the read in progress: with a message, or with undefined when there are no more. */
-  #reading: PromiseWithResolvers<Encoded | undefined> | undefined;
-  /** An error in the request, found while nothing was being read. */
-  #earlyError: unknown;
   /** True while the deadline of the body counts. */
   #isReceiving = false;
   /** Why the call was given up, such as its deadline; undefined unless it was. */
@@ -93,14 +89,17 @@ export class IncomingCall implements Call, Arrival, CallEvents {
   #hasBegun = false;
 
   constructor(
-    answer: Answer,
+    stream: ServerHttp2Stream,
     headers: IncomingHttpHeaders,
     isByEdge: boolean,
     { operation, codec }: Method,
     options: CallOptions,
   ) {
-    this.#answer = answer;
     this.#headers = headers;
+    const timeoutMs = parseTimeout(this.header('grpc-timeout'));
+    const messages = new Messages(this.header('grpc-encoding'));
+    const onExpired = () => this.giveUp(apiError('DEADLINE_EXCEEDED'), 'caller');
+    this.#answer = new Answer(stream, messages, timeoutMs ?? Number.POSITIVE_INFINITY, onExpired);
     this.isByEdge = isByEdge;
     this.#beforeAnswer = options.beforeAnswer;
     this.operation = operation;
@@ -112,6 +111,7 @@ export class IncomingCall implements Call, Arrival, CallEvents {
     this.isFromEdge = isFromEdge;
     const requestId = this.header('x-request-id');
     this.requestId = requestId !== undefined && requestId.length <= MAX_REQUEST_ID ? requestId : randomUUID();
+    if (timeoutMs === undefined) this.#answer.failRead(invalidTimeout(this));
   }
 
   header(name: string): string | undefined {
@@ -132,21 +132,19 @@ export class IncomingCall implements Call, Arrival, CallEvents {
     return this.#request;
   }
 
-  /** The clock tells of the deadline: a busy event loop runs its timer late. */
-  isCancelled = (): boolean =>
-    this.#reason !== undefined || this.#answer.isClosed || Date.now() >= this.#answer.deadlineMs;
+  isCancelled = (): boolean => this.#reason !== undefined || this.#answer.isLate;
 
   onClose(listener: () => void): void {
-    if (this.#answer.isClosed) listener();
-    else this.#onClose.push(listener);
+    this.#answer.onClose(listener);
   }
 
   async receive(): Promise<void> {
     this.#isReceiving = true;
     try {
-      const bytes = (await this.#read())?.();
+      const bytes = (await this.#answer.read())?.();
       if (bytes === undefined) throw unreadable('there is no message', Status.UNIMPLEMENTED);
-      if ((await this.#read()) !== undefined) throw unreadable('there is more than one message', Status.UNIMPLEMENTED);
+      if ((await this.#answer.read()) !== undefined)
+        throw unreadable('there is more than one message', Status.UNIMPLEMENTED);
       this.#request = readRequest(this.operation, bytes);
     } finally {
       this.#isReceiving = false;
@@ -154,31 +152,7 @@ export class IncomingCall implements Call, Arrival, CallEvents {
   }
 
   async *messages(): AsyncIterable<Buffer> {
-    for (let next = await this.#read(); next !== undefined; next = await this.#read()) yield next();
-  }
-
-  #read(): Promise<Encoded | undefined> {
-    if (this.#earlyError !== undefined) return Promise.reject(this.#earlyError);
-    if (this.isCancelled()) return Promise.reject(apiError('DEADLINE_EXCEEDED'));
-    const reading = Promise.withResolvers<Encoded | undefined>();
-    this.#reading = reading;
-    this.#answer.read(); // may settle it at once
-    return reading.promise;
-  }
-
-  message(message: Encoded | undefined): void {
-    this.#reading?.resolve(message);
-    this.#reading = undefined;
-  }
-
-  expired(): void {
-    this.giveUp(apiError('DEADLINE_EXCEEDED'), 'caller');
-  }
-
-  closed(): void {
-    // Every call ends here, and an error costs a stack trace: none when nothing is being read.
-    if (this.#reading !== undefined) this.failRead(apiError('DEADLINE_EXCEEDED'));
-    for (const listener of this.#onClose) listener();
+    for (let next = await this.#answer.read(); next !== undefined; next = await this.#answer.read()) yield next();
   }
 
   /** Called now and then: ends what has waited for the caller for too long. A stream has a maximum age. */
@@ -187,7 +161,7 @@ export class IncomingCall implements Call, Arrival, CallEvents {
     const { isStream, isFeed } = this.operation;
     if (this.#answer.unreadMs > UNREAD_MS) this.#feedEnd ??= 'unread';
     this.#answer.endStalled(isFeed && this.#reason !== undefined ? UNREAD_AFTER_FEED_MS : UNREAD_MS);
-    if (this.#isReceiving && ageMs > BODY_TIMEOUT_MS) this.failRead(apiError('REQUEST_TIMEOUT'));
+    if (this.#isReceiving && ageMs > BODY_TIMEOUT_MS) this.#answer.failRead(apiError('REQUEST_TIMEOUT'));
     if (isFeed && ageMs > maxFeedMs) this.giveUp(apiError('UNAVAILABLE'), 'age');
     else if (isStream && !isFeed && ageMs > maxStreamMs) this.giveUp(apiError('DEADLINE_EXCEEDED'));
   }
@@ -203,7 +177,7 @@ export class IncomingCall implements Call, Arrival, CallEvents {
     if (this.#reason !== undefined) return;
     this.#reason = error;
     this.#feedEnd = feedEnd;
-    this.failRead(error);
+    this.#answer.failRead(error);
     // A feed ends between two events, also for a reader who lags: he goes on after the last one.
     if (this.#answer.unreadMs > STALLED_MS && !this.operation.isFeed) this.#answer.reset();
     else this.fail(error);
@@ -261,12 +235,5 @@ export class IncomingCall implements Call, Arrival, CallEvents {
       this.#reason = apiError('INTERNAL', this, { cause });
       this.#answer.reset();
     }
-  }
-
-  /** Ends the read in progress, or else the next one. */
-  failRead(error: unknown): void {
-    if (this.#reading === undefined) this.#earlyError ??= error;
-    else this.#reading.reject(error);
-    this.#reading = undefined;
   }
 }

@@ -9,7 +9,6 @@ import { Server } from '@grpc/grpc-js';
 import { ConfigError } from '../config/setting.ts';
 import { type ApiError, apiError, notAllowed } from '../errors.ts';
 import { type Operations, UNKNOWN } from '../proto/operations.ts';
-import { Answer } from './answer.ts';
 import { type CallOptions, IncomingCall, type Method } from './call.ts';
 import {
   type Call,
@@ -22,11 +21,9 @@ import {
   type Response,
 } from './chain.ts';
 import { toApiError } from './error-mapping.ts';
-import { Messages } from './messages.ts';
 import type { OpenCalls } from './open-calls.ts';
 import { type Handlers, takeEveryCall } from './private-parts.ts';
 import { type Implementation, RAW } from './service.ts';
-import { invalidTimeout, parseTimeout } from './timeout.ts';
 
 /** A method of the server, with its chain. */
 export interface ServedMethod extends Method {
@@ -101,19 +98,13 @@ export function createGrpcServer(options: GrpcServerOptions): Server {
   };
   const take: Handlers['take'] = (stream, headers, isByEdge) => {
     const { ':path': path = '*', ':method': httpMethod = '' } = headers; // a CONNECT has no path
-    const timeoutMs = parseTimeout(headers['grpc-timeout']?.toString());
-    const messages = new Messages(headers['grpc-encoding']?.toString());
-    new Answer(stream, messages, timeoutMs ?? Number.POSITIVE_INFINITY, (answer) => {
-      const method = methodOf(path, httpMethod);
-      const call = new IncomingCall(answer, headers, isByEdge, method, options);
-      if (timeoutMs === undefined) call.failRead(invalidTimeout(call));
-      openCalls.add(call);
-      const toEnd = () => run(call, method.enter, observers);
-      // A span is sent when it ends, and a feed may be open for an hour.
-      if (call.operation.isFeed) void toEnd();
-      else traceCall(call, toEnd);
-      return call;
-    });
+    const method = methodOf(path, httpMethod);
+    const call = new IncomingCall(stream, headers, isByEdge, method, options);
+    openCalls.add(call);
+    const toEnd = () => run(call, method.enter, observers);
+    // A span is sent when it ends, and a feed may be open for an hour.
+    if (call.operation.isFeed) void toEnd();
+    else traceCall(call, toEnd);
   };
   const server = new Server({ 'grpc.enable_channelz': 0 });
   takeEveryCall(server, { isEdge, isInUse: (session) => openCalls.isInUse(session), take });
