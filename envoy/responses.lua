@@ -73,7 +73,6 @@ local function on_local_reply(handle)
   headers:replace("content-length", tostring(#error))
 end
 
--- matchers.ts runs this only for responses with one of these headers.
 function M.on_response(handle)
   local headers = handle:headers()
   if headers:get(HEADERS.refused) then return on_local_reply(handle) end

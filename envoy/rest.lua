@@ -9,7 +9,7 @@ local HEADERS = settings.headers
 
 local M = {}
 
--- Checks the body, which is complete. matchers.ts skips this for requests without one.
+-- Checks the body, which is complete.
 function M.on_request(handle)
   local body = handle:body()
   local length = body and body:length() or 0

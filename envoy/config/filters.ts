@@ -9,7 +9,6 @@ import { CORS_FILTER } from './cors.ts';
 import { FILTERS } from './kinds.ts';
 import { CALLER_ADDRESS } from './local-replies.ts';
 import { luaFilter } from './lua.ts';
-import { matched, SKIP_CALLER, SKIP_REST } from './matchers.ts';
 import { extension, header, literal, type Message, when } from './message.ts';
 import { REST_SERVICES } from './operations.ts';
 import { FRAME_BYTES } from './routes.ts';
@@ -21,20 +20,16 @@ export const ROUTER = extension('envoy.filters.http.router', `${HTTP}.router.v3.
 });
 
 export function httpFilters(config: Config, { root }: Files): readonly Message[] {
-  const lua = (...handlers: readonly string[]) => luaFilter(config, root, handlers.join('\n'));
+  const lua = (name: string, ...handlers: readonly string[]) => luaFilter(name, config, root, handlers.join('\n'));
   const onRequest = (module: string) => `envoy_on_request = require("${module}").on_request`;
   return [
     boundary(config),
     ...when(config.corsOrigins.length > 0, CORS_FILTER),
     LOG_FILTER,
-    matched(
-      FILTERS.caller,
-      SKIP_CALLER,
-      lua(onRequest('caller'), 'envoy_on_response = require("responses").on_response'),
-    ),
+    lua(FILTERS.caller, onRequest('caller'), 'envoy_on_response = require("responses").on_response'),
     buffer(FILTERS.body, MAX_BODY_BYTES), // a larger body is a 413
-    matched(FILTERS.rest, SKIP_REST, lua(onRequest('rest'))),
-    { ...lua(onRequest('connect')), name: FILTERS.connect },
+    lua(FILTERS.rest, onRequest('rest')),
+    lua(FILTERS.connect, onRequest('connect')),
     extension(FILTERS.grpcWeb, `${HTTP}.grpc_web.v3.GrpcWeb`),
     transcoder(root),
     buffer(FILTERS.complete, FRAME_BYTES),

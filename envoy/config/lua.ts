@@ -16,8 +16,8 @@ import { hedgeDelayMs } from './servers.ts';
 export const EDGE_BODY_TIMEOUT_MS = BODY_TIMEOUT_MS + 1_000;
 
 /** A filter that runs this Lua code after the settings are defined. Each filter has a Lua state of its own. */
-export function luaFilter(config: Config, root: string, code: string): Message {
-  return extension('envoy.filters.http.lua', 'envoy.extensions.filters.http.lua.v3.Lua', {
+export function luaFilter(name: string, config: Config, root: string, code: string): Message {
+  return extension(name, 'envoy.extensions.filters.http.lua.v3.Lua', {
     clear_route_cache: false,
     default_source_code: { inline_string: `package.path = "${root}/envoy/?.lua"\n${luaSettings(config)}\n${code}\n` },
   });
