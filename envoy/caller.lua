@@ -12,7 +12,6 @@
 
 local allowance = require("allowance")
 local edge_service = require("edge_service")
-local grpc_message = require("grpc_message")
 local keys = require("keys")
 local settings = require("settings")
 
@@ -26,47 +25,11 @@ local SAME_KEY_BURSTS = 20
 -- In the stream's dynamic metadata: an anonymous caller's key, until the response.
 local NAMESPACE = "petstore.key"
 
--- The end of a gRPC-Web response, with the trailers in the body: Envoy drops the content type of a response that has
--- none, and clients in Go and Dart take no response without the type.
-local function web_trailers(handle, trailers, content_type)
-  local lines = {}
-  for name, value in pairs(trailers) do
-    lines[#lines + 1] = name .. ": " .. value .. "\r\n"
-  end
-  local frame = grpc_message.frame(table.concat(lines), 128)
-  return content_type:find("^application/grpc%-web%-text") and handle:base64Escape(frame) or frame
-end
-
 -- Refuses a request beyond the allowance. `errors` is the shape of the response.
 local function refuse(handle, headers, errors)
-  local reply = {
-    [":status"] = "429",
-    ["content-type"] = "application/json",
-    ["retry-after"] = "1",
-    ["x-ratelimit-limit"] = tostring(settings.address_burst),
-    ["x-ratelimit-remaining"] = "0",
-    ["x-ratelimit-reset"] = tostring(math.floor(handle:timestamp() / 1000) + 1),
-    ["ratelimit-policy"] = settings.flood_policy,
-    ["ratelimit"] = '"burst";r=0;t=1',
-    [HEADERS.code] = "RATE_LIMITED",
-    [HEADERS.grpc_status] = "8",
-  }
-  if errors ~= "grpc" then return handle:respond(reply, settings.errors[errors].flood) end
-  local trailers = {
-    ["grpc-status"] = "8",
-    ["grpc-message"] = settings.flood_status.message,
-    ["grpc-status-details-bin"] = settings.flood_status.details,
-    ["grpc-retry-pushback-ms"] = "1000",
-  }
-  local content_type = headers:get("content-type")
-  if content_type:find("^application/grpc%-web") then
-    reply[":status"], reply["content-type"] = "200", content_type
-    return handle:respond(reply, web_trailers(handle, trailers, content_type))
-  end
-  for name, value in pairs(trailers) do
-    reply[name] = value
-  end
-  handle:respond(reply, "") -- Envoy makes it a response of gRPC
+  local reply = errors == "grpc" and settings.flood[headers:get("content-type")] or settings.flood[errors]
+  reply.headers["x-ratelimit-reset"] = tostring(math.floor(handle:timestamp() / 1000) + 1)
+  handle:respond(reply.headers, reply.body)
 end
 
 -- Whether a caller whose key is not known has some of his allowance left. When many callers begin at once with one key,

@@ -52,15 +52,9 @@ end
 -- Returns the headers and the body of the response to the caller. Some headers are for the access log. If the server
 -- has returned no error, `status` decides: the one with which the request has failed.
 function M.error_response(response, error, status, shape)
-  local errors, names = settings.errors[shape], settings.headers
-  if not error and status == 504 then
-    return { [":status"] = "504", [names.code] = "DEADLINE_EXCEEDED", [names.grpc_status] = "4" },
-      errors.deadline_exceeded
-  end
   if not error then
-    local headers = { [":status"] = "503", ["retry-after"] = "1" }
-    headers[names.code], headers[names.grpc_status] = "UNAVAILABLE", "14"
-    return headers, errors.unavailable
+    local reply = settings.replies[status == 504 and "late" or "unavailable"][shape]
+    response, error = reply.headers, reply.body
   end
   local headers = { [":status"] = response[":status"] }
   for name, value in pairs(response) do

@@ -33,16 +33,11 @@ function M.encode(fields, values)
   return table.concat(parts)
 end
 
--- A gRPC message on the wire: flags (none: not compressed), the length in four bytes, the message.
-function M.frame(message, flags)
+-- A gRPC message on the wire: a byte for the compression, which there is none of, four for the length, the message.
+function M.frame(message)
   local n = #message
-  return string.char(
-    flags or 0,
-    math.floor(n / 16777216) % 256,
-    math.floor(n / 65536) % 256,
-    math.floor(n / 256) % 256,
-    n % 256
-  ) .. message
+  return string.char(0, math.floor(n / 16777216) % 256, math.floor(n / 65536) % 256, math.floor(n / 256) % 256, n % 256)
+    .. message
 end
 
 return M

@@ -116,26 +116,20 @@ function healthCheck({ edgeSecret = '' }: Config): Message {
 export function tracesCluster({ endpoint }: TracesConfig): Message {
   const { hostname, port } = new URL(endpoint);
   const address = { address: hostname.replace(/^\[|\]$/g, ''), port_value: port === '' ? 80 : Number(port) };
-  return {
-    name: 'traces',
-    type: 'STRICT_DNS',
-    connect_timeout: '1s',
-    circuit_breakers: thresholds({ max_connections: 2, max_pending_requests: 4, max_requests: 8 }),
-    load_assignment: loadAssignment('traces', { socket_address: address }),
-  };
+  return helper('traces', 'STRICT_DNS', { socket_address: address }, 8);
 }
 
 /** Envoy's own admin interface, for the statistics. A single thread serves it. */
 export function adminCluster(address: Message): Message {
-  return {
-    name: 'admin',
-    type: 'STATIC',
-    connect_timeout: '1s',
-    circuit_breakers: thresholds({ max_connections: 2, max_pending_requests: 16, max_requests: 16 }),
-    load_assignment: loadAssignment('admin', address),
-  };
+  return helper('admin', 'STATIC', address, 16);
 }
 
-function loadAssignment(cluster_name: string, address: Message): Message {
-  return { cluster_name, endpoints: [{ lb_endpoints: [{ endpoint: { address } }] }] };
+function helper(name: string, type: 'STRICT_DNS' | 'STATIC', address: Message, max_requests: number): Message {
+  return {
+    name,
+    type,
+    connect_timeout: '1s',
+    circuit_breakers: thresholds({ max_connections: 2, max_pending_requests: max_requests, max_requests }),
+    load_assignment: { cluster_name: name, endpoints: [{ lb_endpoints: [{ endpoint: { address } }] }] },
+  };
 }

@@ -1,11 +1,11 @@
 /** The Lua filters in envoy/, and what they need to know of the proto files, the server and the settings. */
 import type { Config } from '../../src/config/config.ts';
 import { ACCOUNT_KEY, BODY_TIMEOUT_MS, CALL_TIMEOUT_MS, MAX_BODY_BYTES } from '../../src/config/constants.ts';
-import { connectBody } from '../../src/edge/connect-error.ts';
+import { connectBody, connectHttpStatus } from '../../src/edge/connect-error.ts';
 import { EDGE_HEADERS } from '../../src/edge/headers.ts';
 import { restBody } from '../../src/edge/rest-protocol.ts';
-import { apiError } from '../../src/errors.ts';
-import { detailsHeader, toDetails } from '../../src/rpc/status.ts';
+import { type ApiError, apiError } from '../../src/errors.ts';
+import { errorHeaders, toFrame, toTrailers } from '../../src/rpc/status.ts';
 import { IN_BAD_HOST } from './kinds.ts';
 import { extension, type Message } from './message.ts';
 import { BODIES, EDGE_METHODS, UNARY } from './operations.ts';
@@ -26,7 +26,6 @@ export function luaFilter(name: string, config: Config, root: string, code: stri
 /** Lua code that defines the module `settings`. */
 export function luaSettings(config: Config): string {
   const { edgeSecret = '', limits } = config;
-  const [unavailable, late, flood] = [apiError('UNAVAILABLE'), apiError('DEADLINE_EXCEEDED'), floodError(limits)];
   const settings = {
     edge_secret: edgeSecret,
     headers: EDGE_HEADERS,
@@ -41,18 +40,9 @@ export function luaSettings(config: Config): string {
     /** What an address may send without a known key. */
     address_burst: limits.addressBurst,
     address_per_second: limits.addressPerSecond,
-    flood_policy: `"burst";q=${limits.addressBurst};w=${Math.ceil(limits.addressBurst / limits.addressPerSecond)}`,
-    /** The errors if the server is not asked, or is unreachable. */
-    errors: {
-      rest: { unavailable: restBody(unavailable), deadline_exceeded: restBody(late), flood: restBody(flood) },
-      connect: {
-        unavailable: connectBody(unavailable),
-        deadline_exceeded: connectBody(late),
-        flood: connectBody(flood),
-      },
-    },
-    /** The flood's error in gRPC. */
-    flood_status: { message: flood.message, details: detailsHeader(toDetails(flood)) },
+    /** The responses if the server is not asked, or is unreachable. */
+    replies: { unavailable: replies(apiError('UNAVAILABLE')), late: replies(apiError('DEADLINE_EXCEEDED')) },
+    flood: { ...replies(floodError(limits)), ...grpcReplies(floodError(limits)) },
     operations: toSet(UNARY),
     bodies: BODIES,
     edge_methods: EDGE_METHODS,
@@ -60,13 +50,49 @@ export function luaSettings(config: Config): string {
   return `package.loaded.settings = ${toLua(settings)}`;
 }
 
-function floodError({ addressPerSecond }: Config['limits']) {
+/** A request is beyond the allowance of its address. The filter adds X-RateLimit-Reset. */
+function floodError({ addressBurst, addressPerSecond }: Config['limits']): ApiError {
   const retryAfterSeconds = 1;
-  return apiError(
-    'RATE_LIMITED',
-    { limit: addressPerSecond, window: 'second', retryAfterSeconds },
-    { retryAfterSeconds },
-  );
+  const headers = {
+    'x-ratelimit-limit': String(addressBurst),
+    'x-ratelimit-remaining': '0',
+    'ratelimit-policy': `"burst";q=${addressBurst};w=${Math.ceil(addressBurst / addressPerSecond)}`,
+    ratelimit: '"burst";r=0;t=1',
+  };
+  const values = { limit: addressPerSecond, window: 'second', retryAfterSeconds };
+  return apiError('RATE_LIMITED', values, { retryAfterSeconds, headers });
+}
+
+/** The response with an error, by the shape of errors (kinds.ts). */
+function replies(error: ApiError): LuaTable {
+  return {
+    rest: reply(error.httpStatus, error, restBody(error)),
+    connect: reply(connectHttpStatus(error), error, connectBody(error)),
+  };
+}
+
+/**
+ * The same in gRPC, and in gRPC-Web by its content types. There the trailers are in the body, in a frame of their own:
+ * Envoy drops the content type of a response without a body, and clients in Go and Dart take none without the type.
+ */
+function grpcReplies(error: ApiError): LuaTable {
+  const trailers = toTrailers(error);
+  const lines = Object.entries(trailers).map(([name, value]) => `${name}: ${value}\r\n`);
+  const frame = toFrame(Buffer.from(lines.join('')));
+  frame[0] = 0x80; // trailers
+  const web = (type: string, body: string) => [type, reply(200, error, body, { 'content-type': type })];
+  const replies = ['', '+proto'].flatMap((codec) => [
+    web(`application/grpc-web${codec}`, frame.toString('latin1')),
+    web(`application/grpc-web-text${codec}`, frame.toString('base64')),
+  ]);
+  // Envoy makes the first one a response of gRPC.
+  return { grpc: reply(error.httpStatus, error, '', trailers), ...Object.fromEntries(replies) };
+}
+
+function reply(status: number, error: ApiError, body: string, more: Readonly<Record<string, string>> = {}): LuaTable {
+  const log = { [EDGE_HEADERS.code]: error.code, [EDGE_HEADERS.grpcStatus]: String(error.grpcStatus) };
+  const headers = { 'content-type': 'application/json', ...errorHeaders(error), ...log, ...more };
+  return { headers: { ':status': String(status), ...headers }, body };
 }
 
 /** A set in Lua: its items are the keys. */
@@ -93,8 +119,7 @@ function toKey(key: string): string {
   return /^[a-z]\w*$/.test(key) ? key.replace(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`) : `[${quote(key)}]`;
 }
 
-/** Throws for text that is not visible ASCII, because Lua has other escapes. */
+/** Bytes in Latin-1. */
 function quote(text: string): string {
-  if (!/^[\x20-\x7e]*$/.test(text)) throw new Error(`"${text}" can't be written as Lua`);
-  return `'${text.replace(/[\\']/g, '\\$&')}'`;
+  return `'${text.replace(/[^\x20-\x7e]|[\\']/g, (byte) => `\\${String(byte.charCodeAt(0)).padStart(3, '0')}`)}'`;
 }

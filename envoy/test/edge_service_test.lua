@@ -18,11 +18,11 @@ test("an error response - has the error, its status and the headers of the API, 
 end)
 
 test("an error response - is a 504 after the timeout, else a 503 with Retry-After, if there is no response", function()
-  for shape, errors in pairs(settings.errors) do
+  for _, shape in ipairs({ "rest", "connect" }) do
     local late = { [":status"] = "504", [HEADERS.code] = "DEADLINE_EXCEEDED", [HEADERS.grpc_status] = "4" }
-    equal({ error_response(nil, nil, 504, shape) }, { late, errors.deadline_exceeded })
+    equal({ error_response(nil, nil, 504, shape) }, { late, settings.replies.late[shape].body })
     local away = { [":status"] = "503", [HEADERS.code] = "UNAVAILABLE", [HEADERS.grpc_status] = "14" }
     away["retry-after"] = "1"
-    equal({ error_response(nil, nil, 413, shape) }, { away, errors.unavailable })
+    equal({ error_response(nil, nil, 413, shape) }, { away, settings.replies.unavailable[shape].body })
   end
 end)
