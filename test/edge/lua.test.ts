@@ -17,13 +17,13 @@ const SETTINGS = ['-e', luaSettings(readConfig({ EDGE_SECRET: 'the-secret-of-the
 
 const files = readdirSync(FOLDER).filter((name) => name.endsWith('_test.lua'));
 const { output, errors } = runLua([...SETTINGS, `${FOLDER}/run.lua`, ...files.map((name) => `${FOLDER}/${name}`)]);
-/** In TAP, as run.lua writes it: a line for each test, and what follows is a stack trace. */
-const luaTests = output.split(/^(?=(?:not )?ok )/m).slice(1);
+/** In TAP, as run.lua writes it: a line for each test, and what follows is a stack trace, or the plan at the end. */
+const luaTests = output.split(/^(?=(?:not )?ok )/m);
 
 test('Lua - every test of the filters runs to its end', (t) => {
   t.is(errors, '');
   t.true(luaTests.length > files.length);
-  t.is(output.split('\n', 1)[0], `1..${luaTests.length}`);
+  t.true(output.endsWith(`\n1..${luaTests.length}\n`));
 });
 
 for (const text of luaTests) {
