@@ -82,6 +82,20 @@ function publicTls(files: Files): Message {
   };
 }
 
+/** HTTP/1.1 by routes alone. */
+function routing(name: string, routes: readonly Message[], fields: Message): Message {
+  return connectionManager(name, {
+    codec_type: 'HTTP1',
+    common_http_protocol_options: { idle_timeout: '5s', max_headers_count: 100 },
+    request_headers_timeout: '10s',
+    request_timeout: '10s',
+    stream_idle_timeout: '10s',
+    http_filters: [ROUTER],
+    route_config: { name, virtual_hosts: [{ name, domains: ['*'], routes }] },
+    ...fields,
+  });
+}
+
 /** Redirects plain HTTP to HTTPS. It can't protect what a caller has already sent in plain text, such as an API key. */
 export function redirectListener(config: Config, httpPort: number): Message {
   const isDefaultPort = config.port === HTTPS_PORT;
@@ -94,22 +108,12 @@ export function redirectListener(config: Config, httpPort: number): Message {
     { match: { prefix: '/', headers: [BAD_HOST] }, direct_response: { status: 400 } },
     { match: { prefix: '/' }, redirect },
   ];
-  const filter = connectionManager('redirect', {
-    codec_type: 'HTTP1',
+  const filter = routing('redirect', routes, {
     server_name: 'petstore',
     // An https URL without a port.
     strip_any_host_port: isDefaultPort ? true : undefined,
-    common_http_protocol_options: { idle_timeout: '10s', max_headers_count: 100 },
     http_protocol_options: { allow_chunked_length: false },
-    request_headers_timeout: '10s',
-    request_timeout: '10s',
-    stream_idle_timeout: '10s',
     local_reply_config: { mappers: [{ filter: IS_ERROR, status_code: 400, body_format_override: INVALID_HTTP }] },
-    http_filters: [ROUTER],
-    route_config: {
-      name: 'redirect',
-      virtual_hosts: [{ name: 'redirect', domains: ['*'], routes }],
-    },
   });
   return {
     ...listener('redirect', config.host, httpPort),
@@ -131,30 +135,16 @@ export function statisticsListener({ envoyAdminHost, envoyAdminPort }: Config): 
     { name: ':authority', string_match: { safe_regex: { regex: ownAddress } } },
   ];
   const route = { cluster: 'admin', timeout: '10s' };
+  const routes = ['/stats', '/stats/prometheus'].map((path) => ({ match: { path, headers }, route }));
   const limit = extension(
     'envoy.filters.network.connection_limit',
     'envoy.extensions.filters.network.connection_limit.v3.ConnectionLimit',
     { stat_prefix: 'statistics', max_connections: 512 },
   );
-  const filter = connectionManager('statistics', {
-    codec_type: 'HTTP1',
+  const filter = routing('statistics', routes, {
     strip_any_host_port: true,
-    common_http_protocol_options: { idle_timeout: '5s' },
     max_request_headers_kb: 8,
     request_headers_timeout: '2s',
-    request_timeout: '10s',
-    stream_idle_timeout: '10s',
-    http_filters: [ROUTER],
-    route_config: {
-      name: 'statistics',
-      virtual_hosts: [
-        {
-          name: 'addresses',
-          domains: ['*'],
-          routes: ['/stats', '/stats/prometheus'].map((path) => ({ match: { path, headers }, route })),
-        },
-      ],
-    },
   });
   return {
     ...listener('statistics', envoyAdminHost, envoyAdminPort),
