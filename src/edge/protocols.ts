@@ -20,10 +20,10 @@ const GRPC_START = { status: 200, headers: GRPC_HEADERS, body: '', trailers: GRP
 const GRPC: Protocol = {
   name: 'gRPC',
   respond: (_call, { bytes }) => ({ ...GRPC_START, body: toFrame(bytes) }),
-  // gRPC has an HTTP status of its own for one error: another method than POST.
+  // gRPC has an HTTP status of its own for another method than POST, and for another content type.
   fail: (_call, error) => ({
     ...GRPC_START,
-    status: error.httpStatus === 405 ? 405 : 200,
+    status: error.httpStatus === 405 || error.httpStatus === 415 ? error.httpStatus : 200,
     trailers: toTrailers(error),
   }),
   begin: () => GRPC_START,

@@ -23,10 +23,11 @@ import { constants, type Http2Session, type ServerHttp2Stream } from 'node:http2
 import { apiError } from '../errors.ts';
 import type { HttpResponse } from './chain.ts';
 import { type Encoded, type Messages, unreadable } from './messages.ts';
-import { STOP_MS } from './private-parts.ts';
 
 /** A request has fewer DATA frames. Each costs a microsecond, so a body in frames of one byte costs as 500 calls. */
 const MAX_FRAMES = 2_000;
+/** How long a caller who has the answer may go on sending. */
+const STOP_MS = 1_000;
 /** Node takes a longer time for none: 25 days. */
 const MAX_TIMER_MS = 2 ** 31 - 1;
 

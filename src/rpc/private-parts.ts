@@ -23,13 +23,8 @@ interface ServerParts {
   _sessionHandler(http2Server: object): (session: Http2Session) => void;
 }
 
-/** What is served. Other types that begin so are not Protobuf. */
-const GRPC_TYPE = /^application\/grpc(\+proto)? *(;|$)/i;
-
 /** How long a connection without calls stays open, but for an edge's: those have their own ends. */
 const IDLE_MS = 10_000;
-/** How long a caller who has the answer may go on sending. */
-export const STOP_MS = 1_000;
 
 const UNLIMITED = 2 ** 32 - 1;
 
@@ -80,10 +75,7 @@ export function takeEveryCall(server: Server, { isEdge, isInUse, take }: Handler
     joinRepeated(headers, rawHeaders);
     const isByEdge = isEdge(session, headers);
     if (!isByEdge && isBounded(stream, session)) return session.destroy();
-    if (GRPC_TYPE.test(headers['content-type'] ?? '')) return take(stream, headers, isByEdge);
-    stream.respond({ ':status': 415 }, { endStream: true });
-    stream.resume();
-    setTimeout(() => stream.close(constants.NGHTTP2_NO_ERROR), STOP_MS).unref(); // at once, the answer would be lost
+    take(stream, headers, isByEdge);
   };
 }
 

@@ -7,7 +7,7 @@
  */
 import { Server } from '@grpc/grpc-js';
 import { ConfigError } from '../config/setting.ts';
-import { type ApiError, apiError, notAllowed } from '../errors.ts';
+import { type ApiError, apiError, errorSaying, notAllowed } from '../errors.ts';
 import { type Operations, UNKNOWN } from '../proto/operations.ts';
 import { type CallOptions, IncomingCall, type Method } from './call.ts';
 import {
@@ -45,6 +45,14 @@ export function serve(
     });
     return { operation, codec, enter };
   });
+}
+
+/** What is served. Other types that begin so are not Protobuf. */
+const GRPC_TYPE = /^application\/grpc(\+proto)? *(;|$)/i;
+
+function notGrpc(): ApiError {
+  const message = 'calls over gRPC are in Protobuf here: send "Content-Type: application/grpc"';
+  return errorSaying('UNSUPPORTED_CONTENT_TYPE', message, { httpStatus: 415 });
 }
 
 /** Encodes the message when its bytes are needed: a list over REST never needs them. */
@@ -91,14 +99,15 @@ export function createGrpcServer(options: GrpcServerOptions): Server {
     };
     return { operation: UNKNOWN, codec: RAW, enter: chain(forUnknown, refuse) };
   };
-  const methodOf = (path: string, method: string): ServedMethod => {
+  const methodOf = (path: string, method: string, contentType: string): ServedMethod => {
+    if (!GRPC_TYPE.test(contentType)) return refused(notGrpc);
     if (method !== 'POST') return refused(() => notAllowed({ method, path }, 'POST'));
     const asSent = () => path.replace(/(?<=.)\/$/, ''); // the edge adds a slash to what it has no route for
     return byPath.get(path) ?? refused(() => apiError('ROUTE_NOT_FOUND', { method, path: asSent() }));
   };
   const take: Handlers['take'] = (stream, headers, isByEdge) => {
     const { ':path': path = '*', ':method': httpMethod = '' } = headers; // a CONNECT has no path
-    const method = methodOf(path, httpMethod);
+    const method = methodOf(path, httpMethod, headers['content-type'] ?? '');
     const call = new IncomingCall(stream, headers, isByEdge, method, options);
     openCalls.add(call);
     const toEnd = () => run(call, method.enter, observers);

@@ -116,11 +116,15 @@ for (const port of ['publicAddress', 'grpcAddress'] as const) {
   });
 
   for (const type of ['application/grpc+json', 'application/grpc-web+x', 'application/grpc2']) {
-    test(`gRPC errors - a call of ${type} at ${port} is refused`, async (t) => {
+    test(`gRPC errors - a call of ${type} at ${port} is a 415, after the key`, async (t) => {
       const { key, [port]: address } = t.context;
-      const headers = { ...grpcHeaders(PATH, key), 'content-type': type };
-      const { status = 0 } = await exchangeAlone(targetOf(address, '127.0.0.1'), headers, { body: grpcFrame(message) });
-      t.true(status >= 400, String(status));
+      const call = (by: string | undefined) => {
+        const headers = { ...grpcHeaders(PATH, by), 'content-type': type };
+        return exchangeAlone(targetOf(address, '127.0.0.1'), headers, { body: grpcFrame(message) });
+      };
+      const [known, anonymous] = [await call(key), await call(undefined)];
+      t.deepEqual([known.status, known.headers.has('x-ratelimit-limit')], [415, true]);
+      t.true(anonymous.status === 401 || anonymous.headers.get('grpc-status') === String(Code.UNAUTHENTICATED));
     });
   }
 
