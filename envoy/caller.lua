@@ -92,9 +92,7 @@ function M.on_request(handle)
   headers = handle:headers() -- Envoy invalidates objects while the script is suspended
   local host = headers:get(":authority") or ""
   -- HTTP/2 to the server allows neither an empty host nor such a one: the server would reset the call.
-  if host == "" or host:find(settings.in_bad_host) then
-    handle:respond({ [":status"] = "400" }, "Host: must be a host, with or without a port")
-  end
+  if host == "" or host:find(settings.in_bad_host) then handle:respond({ [":status"] = "400" }, "Host") end
   if judge ~= "edge" then return end
   local length = headers:get("content-length")
   if length and tonumber(length) > settings.max_body_bytes then handle:respond({ [":status"] = "413" }, "") end

@@ -35,6 +35,7 @@ export function edgeService(operations: Iterable<Operation>): Service<EdgeServic
       if (request.status === 405) throw notAllowed(request, 'POST', OF_HTTP);
       if (request.status === 415) throw unsupportedConnect({ ...OF_HTTP, httpStatus: 415, headers: ACCEPT_POST });
       if (request.status === 501) throw unsupportedConnect({ grpcStatus: Status.UNIMPLEMENTED });
+      if (request.reply.toString() === 'Host') throw invalidArgument([BAD_HOST]); // as caller.lua says it
       throw badRequest(request, routes);
     },
     async fail({ status }) {
@@ -42,6 +43,8 @@ export function edgeService(operations: Iterable<Operation>): Service<EdgeServic
     },
   };
 }
+
+const BAD_HOST = { path: '', name: 'Host', description: 'must be a host, with or without a port' };
 
 /** The code with which clients of Connect take a status of HTTP. */
 const OF_HTTP = { grpcStatus: Status.UNKNOWN };

@@ -91,10 +91,15 @@ test('HTTP errors - a Host that is empty, has a user or is given twice is a 400'
     'Host: a\r\nHost: b',
   ]) {
     const get = `GET /pets HTTP/1.1\r\n${host}\r\n${withKey(t.context)}\r\n\r\n`;
-    isRefused(t, await http1(publicAddress, get), 'INVALID_ARGUMENT', 'GET');
+    const refused = await http1(publicAddress, get);
+    isRefused(t, refused, 'INVALID_ARGUMENT', 'GET');
+    t.regex(refused.body?.message ?? '', /^Host: must be a host/);
     const own = [host, withKey(t.context)];
     isRefused(t, await post(t.context, ['Content-Length: 15', '', BODY], own), 'INVALID_ARGUMENT', 'POST');
   }
+  const call = { ...grpcHeaders(Categories.listCategories.path, t.context.key), ':authority': 'a,b' };
+  const connect = { ...call, 'content-type': 'application/proto' };
+  t.is((await exchangeAlone(targetOf(publicAddress, '127.0.0.1'), connect)).status, 400, 'over Connect');
 });
 
 /** One that the server refuses as malformed HTTP/2 is a 503, and in time ends the connection of all callers. */
