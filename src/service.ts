@@ -12,7 +12,7 @@ import type { Config } from './config/config.ts';
 import { EventFeed } from './events/feed.ts';
 import { createLogger } from './observe/logging/logger.ts';
 import { traceLimiter } from './observe/tracing/limiter.ts';
-import { traceStore } from './observe/tracing/store.ts';
+import { traceStorage } from './observe/tracing/store.ts';
 import { mutualTls } from './rpc/mutual-tls.ts';
 import { MIGRATIONS, TABLES } from './schema.ts';
 import { createServer } from './server.ts';
@@ -57,10 +57,10 @@ async function openService(config: Config, { log, auditLog }: Logs, opened: Asyn
   const metrics = config.metrics && (await import('./observe/metrics/metrics.ts')).createMetrics(config.dataDir);
 
   const engine = await openEngine(config, MIGRATIONS, logger, metrics?.commits);
-  const untraced = createStore(engine, TABLES);
-  opened.defer(() => untraced.close());
   const system = config.databaseUrl === undefined ? 'sqlite' : 'postgresql';
-  const store = tracing === undefined ? untraced : traceStore(untraced, TABLES, tracing, system);
+  const storage = tracing ? traceStorage(engine, TABLES, tracing, system) : { engine, tables: TABLES };
+  const store = createStore(storage.engine, storage.tables);
+  opened.defer(() => store.close());
   if (config.demoAccount) await ensureDemoKey(store, config.dataDir);
   const operatorKey = config.operatorKey ?? (await ensureOperatorKey(config.dataDir));
 
@@ -87,9 +87,8 @@ async function openService(config: Config, { log, auditLog }: Logs, opened: Asyn
   });
   opened.defer(stopRetention);
 
-  // Nobody's call reads the feed, so its reads have no spans.
-  const events = new EventFeed(untraced.events, (error) => logger.warn({ err: error }, 'the events can not be read'));
-  untraced.onWrite(() => events.tail.noteWrite());
+  const events = new EventFeed(store.events, (error) => logger.warn({ err: error }, 'the events can not be read'));
+  store.onWrite(() => events.tail.noteWrite());
 
   const keys = createApiKeyCache(store.accounts, plans);
   const dependencies = {

@@ -44,7 +44,6 @@ const TRACE_PARENT: TextMapGetter<Pick<Call, 'header'>> = {
 };
 
 export type Tracing = ReturnType<typeof startTracing>;
-export type Attributes = Readonly<Record<string, string | number>>;
 
 /** `logger` is one without trace ids: the lines about the collector belong to no call. */
 export function startTracing({ endpoint, ratio }: TracesConfig, logger: Pick<Logger, 'info' | 'warn'>) {
@@ -66,13 +65,9 @@ export function startTracing({ endpoint, ratio }: TracesConfig, logger: Pick<Log
   /** The current span. */
   const current = new AsyncLocalStorage<Span>();
 
-  /** Whether the current trace is recorded. */
-  const isRecording = () => current.getStore()?.isRecording() ?? false;
-
   return {
     /** Returns the id of the current trace, recorded or not. */
     traceId: () => current.getStore()?.spanContext().traceId,
-    isRecording,
 
     /** Runs a call in a span of its own. The parent is the span in `traceparent` (W3C Trace Context). */
     traceCall(call: Call, run: () => Promise<End>): void {
@@ -89,7 +84,7 @@ export function startTracing({ endpoint, ratio }: TracesConfig, logger: Pick<Log
     },
 
     /** Runs `work` in a child of the current span, or without a span if none is recorded. */
-    async inSpan<T>(name: string, attributes: Attributes, work: () => Promise<T>): Promise<T> {
+    async inSpan<T>(name: string, attributes: Readonly<Record<string, string>>, work: () => Promise<T>): Promise<T> {
       const parent = current.getStore();
       if (parent === undefined || !parent.isRecording()) return work();
       const context = trace.setSpan(ROOT_CONTEXT, parent);
@@ -99,7 +94,7 @@ export function startTracing({ endpoint, ratio }: TracesConfig, logger: Pick<Log
       } catch (error) {
         // An ApiError that rolls a transaction back is not a failure of the database.
         if (!(error instanceof ApiError)) span.setStatus({ code: SpanStatusCode.ERROR });
-        span.setAttribute('error.type', error instanceof ApiError ? error.code : typeName(error));
+        span.setAttribute('error.type', error instanceof ApiError ? error.code : (error as Error).name);
         throw error;
       } finally {
         span.end();
@@ -112,10 +107,6 @@ export function startTracing({ endpoint, ratio }: TracesConfig, logger: Pick<Log
     /** Sends the remaining spans, for EXPORT_MS at most. */
     close: () => provider.shutdown().catch(() => undefined),
   };
-}
-
-function typeName(error: unknown): string {
-  return error instanceof Error ? error.name : typeof error;
 }
 
 /** Logs once when exports begin to fail and once when they succeed again. */
