@@ -6,7 +6,7 @@ import type {
 } from '../../../gen/petstore/admin/v1/admin.ts';
 import { apiError, existing, invalidArgument } from '../../errors.ts';
 import { trimmed } from '../../proto/name.ts';
-import { type AccountId, type KeyId, type Plan, type Quota, toAccountId, toKeyId } from '../../rpc/caller.ts';
+import { type KeyId, type Plan, type Quota, toAccountId, toKeyId } from '../../rpc/caller.ts';
 import { pageTokens } from '../../rpc/page-token.ts';
 import type { Service } from '../../rpc/service.ts';
 import { displayPrefix, generateKey, hashKey } from '../keys/format.ts';
@@ -14,7 +14,7 @@ import { type PlanQuotas, quotaOf } from '../keys/plans.ts';
 import type { Limiter } from '../limits/limiter.ts';
 import { dayIndexAt, dayStartMs } from '../limits/windows.ts';
 import type { Account, ApiKey } from '../tables/model.ts';
-import type { AccessStore } from '../tables/tables.ts';
+import type { AccessStore, AccessTransaction } from '../tables/tables.ts';
 import {
   toAccountMessage,
   toBanMessage,
@@ -45,9 +45,9 @@ export function adminService(parts: AdminParts): Service<AdminServiceServer> {
   const { store, plans, onChange, limits, flushUsage } = parts;
   const toMessage = (account: Account) => toAccountMessage(account, plans);
 
-  async function change(accountId: AccountId, toChanged: (account: Account) => Account): Promise<AccountMessage> {
+  async function change(accountId: bigint, toChanged: (account: Account) => Account): Promise<AccountMessage> {
     const changed = await store.transaction(async (tx) => {
-      const account = toChanged(existing(await tx.accounts.lock(accountId), noAccount(accountId)));
+      const account = toChanged(await lock(tx, accountId));
       await tx.accounts.update(account);
       return account;
     });
@@ -55,7 +55,9 @@ export function adminService(parts: AdminParts): Service<AdminServiceServer> {
     return toMessage(changed);
   }
 
-  const find = async (id: AccountId) => existing(await store.accounts.find(id), noAccount(id));
+  const find = async (id: bigint) => existing(await store.accounts.find(toAccountId(id)), noAccount(id));
+  const lock = async (tx: AccessTransaction, id: bigint) =>
+    existing(await tx.accounts.lock(toAccountId(id)), noAccount(id));
 
   /** Adds each key's ban and last use. Last uses at other servers are up to half a minute old. */
   async function withActivity(keys: readonly ApiKey[]): Promise<ApiKeyMessage[]> {
@@ -75,7 +77,7 @@ export function adminService(parts: AdminParts): Service<AdminServiceServer> {
       return toMessage(await store.write(({ accounts }) => accounts.insert(account)));
     },
 
-    getAccount: async ({ accountId }) => toMessage(await find(toAccountId(accountId))),
+    getAccount: async ({ accountId }) => toMessage(await find(accountId)),
 
     async listAccounts(request) {
       const page = await store.accounts.page(ACCOUNT_PAGES.toPageRequest(request));
@@ -83,28 +85,26 @@ export function adminService(parts: AdminParts): Service<AdminServiceServer> {
     },
 
     updateAccount: ({ accountId, ...request }) =>
-      change(toAccountId(accountId), (account) => {
+      change(accountId, (account) => {
         const plan = request.plan === undefined ? account.plan : toPlan(request.plan);
         return { ...account, plan, agreed: agreedLimits(plan, request, account.agreed) };
       }),
 
-    suspendAccount: ({ accountId }) => change(toAccountId(accountId), (account) => ({ ...account, isSuspended: true })),
-    resumeAccount: ({ accountId }) => change(toAccountId(accountId), (account) => ({ ...account, isSuspended: false })),
+    suspendAccount: ({ accountId }) => change(accountId, (account) => ({ ...account, isSuspended: true })),
+    resumeAccount: ({ accountId }) => change(accountId, (account) => ({ ...account, isSuspended: false })),
 
     async createKey({ label, expireTime, ...request }) {
-      const accountId = toAccountId(request.accountId);
       const key = generateKey();
       const described = { prefix: displayPrefix(key), label, createdAtMs: Date.now(), expiresAtMs: toMs(expireTime) };
       const created = await store.transaction(async (tx) => {
-        existing(await tx.accounts.lock(accountId), noAccount(accountId));
+        const { id: accountId } = await lock(tx, request.accountId);
         return tx.keys.insert({ accountId, ...described }, hashKey(key));
       });
       return { apiKey: toKeyMessage(created), key };
     },
 
     async listKeys(request) {
-      const accountId = toAccountId(request.accountId);
-      await find(accountId);
+      const { id: accountId } = await find(request.accountId);
       const page = await store.keys.page(KEY_PAGES.toPageRequest(request), { accountId });
       return { keys: await withActivity(page.rows), nextPageToken: KEY_PAGES.next(page, ({ id }) => id) };
     },
@@ -113,8 +113,7 @@ export function adminService(parts: AdminParts): Service<AdminServiceServer> {
       const keyId = toKeyId(request.keyId);
       const revoked = await store.transaction(async (tx) => {
         const key = existing(await tx.keys.lock(keyId), noKey(keyId));
-        if (key.revokedAtMs !== undefined) return key;
-        const changed = { ...key, revokedAtMs: Date.now() };
+        const changed = { ...key, revokedAtMs: key.revokedAtMs ?? Date.now() };
         await tx.keys.update(changed);
         return changed;
       });
@@ -133,10 +132,9 @@ export function adminService(parts: AdminParts): Service<AdminServiceServer> {
     },
 
     async listBans(request) {
-      const accountId = request.accountId === undefined ? undefined : toAccountId(request.accountId);
-      if (accountId !== undefined) await find(accountId);
+      const account = request.accountId === undefined ? undefined : await find(request.accountId);
       await flushUsage();
-      const page = await store.bans.page(BAN_PAGES.toPageRequest(request), await limits.now(), accountId);
+      const page = await store.bans.page(BAN_PAGES.toPageRequest(request), await limits.now(), account?.id);
       return {
         bans: page.rows.map(toBannedKeyMessage),
         nextPageToken: BAN_PAGES.next(page, ({ keyId }) => keyId),
@@ -144,21 +142,16 @@ export function adminService(parts: AdminParts): Service<AdminServiceServer> {
     },
 
     async getStanding(request) {
-      const accountId = toAccountId(request.accountId);
-      const { plan, agreed } = await find(accountId);
+      const { id, plan, agreed } = await find(request.accountId);
       await flushUsage();
-      const [counts, lastUsedAtMs] = await Promise.all([
-        limits.counts(accountId, Date.now()),
-        store.usage.lastUseOf(accountId),
-      ]);
+      const [counts, lastUsedAtMs] = await Promise.all([limits.counts(id, Date.now()), store.usage.lastUseOf(id)]);
       return toStanding(quotaOf(plan, agreed, plans), counts, lastUsedAtMs);
     },
 
     async getUsage({ days = DEFAULT_USAGE_DAYS, ...request }) {
-      const accountId = toAccountId(request.accountId);
-      await find(accountId);
+      const { id } = await find(request.accountId);
       await flushUsage();
-      const usage = await store.usage.ofAccount(accountId, dayIndexAt(await limits.now()) - days + 1);
+      const usage = await store.usage.ofAccount(id, dayIndexAt(await limits.now()) - days + 1);
       return {
         days: usage.map(({ dayIndex, requests, refused }) => ({
           day: new Date(dayStartMs(dayIndex)).toISOString().slice(0, 'YYYY-MM-DD'.length),
@@ -170,7 +163,7 @@ export function adminService(parts: AdminParts): Service<AdminServiceServer> {
   };
 }
 
-const noAccount = (accountId: AccountId) => () => apiError('ACCOUNT_NOT_FOUND', { accountId });
+const noAccount = (accountId: bigint) => () => apiError('ACCOUNT_NOT_FOUND', { accountId });
 const noKey = (keyId: KeyId) => () => apiError('API_KEY_NOT_FOUND', { keyId });
 
 type Asked<T> = { readonly [Name in keyof T]?: T[Name] | undefined };
