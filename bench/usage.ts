@@ -58,7 +58,7 @@ async function flushOnce(store: Store, recorder: UsageRecorder): Promise<{ store
 }
 
 async function measure(name: string, store: Store): Promise<void> {
-  const account = { name: 'Shop', plan: 'free', agreed: undefined, createdAtMs: 0 } as const;
+  const account = { name: 'Shop', plan: 'free', agreed: undefined, isSuspended: false, createdAtMs: 0 } as const;
   const ids = await store.transaction(async (tx) => {
     const inserted: bigint[] = [];
     for (let count = 0; count < ACCOUNTS; count += 1) inserted.push((await tx.accounts.insert(account)).id);

@@ -73,7 +73,7 @@ export function adminService(parts: AdminParts): Service<AdminServiceServer> {
     async createAccount({ name, ...request }) {
       const plan = toPlan(request.plan);
       const agreed = agreedLimits(plan, request, undefined);
-      const account = { name: trimmed(name), plan, agreed, createdAtMs: Date.now() };
+      const account = { name: trimmed(name), plan, agreed, isSuspended: false, createdAtMs: Date.now() };
       return toMessage(await store.write(({ accounts }) => accounts.insert(account)));
     },
 

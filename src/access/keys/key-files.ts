@@ -22,7 +22,7 @@ export function operatorKeyFile(dataDir: string): string {
  * that start at once the first one creates them: it stores a record of the same id in its transaction.
  */
 export async function ensureDemoKey(store: AccessStore, dataDir: string): Promise<void> {
-  if (await store.accounts.exist()) return;
+  if ((await store.accounts.page({ after: 0n, limit: 1 })).rows.length > 0) return;
   const key = generateKey();
   const createdAtMs = Date.now();
   const created = store.transaction(async (tx) => {
@@ -31,7 +31,8 @@ export async function ensureDemoKey(store: AccessStore, dataDir: string): Promis
     // The file comes before the commit: a start that is interrupted between the two writes a new key the next time.
     await rm(demoKeyFile(dataDir), { force: true });
     await writeNewSecret(demoKeyFile(dataDir), key);
-    const account = await tx.accounts.insert({ name: 'Demo', plan: 'business', agreed: undefined, createdAtMs });
+    const described = { name: 'Demo', plan: 'business', agreed: undefined, isSuspended: false } as const;
+    const account = await tx.accounts.insert({ ...described, createdAtMs });
     const description = { prefix: displayPrefix(key), label: 'demo', createdAtMs, expiresAtMs: undefined };
     await tx.keys.insert({ accountId: account.id, ...description }, hashKey(key));
   });

@@ -28,18 +28,11 @@ const KEYS = table<ApiKey>('api_keys', {
 export function accountTable(engine: Engine) {
   const { knex, reader } = engine;
   const accounts = resource(engine, ACCOUNTS);
-  const any = compile('accounts.any', knex('accounts').select('id').limit(1));
   const keyByHash = compile('api_keys.by_hash', knex('api_keys').select(KEYS.columns).where('hash', param('hash')));
   return {
-    writes: (tx: Runner) => ({
-      ...accounts.writes(tx),
-      insert: (account: Omit<Account, 'id' | 'isSuspended'>) =>
-        accounts.writes(tx).insert({ ...account, isSuspended: false }),
-    }),
+    writes: accounts.writes,
     reads: {
       ...accounts.reads,
-      /** Whether there is any account. */
-      exist: async () => (await reader.all(any, {})).length > 0,
       /** A key and its account, by the key's SHA-256. */
       async findKey(hash: Buffer): Promise<{ readonly key: ApiKey; readonly account: Account } | undefined> {
         const [row] = await reader.all(keyByHash, { hash });

@@ -1,7 +1,7 @@
 /** The `bans` table: the last ban of each key that ever was banned. */
 import type { AccountId, KeyId } from '../../rpc/caller.ts';
 import type { Engine, Runner } from '../../storage/engine.ts';
-import { bigInteger, type Field, integer, optional, record, text } from '../../storage/fields.ts';
+import { bigInteger, type Field, integer, optional, text } from '../../storage/fields.ts';
 import type { PageRequest } from '../../storage/model.ts';
 import { compile, param } from '../../storage/statement.ts';
 import { pages, put, table } from '../../storage/table.ts';
@@ -30,8 +30,6 @@ const BANNED_KEYS = table<BannedKey>('bans', {
   accountName: text('account_name'),
 });
 
-const IN_FORCE = record<Pick<Ban, 'keyId' | 'untilMs'>>({ keyId: BANS.fields.keyId, untilMs: BANS.fields.untilMs });
-
 export function banTable(engine: Engine) {
   const { knex, reader } = engine;
   const ending = (nowMs = param('nowMs')) => knex('bans').where('until_ms', '>', nowMs);
@@ -47,14 +45,14 @@ export function banTable(engine: Engine) {
   );
   const putAll = put(engine, BANS, 'api_keys', ['key_id'], (column) => `excluded.${column}`);
   const statements = {
-    inForce: compile('bans.in_force', ending().select(IN_FORCE.columns)),
+    inForce: compile('bans.in_force', ending().select(BANS.columns)),
     ofKeys: compile('bans.of_keys', engine.whereIdIn(ending().select(BANS.columns), 'key_id')),
     remove: compile('bans.remove', knex('bans').where('key_id', param('keyId')).delete()),
   };
   return {
     reads: {
       /** Bans that have not ended at `nowMs`. */
-      inForce: async (nowMs: number) => (await reader.all(statements.inForce, { nowMs })).map(IN_FORCE.read),
+      inForce: async (nowMs: number) => (await reader.all(statements.inForce, { nowMs })).map(BANS.toRecord),
       ofKeys: async (ids: readonly KeyId[], nowMs: number) =>
         (await reader.all(statements.ofKeys, { ids, nowMs })).map(BANS.toRecord),
       /** The bans of all keys, or of one account's keys, in ascending order of the key's id. */

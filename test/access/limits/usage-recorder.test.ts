@@ -11,7 +11,7 @@ import { createTestStore } from '../../support/database.ts';
 import { until } from '../../support/until.ts';
 import { ACCOUNT, OPTIONS } from './suite/setup.ts';
 
-const SHOP = { name: 'Shop', plan: 'free', agreed: undefined, createdAtMs: 0 } as const;
+const SHOP = { name: 'Shop', plan: 'free', agreed: undefined, isSuspended: false, createdAtMs: 0 } as const;
 
 const test = anyTest as TestFn<{ store: Store; id: AccountId }>;
 

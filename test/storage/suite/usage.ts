@@ -67,7 +67,7 @@ export function usageTests(): void {
     ] satisfies readonly ((tx: AccessTransaction) => Promise<number>)[];
     for (const put of puts) t.is(await store.write(put), 1);
     t.deepEqual(await store.usage.ofDay(1), [{ accountId, ...day }]);
-    t.deepEqual(await store.bans.inForce(0), [{ keyId, untilMs: NOW_MS }]);
+    t.deepEqual(await store.bans.inForce(0), [newBan(keyId, NOW_MS)]);
     t.deepEqual(await store.usage.lastUses([keyId, noKey]), [{ keyId, lastUsedAtMs: NOW_MS }]);
   });
 
@@ -78,7 +78,7 @@ export function usageTests(): void {
     const day = { durationMs: 2, refusals: 7, window: 'day' } as const;
     for (const ban of [newBan(keyId, NOW_MS + 10), { keyId, untilMs: NOW_MS + 20, ...day }]) {
       await put(ban);
-      t.deepEqual(await store.bans.inForce(ban.untilMs - 1), [{ keyId, untilMs: ban.untilMs }]);
+      t.deepEqual(await store.bans.inForce(ban.untilMs - 1), [ban]);
       t.deepEqual(await store.bans.ofKeys([keyId, toKeyId(999n)], NOW_MS), [ban]);
     }
     const { rows } = await store.bans.page({ after: 0n, limit: 1 }, NOW_MS + 20);
