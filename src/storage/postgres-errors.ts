@@ -3,18 +3,18 @@ import { DatabaseError } from 'pg';
 import { ConfigError } from '../config/config.ts';
 import { StoreUnavailable } from './store-errors.ts';
 
-/** Conflicts of two transactions: serialization_failure, deadlock_detected. */
-const CONFLICT = /^(40001|40P01)$/;
-
-/** statement_timeout, lock_timeout, idle_in_transaction_session_timeout, transaction_timeout. */
-const TIMEOUT = /^(57014|55P03|25P0[34])$/;
-
-/** Connection exceptions; or the server accepts no work: it is stopping, starting, or a standby. */
-const AWAY = /^(08...|57P01|57P02|57P03|57P05|25006)$/;
-
-/** The server works but lacks disk space, memory or connections. */
-const NO_RESOURCES = /^53/;
-const OUT_OF_CONNECTIONS = /^53300$/;
+const KINDS = {
+  /** Of two transactions, one of which is rolled back and may be retried: serialization_failure, deadlock_detected. */
+  conflict: /^(40001|40P01)$/,
+  /** statement_timeout, lock_timeout, idle_in_transaction_session_timeout, transaction_timeout. */
+  timeout: /^(57014|55P03|25P0[34])$/,
+  /** Connection exceptions; or the server accepts no work: it is stopping, starting, or a standby. */
+  away: /^(08...|57P01|57P02|57P03|57P05|25006)$/,
+  /** The server works but lacks disk space, memory or connections. */
+  noResources: /^53/,
+  /** The server refuses a connection because all of its connections are in use. */
+  outOfConnections: /^53300$/,
+};
 
 /** What helps when PostgreSQL refuses what a start does. */
 const WAYS_OUT: Readonly<Record<string, string>> = {
@@ -28,7 +28,7 @@ const WAYS_OUT: Readonly<Record<string, string>> = {
  * connection: it could not be opened, it broke, or no response arrived in time.
  */
 export function toStoreError(error: unknown): unknown {
-  const isBusy = [CONFLICT, TIMEOUT, NO_RESOURCES].some((codes) => hasCode(error, codes));
+  const isBusy = is('conflict', error) || is('timeout', error) || is('noResources', error);
   return isBusy || isAway(error) ? unavailable(error) : error;
 }
 
@@ -46,28 +46,15 @@ export function unavailable(error: unknown): StoreUnavailable {
   return new StoreUnavailable(messageOf(error), { cause: error });
 }
 
-/** Whether the transaction was rolled back because of a conflict with another one, and may succeed when retried. */
-export function isConflict(error: unknown): boolean {
-  return error instanceof StoreUnavailable && hasCode(error.cause, CONFLICT);
-}
-
-/** Whether one of the server's timeouts caused the error. */
-export function isTimeout(error: unknown): boolean {
-  return hasCode(error, TIMEOUT);
+/** Whether the server's error is of this kind, or that which a StoreUnavailable was thrown for. */
+export function is(kind: keyof typeof KINDS, error: unknown): boolean {
+  const cause = error instanceof StoreUnavailable ? error.cause : error;
+  return cause instanceof DatabaseError && KINDS[kind].test(cause.code ?? '');
 }
 
 /** Whether the error means that the database is unavailable, rather than slow or busy. */
 export function isAway(error: unknown): boolean {
-  return !(error instanceof DatabaseError) || hasCode(error, AWAY);
-}
-
-/** Whether the server refused a connection because all of its connections are in use. */
-export function isOutOfConnections(error: unknown): boolean {
-  return hasCode(error, OUT_OF_CONNECTIONS);
-}
-
-function hasCode(error: unknown, codes: RegExp): boolean {
-  return error instanceof DatabaseError && codes.test(error.code ?? '');
+  return !(error instanceof DatabaseError) || is('away', error);
 }
 
 /** Node combines the errors for each address of a host in an AggregateError without a message. */

@@ -3,7 +3,7 @@ import type { Knex } from 'knex';
 import { ConfigError } from '../config/config.ts';
 import type { StorageLogger } from './engine.ts';
 import { type Migration, migrate } from './migrate.ts';
-import { isTimeout } from './postgres-errors.ts';
+import { is } from './postgres-errors.ts';
 import { StoreUnavailable } from './store-errors.ts';
 
 /** The number of the advisory lock. It must be unique in the database. */
@@ -65,7 +65,7 @@ async function lock(trx: Knex.Transaction, { logger, maxWaitMs = MAX_WAIT_MS }: 
     await trx.raw(`SET LOCAL lock_timeout = ${maxWaitMs}; SELECT pg_advisory_xact_lock(${LOCK_ID})`);
     await trx.raw(`SET LOCAL lock_timeout = ${TABLE_LOCK_MS}`);
   } catch (error) {
-    if (!isTimeout(error)) throw error;
+    if (!is('timeout', error)) throw error;
     const wait = `another process has been changing the database for ${maxSeconds} s`;
     throw new StoreUnavailable(`${wait}: wait until it is done, or end it, and start again`, { cause: error });
   } finally {

@@ -11,7 +11,7 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { Pool, type PoolClient } from 'pg';
 import type { Availability } from './availability.ts';
 import { Connection, START_SESSION } from './postgres-connection.ts';
-import { isOutOfConnections, unavailable } from './postgres-errors.ts';
+import { is, unavailable } from './postgres-errors.ts';
 import { StoreUnavailable } from './store-errors.ts';
 
 /** How long a call waits for a connection, a free one or a new one. */
@@ -59,7 +59,7 @@ export class PostgresPool {
       pipeline: true, // sends queries without waiting for earlier responses
       ...(isPooled ? {} : { onConnect: (client) => client.query(START_SESSION) }),
       // The pool learns of a refusal here before it lets the next call that waits ask too.
-      log: (_text: string, error?: unknown) => isOutOfConnections(error) && this.#shrink(),
+      log: (_text: string, error?: unknown) => is('outOfConnections', error) && this.#shrink(),
     });
     // A query reports a connection that breaks during it, and the pool removes an idle one: nothing is left to do.
     this.#pool.on('error', () => undefined);
@@ -103,7 +103,7 @@ export class PostgresPool {
       try {
         return await this.#pool.connect();
       } catch (error) {
-        const [failure, isRefused] = [unavailable(error), isOutOfConnections(error)];
+        const [failure, isRefused] = [unavailable(error), is('outOfConnections', error)];
         if (!isRefused && !isFull) this.#availability.noteFailure(failure, beganMs); // a full pool is busy
         if (!isRefused || performance.now() > beganMs + CONNECT_MS) throw failure;
         await delay(RETRY_MS); // an open connection may be free by then

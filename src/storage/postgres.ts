@@ -18,7 +18,7 @@ import type { Migration } from './migrate.ts';
 import type { IsCancelled } from './model.ts';
 import { namedMutex } from './named-mutex.ts';
 import type { Connection } from './postgres-connection.ts';
-import { isConflict, toStartError, unavailable } from './postgres-errors.ts';
+import { is, toStartError, unavailable } from './postgres-errors.ts';
 import { migratePostgres } from './postgres-migrate.ts';
 import { PostgresPool } from './postgres-pool.ts';
 import { compile, param } from './statement.ts';
@@ -86,7 +86,7 @@ export async function openPostgres(
           return work(connection);
         });
       } catch (error) {
-        if (!isConflict(error) || runs === MAX_RUNS) throw error;
+        if (!is('conflict', error) || runs === MAX_RUNS) throw error;
         await delay(Math.random() * BACKOFF_MS * 2 ** runs);
       }
     }

@@ -56,7 +56,9 @@ export function createApiKeyCache(
   const entries = new Map<string, Entry>();
   /** The last look-up of each key that has one in progress. */
   const lookUps = new Map<string, LookUp>();
-  let [hits, misses, version] = [0, 0, 0];
+  /** How many requests were answered from the cache, and how many look-ups the others began in the database. */
+  const counts = { hit: 0, miss: 0 };
+  let version = 0;
 
   const isFresh = (since: Beginning | undefined) =>
     since !== undefined && since.version === version && monotonicMs() < since.freshUntilMs;
@@ -77,7 +79,7 @@ export function createApiKeyCache(
   const read = async (hash: string, check: Check | undefined, began: Beginning, isLast: () => boolean) => {
     try {
       await check?.();
-      misses += 1;
+      counts.miss += 1;
       const found = await accounts.findKey(Buffer.from(hash, 'hex'));
       if (isLast()) entries.delete(hash);
       if (found === undefined || found.key.revokedAtMs !== undefined) return undefined;
@@ -100,18 +102,12 @@ export function createApiKeyCache(
     get size() {
       return entries.size;
     },
-    /** How many requests were answered from the cache, and how many look-ups the others began in the database. */
-    get hits() {
-      return hits;
-    },
-    get misses() {
-      return misses;
-    },
+    counts,
     identify(key: string, beforeLookUp?: Check) {
       const hash = hashKey(key, 'hex'); // a string is cheaper than a Buffer for each call
       const entry = entries.get(hash);
       if (entry !== undefined && isFresh(entry)) {
-        hits += 1;
+        counts.hit += 1;
         return toIdentity(entry);
       }
       if (!isWellFormed(key)) return undefined;

@@ -8,7 +8,7 @@ import type { PoolReading } from '../../storage/postgres-pool.ts';
 /** The sources that are read at each scrape. */
 export interface Dependencies {
   readonly server: { openCalls(): OpenCounts };
-  readonly keyCache: { readonly hits: number; readonly misses: number };
+  readonly keyCache: { readonly counts: { readonly hit: number; readonly miss: number } };
   readonly usage: { readonly backlog: number };
   readonly events: Pick<Tail, 'sent' | 'stalledMs'>;
   readonly database: { readonly isAway: boolean; readonly pools?: Readonly<Record<string, PoolReading>> };
@@ -63,8 +63,8 @@ export function dependencyMetrics(
     });
   };
   add(Gauge, 'grpc_open_calls', 'Open calls, until their streams are closed.', () => server.openCalls(), 'kind');
-  const lookups = () => ({ hit: keyCache.hits, miss: keyCache.misses });
-  add(Counter, 'key_cache_lookups_total', 'API keys found in the cache, or in the database.', lookups, 'result');
+  const found = 'API keys found in the cache, or in the database.';
+  add(Counter, 'key_cache_lookups_total', found, () => keyCache.counts, 'result');
   add(Gauge, 'usage_backlog_rows', 'Counts and bans that are not stored yet.', () => usage.backlog);
   add(Counter, 'events_sent_total', 'Events sent, once for each stream.', () => events.sent);
   add(Gauge, 'events_stalled_seconds', 'For how long a newer event could not be read.', () => events.stalledMs / 1_000);
