@@ -2,7 +2,7 @@
  * Evaluates the `buf.validate` rules of the proto files, and what they can't say: no text has U+0000, which PostgreSQL
  * can't store, and the nanoseconds of a Timestamp, to which rules have no access, are those that RFC 3339 can express.
  */
-import { create, type DescMessage, type FileRegistry, isFieldSet, isMessage, type Message } from '@bufbuild/protobuf';
+import { create, type FileRegistry, isFieldSet, isMessage, type Message } from '@bufbuild/protobuf';
 import { TimestampSchema } from '@bufbuild/protobuf/wkt';
 import { createValidator, type Violation as RuleViolation } from '@bufbuild/protovalidate';
 import type { Violation } from '../errors.ts';
@@ -17,13 +17,9 @@ export type FindViolations = (operation: Operation, message: Message) => readonl
 
 export function createValidation(registry: FileRegistry): FindViolations {
   const validator = createValidator({ registry });
-  const isRuled = new Map<DescMessage, boolean>();
   return (operation, message) => {
-    const { input } = operation;
-    if (!isRuled.has(input)) isRuled.set(input, hasRules(input, new Set()));
-    if (!isRuled.get(input)) return [];
     cutLists(message);
-    const result = validator.validate(input, withBody(operation, message));
+    const result = validator.validate(operation.input, withBody(operation, message));
     if (result.kind === 'error') throw result.error;
     const found =
       result.kind === 'invalid'
@@ -47,21 +43,6 @@ function cutLists(value: unknown): void {
   if (typeof value !== 'object' || value === null || ArrayBuffer.isView(value)) return;
   if (Array.isArray(value)) value.length = Math.min(value.length, MAX_JUDGED);
   for (const member of Object.values(value)) cutLists(member);
-}
-
-const OPTION_EXTENSION = 1159; // the field number of all buf.validate options
-
-function hasRules(message: DescMessage, seen: Set<DescMessage>): boolean {
-  if (seen.has(message)) return false;
-  seen.add(message);
-  const isRuled = (options: Message | undefined) =>
-    options?.$unknown?.some(({ no }) => no === OPTION_EXTENSION) ?? false;
-  return (
-    isRuled(message.proto.options) ||
-    message.fields.some(
-      (field) => isRuled(field.proto.options) || (field.message !== undefined && hasRules(field.message, seen)),
-    )
-  );
 }
 
 /** Sets an absent REST body to an empty message. */
