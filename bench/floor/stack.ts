@@ -39,8 +39,7 @@ export async function startFloor(pets: number, parent: string): Promise<BenchSta
       template.replace(/\$\{(\w+)\}/g, (_, name) => String(values[name])),
     );
     const envoyArgs = ['--config-path', file, '--disable-hot-restart', '--log-level', 'warning'];
-    const options = { endsWithParent: true, log: log('envoy') };
-    const envoy = new Child("the floor's Envoy", findEnvoy(readConfig()), envoyArgs, options);
+    const envoy = new Child("the floor's Envoy", findEnvoy(readConfig()), envoyArgs, { log: log('envoy') });
     children.push(envoy);
     const url = `http://127.0.0.1:${port}`;
     const failure = failureOf(children);

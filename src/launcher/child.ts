@@ -11,10 +11,8 @@ import type { LogFile } from '../observe/logging/log-file.ts';
 export interface ChildOptions {
   /** Its environment variables. Default: those of this process. */
   readonly env?: Readonly<Record<string, string | undefined>>;
-  /** Whether it has an IPC channel to the launcher. */
+  /** Whether it has an IPC channel to this process. Without one it is stopped when this ends, also by `kill -9`. */
   readonly ipc?: boolean;
-  /** Whether it is stopped when this process ends, also by `kill -9`. For programs without an IPC channel. */
-  readonly endsWithParent?: boolean;
   readonly log: LogFile;
 }
 
@@ -40,16 +38,16 @@ export class Child {
 
   constructor(name: string, command: string, args: readonly string[], options: ChildOptions) {
     this.name = name;
-    this.log = options.log;
-    const { endsWithParent, log } = options;
-    const [file, ...rest] = endsWithParent ? ['sh', '-c', END_WITH_PARENT, 'sh', command, ...args] : [command, ...args];
+    const { env = process.env, ipc, log } = options;
+    this.log = log;
+    const [file, ...rest] = ipc ? [command, ...args] : ['sh', '-c', END_WITH_PARENT, 'sh', command, ...args];
     const output = log.isFile ? 'pipe' : STDOUT;
     this.process = spawn(file, rest, {
       detached: true,
-      env: { ...(options.env ?? process.env) },
-      stdio: ['ignore', output, output, options.ipc ? 'ipc' : endsWithParent ? 'pipe' : 'ignore'],
+      env: { ...env },
+      stdio: ['ignore', output, output, ipc ? 'ipc' : 'pipe'],
     });
-    if (endsWithParent) this.process.once('exit', () => this.process.stdio[3]?.destroy());
+    if (!ipc) this.process.once('exit', () => this.process.stdio[3]?.destroy());
     for (const stream of [this.process.stdout, this.process.stderr]) {
       stream?.setEncoding('utf8').on('data', (text: string) => log.write(text));
     }

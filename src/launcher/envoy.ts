@@ -48,17 +48,16 @@ export function findEnvoy({ envoy }: Config): string {
 }
 
 export class Envoy extends Component {
-  readonly #binary: string;
-  readonly #configFile: string;
   readonly #config: Config;
-  readonly #servers: number;
+  readonly #binary: string;
+  readonly #args: readonly string[];
 
-  private constructor(config: Config, binary: string, configFile: string, servers: number) {
+  private constructor(config: Config, binary: string, args: readonly string[]) {
     super('Envoy', config.logs === 'files' ? new LogFile(join(logDir(config), 'envoy.log')) : new LogFile());
-    this.#binary = binary;
-    this.#configFile = configFile;
     this.#config = config;
-    this.#servers = servers;
+    this.#binary = binary;
+    const log = this.log.isFile ? ['--log-path', this.log.path] : ['--log-format', JSON_LOG_FORMAT];
+    this.#args = [...args, '--log-level', 'warning', ...log];
   }
 
   /**
@@ -69,29 +68,18 @@ export class Envoy extends Component {
     await writeSecrets(config);
     // Its imports take time to load, among them the descriptors of the proto files.
     const { writeEnvoyConfig } = await import('./envoy-config.ts');
-    return new Envoy(config, binary, await writeEnvoyConfig(config), servers);
-  }
-
-  protected spawn(): Child {
-    const log = [
-      '--log-level',
-      'warning',
-      ...(this.log.isFile ? ['--log-path', this.log.path] : ['--log-format', JSON_LOG_FORMAT]),
-    ];
     // Hot restart is not used. Its socket has no permissions: any user of the machine could stop Envoy.
     // While Envoy drains, each kept connection ends with its next response, not at a random time.
     const fixed = ['--disable-hot-restart', '--drain-strategy', 'immediate'];
-    const args = ['--config-path', this.#configFile, ...fixed, ...this.#threads(), ...log];
-    const env = Object.fromEntries(INHERITED_VARIABLES.map((name) => [name, process.env[name]]));
-    return new Child('Envoy', this.#binary, args, { env, endsWithParent: true, log: this.log });
+    // A thread for each server, which takes no more than one of them sends. More threads would send fewer calls at a
+    // time, at a higher cost for both sides. A standalone edge has one for each core: TLS and refusals need no server.
+    const threads = servers === 0 ? [] : ['--concurrency', String(Math.min(servers, availableParallelism()))];
+    return new Envoy(config, binary, ['--config-path', await writeEnvoyConfig(config), ...fixed, ...threads]);
   }
 
-  /**
-   * A thread for each server, which takes no more than one of them sends. More threads would send fewer calls at a
-   * time, at a higher cost for both sides. A standalone edge has one for each core: TLS and refusals need no server.
-   */
-  #threads(): readonly string[] {
-    return this.#servers === 0 ? [] : ['--concurrency', String(Math.min(this.#servers, availableParallelism()))];
+  protected spawn(): Child {
+    const env = Object.fromEntries(INHERITED_VARIABLES.map((name) => [name, process.env[name]]));
+    return new Child('Envoy', this.#binary, this.#args, { env, log: this.log });
   }
 
   /** Envoy is ready when it has checked each server once and has opened its ports. */
