@@ -83,7 +83,7 @@ export function createServer(config: Config, parts: Parts) {
     rest,
     message,
     etags, // reads the message
-    deprecation(all), // after `message` and `etags`: a malformed request was no use of the operation
+    deprecation, // after `message` and `etags`: a malformed request was no use of the operation
     idempotency(store.idempotency), // after all others: a replay counts, and an invalid request gets a 400
   ];
   const forOperator = [audit(auditLog), operatorOnly(operatorKey, anonymous), message];

@@ -35,6 +35,8 @@ export interface Deprecation {
   readonly sunset: Date;
   /** The path of the successor, with fields of the request message in braces. */
   readonly successor: string;
+  /** That path for a request message. */
+  readonly successorOf: (request: unknown) => string;
 }
 
 /** A repeated field. */
@@ -167,7 +169,7 @@ function withOptions(base: Base, rule?: HttpRule, options?: OperationOptions): O
     bodyField: rule?.body || undefined,
     queryParameters: queryParameters(input, rule, routes),
     takesIdempotencyKey: Boolean(options?.created),
-    deprecation: options?.deprecation && toDeprecation(options.deprecation),
+    deprecation: options?.deprecation && toDeprecation(options.deprecation, input),
     counting: options?.uncounted ? 'never' : options?.countsRefusalsOnly ? 'refusals' : 'always',
   };
 }
@@ -205,8 +207,9 @@ function queryParameters(input: DescMessage, rule: HttpRule | undefined, routes:
   return new Map(fields.map((field) => [field.jsonName, field]));
 }
 
-function toDeprecation({ since, sunset, successor }: NonNullable<OperationOptions['deprecation']>): Deprecation {
-  return { since: toDate(since), sunset: toDate(sunset), successor };
+function toDeprecation(options: NonNullable<OperationOptions['deprecation']>, input: DescMessage): Deprecation {
+  const { since, sunset, successor } = options;
+  return { since: toDate(since), sunset: toDate(sunset), successor, successorOf: compilePath(successor, input) };
 }
 
 function toDate(rfc3339: string): Date {

@@ -62,7 +62,7 @@ export class OpenCalls {
       for (const call of this.#calls) {
         const { isStream, isFeed, isRaw } = call.operation;
         const hasOwnEnd = isRaw || !isStream; // a file is sent to its end
-        if (isFeed ? this.#endsFeeds : this.#isDraining && !hasOwnEnd) endAsDrained(call);
+        if (isFeed ? this.#endsFeeds : this.#isDraining && !hasOwnEnd) call.giveUp(apiError('UNAVAILABLE'), 'drain');
         call.checkAge(maxAges);
         const account = isFeed ? undefined : call.caller?.accountId; // a feed holds no slot
         if (account !== undefined && call.isStalled && this.#isPastShare(account)) call.giveUp(pastShare(account));
@@ -164,10 +164,6 @@ export class OpenCalls {
   #isPastShare(account: AccountId): boolean {
     return this.#isCrowded && this.#byAccount.of(account) > SHARE_OF_CROWDED;
   }
-}
-
-function endAsDrained(call: IncomingCall): void {
-  call.giveUp(apiError('UNAVAILABLE'), 'drain');
 }
 
 /** Ends a feed whose key has been revoked or has expired, or whose account is suspended. */

@@ -9,18 +9,16 @@ export const DEFAULT_LIMIT = 20;
 
 const LENGTH = 9; // one byte for the list, eight for the id
 
-interface PageTokens {
-  /** Converts a list request to a page request. @throws ApiError for an invalid token. */
-  toPageRequest(request: { readonly limit?: number | undefined; readonly pageToken: string }): PageRequest;
-  /** Returns the token of the next page; empty on the last page. */
-  next<T>(page: Page<T>, idOf: (row: T) => bigint): string;
+interface ListRequest {
+  readonly limit?: number | undefined;
+  readonly pageToken: string;
 }
 
 /**
  * The tokens of the list with this number, from 1 to 255. Callers hold tokens, so a list keeps its number for good, and
  * no other list gets it: test/rpc/page-tokens.test.ts has all of them.
  */
-export function pageTokens(list: number): PageTokens {
+export function pageTokens(list: number) {
   function decode(text: string): bigint {
     const token = Buffer.from(text, 'base64url');
     const isWellFormed = token.length === LENGTH && token.toString('base64url') === text;
@@ -32,12 +30,13 @@ export function pageTokens(list: number): PageTokens {
   }
 
   return {
-    toPageRequest: ({ pageToken, limit = DEFAULT_LIMIT }) => ({
-      after: pageToken === '' ? 0n : decode(pageToken),
-      limit,
-    }),
+    /** Converts a list request to a page request. @throws ApiError for an invalid token. */
+    toPageRequest({ pageToken, limit = DEFAULT_LIMIT }: ListRequest): PageRequest {
+      return { after: pageToken === '' ? 0n : decode(pageToken), limit };
+    },
 
-    next(page, idOf) {
+    /** Returns the token of the next page; empty on the last page. */
+    next<T>(page: Page<T>, idOf: (row: T) => bigint): string {
       const last = page.rows.at(-1);
       if (last === undefined || !page.hasMore) return '';
       const token = Buffer.alloc(LENGTH);

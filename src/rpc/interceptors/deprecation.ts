@@ -1,28 +1,16 @@
 /** Announces a deprecated operation: Deprecation (RFC 9745), Sunset (RFC 8594), Link to the successor (RFC 8288). */
-import { compilePath, type Operation } from '../../proto/operations.ts';
-import type { Call, Interceptor } from '../chain.ts';
+import type { Interceptor } from '../chain.ts';
 
-/** Compiles the announcements of the deprecated ones among `operations`. */
-export function deprecation(operations: Iterable<Operation>): Interceptor {
-  const announcements = new Map([...operations].flatMap(toAnnouncement));
-  return (call, next) => {
-    announcements.get(call.operation)?.(call);
-    return next(call);
-  };
-}
-
-function toAnnouncement(operation: Operation): [Operation, (call: Call) => void][] {
-  if (operation.deprecation === undefined) return [];
-  const { since, sunset, successor } = operation.deprecation;
-  const [sinceText, sunsetText] = [`@${Math.floor(since.getTime() / 1_000)}`, sunset.toUTCString()];
-  const fillIn = compilePath(successor, operation.input);
-  const announce = ({ request, responseHeaders }: Call) => {
-    responseHeaders.set('deprecation', sinceText);
-    responseHeaders.set('sunset', sunsetText);
-    addLink(responseHeaders, `<${fillIn(request)}>; rel="successor-version"`);
-  };
-  return [[operation, announce]];
-}
+export const deprecation: Interceptor = (call, next) => {
+  const { operation, responseHeaders } = call;
+  if (operation.deprecation !== undefined) {
+    const { since, sunset, successorOf } = operation.deprecation;
+    responseHeaders.set('deprecation', `@${Math.floor(since.getTime() / 1_000)}`);
+    responseHeaders.set('sunset', sunset.toUTCString());
+    addLink(responseHeaders, `<${successorOf(call.request)}>; rel="successor-version"`);
+  }
+  return next(call);
+};
 
 /** Adds a link to a response, behind those that it has (RFC 8288, section 3). */
 export function addLink(responseHeaders: Map<string, string>, link: string): void {
