@@ -10,12 +10,23 @@ import { checkIfMatch } from '../rpc/if-match.ts';
 import { pageTokens } from '../rpc/page-token.ts';
 import type { Context, Service } from '../rpc/service.ts';
 import { shopError } from './errors.ts';
-import { type Category, type CategoryId, toCategoryId } from './model.ts';
+import { type Category, toCategoryId } from './model.ts';
 import type { ShopStore, ShopTransaction } from './tables.ts';
 
 const PAGES = pageTokens(2);
 
 export function categoryService(store: ShopStore): Service<CategoryServiceServer> {
+  /** Changes a category, which must exist and match the call's If-Match. */
+  const change = <T>(id: bigint, call: Context, work: (tx: ShopTransaction, category: Category) => Promise<T>) => {
+    const categoryId = toCategoryId(id);
+    return store.forCall(call).transaction(async (tx) => {
+      const found = await tx.categories.lock(categoryId);
+      const category = existing(found, () => shopError('CATEGORY_NOT_FOUND', { categoryId }));
+      checkIfMatch(call, CategoryMessage, category);
+      return work(tx, category);
+    }, `category ${categoryId}`);
+  };
+
   return {
     async listCategories(request) {
       const page = await store.categories.page(PAGES.toPageRequest(request));
@@ -31,55 +42,29 @@ export function categoryService(store: ShopStore): Service<CategoryServiceServer
       ),
 
     replaceCategory: ({ categoryId, category }, call) =>
-      change(toCategoryId(categoryId), () => replacement(category), call),
+      change(categoryId, call, (tx, current) => update(tx, { ...current, ...replacement(category) })),
 
     updateCategory: ({ categoryId, category }, call) =>
-      change(
-        toCategoryId(categoryId),
-        (current) => ({
+      change(categoryId, call, (tx, current) =>
+        update(tx, {
+          ...current,
           name: category?.name === undefined ? current.name : trimmed(category.name),
           description: category?.description ?? current.description,
         }),
-        call,
       ),
 
-    deleteCategory(request, call) {
-      const categoryId = toCategoryId(request.categoryId);
-      return store.forCall(call).transaction(async (tx) => {
-        await lock(tx, categoryId, call);
-        if (await tx.pets.existsInCategory(categoryId)) throw shopError('CATEGORY_IN_USE', { categoryId });
-        await tx.categories.delete(categoryId);
+    deleteCategory: ({ categoryId }, call) =>
+      change(categoryId, call, async (tx, { id }) => {
+        if (await tx.pets.existsInCategory(id)) throw shopError('CATEGORY_IN_USE', { categoryId });
+        await tx.categories.delete(id);
         return {};
-      }, contendedCategory(categoryId));
-    },
+      }),
   };
-
-  function change(
-    categoryId: CategoryId,
-    toFields: (current: Category) => Omit<Category, 'id'>,
-    call: Context,
-  ): Promise<Category> {
-    return store.forCall(call).transaction(async (tx) => {
-      const current = await lock(tx, categoryId, call);
-      const changed = { ...current, ...toFields(current) };
-      await tx.categories.update(changed);
-      return changed;
-    }, contendedCategory(categoryId));
-  }
 }
 
-/** The name that transactions which lock a category queue under. */
-function contendedCategory(id: CategoryId): string {
-  return `category ${id}`;
-}
-
-/** Locks the category. @throws ApiError when it does not exist or does not match the call's If-Match. */
-async function lock(tx: ShopTransaction, categoryId: CategoryId, call: Context): Promise<Category> {
-  const category = existing(await tx.categories.lock(categoryId), () =>
-    shopError('CATEGORY_NOT_FOUND', { categoryId }),
-  );
-  checkIfMatch(call, CategoryMessage, category);
-  return category;
+async function update(tx: ShopTransaction, changed: Category): Promise<Category> {
+  await tx.categories.update(changed);
+  return changed;
 }
 
 /** The fields of a new category. Validation has checked that the name is present. */

@@ -6,7 +6,7 @@ import { checkIfMatch } from '../rpc/if-match.ts';
 import { pageTokens } from '../rpc/page-token.ts';
 import type { Context, Service } from '../rpc/service.ts';
 import { shopError } from './errors.ts';
-import { type Pet, type PetId, toCategoryId, toPetId } from './model.ts';
+import { type Pet, toCategoryId, toPetId } from './model.ts';
 import { fromProtoStatus, toProtoStatus } from './pet-status.ts';
 import { contendedPet } from './pet-table.ts';
 import type { ShopStore, ShopTransaction } from './tables.ts';
@@ -14,6 +14,16 @@ import type { ShopStore, ShopTransaction } from './tables.ts';
 export const PET_PAGES = pageTokens(1);
 
 export function petService(store: ShopStore): Service<PetServiceServer> {
+  /** Changes a pet, which must exist and match the call's If-Match. */
+  const change = <T>(id: bigint, call: Context, work: (tx: ShopTransaction, pet: Pet) => Promise<T>) => {
+    const petId = toPetId(id);
+    return store.forCall(call).transaction(async (tx) => {
+      const pet = existing(await tx.pets.lock(petId), () => shopError('PET_NOT_FOUND', { petId }));
+      checkIfMatch(call, PetMessage, petMessage(pet));
+      return work(tx, pet);
+    }, contendedPet(petId));
+  };
+
   return {
     async listPets({ ids, ...request }) {
       const categoryId = request.categoryId === undefined ? undefined : toCategoryId(request.categoryId);
@@ -41,49 +51,32 @@ export function petService(store: ShopStore): Service<PetServiceServer> {
     getPet: async ({ petId }) =>
       petMessage(existing(await store.pets.find(toPetId(petId)), () => shopError('PET_NOT_FOUND', { petId }))),
 
-    replacePet: ({ petId, pet }, call) => change(toPetId(petId), () => replacement(pet), call),
+    replacePet: ({ petId, pet }, call) =>
+      change(petId, call, (tx, current) => update(tx, { ...current, ...replacement(pet) })),
 
     updatePet: ({ petId, pet }, call) =>
-      change(
-        toPetId(petId),
-        (current) => ({
+      change(petId, call, (tx, current) =>
+        update(tx, {
+          ...current,
           name: pet?.name === undefined ? current.name : trimmed(pet.name),
           categoryId: pet?.categoryId === undefined ? current.categoryId : toCategoryId(pet.categoryId),
           status: fromProtoStatus(pet?.status) ?? current.status,
         }),
-        call,
       ),
 
-    deletePet(request, call) {
-      const petId = toPetId(request.petId);
-      return store.forCall(call).transaction(async (tx) => {
-        await lock(tx, petId, call);
-        if (await tx.orders.hasOpen(petId)) throw shopError('PET_IN_USE', { petId });
-        await tx.pets.delete(petId);
+    deletePet: ({ petId }, call) =>
+      change(petId, call, async (tx, { id }) => {
+        if (await tx.orders.hasOpen(id)) throw shopError('PET_IN_USE', { petId });
+        await tx.pets.delete(id);
         return {};
-      }, contendedPet(petId));
-    },
+      }),
   };
-
-  function change(
-    petId: PetId,
-    toFields: (current: Pet) => Omit<Pet, 'id' | 'quantity'>,
-    call: Context,
-  ): Promise<PetMessage> {
-    return store.forCall(call).transaction(async (tx) => {
-      const current = await lock(tx, petId, call);
-      const changed = { ...current, ...toFields(current) };
-      if (!(await tx.pets.update(changed))) throw shopError('UNKNOWN_CATEGORY', changed);
-      return petMessage(changed);
-    }, contendedPet(petId));
-  }
 }
 
-/** Locks the pet. @throws ApiError when it does not exist or does not match the call's If-Match. */
-async function lock(tx: ShopTransaction, petId: PetId, call: Context): Promise<Pet> {
-  const pet = existing(await tx.pets.lock(petId), () => shopError('PET_NOT_FOUND', { petId }));
-  checkIfMatch(call, PetMessage, petMessage(pet));
-  return pet;
+/** Stores a changed pet. @throws ApiError when its category does not exist. */
+async function update(tx: ShopTransaction, changed: Pet): Promise<PetMessage> {
+  if (!(await tx.pets.update(changed))) throw shopError('UNKNOWN_CATEGORY', changed);
+  return petMessage(changed);
 }
 
 /** The fields of a new pet, with defaults. Validation has checked that name and category are present. */
