@@ -22,7 +22,6 @@ export const EVENT_STREAM: HttpResponse = {
     'x-accel-buffering': 'no',
   },
   body: '',
-  isResumable: true,
 };
 
 interface Message {

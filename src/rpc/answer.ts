@@ -42,7 +42,6 @@ export class Answer {
   /** An error in the request, found while nothing was being read. */
   #earlyError: unknown;
   #closeListeners: (() => void)[] = [];
-  #isResumable = false;
   #trailers: HttpResponse['trailers'];
   #frames = 0;
   /** Settles the `send` in progress. */
@@ -120,7 +119,6 @@ export class Answer {
   begin(start: HttpResponse, headers: ReadonlyMap<string, string>): void {
     if (this.#state !== 'open') return;
     this.#state = 'streaming';
-    this.#isResumable = start.isResumable === true;
     this.#sendHeaders(start, headers, false);
   }
 
@@ -145,17 +143,15 @@ export class Answer {
 
   /**
    * Ends the call with an error. A stream that has begun without trailers is reset, since its caller must not take it
-   * for complete. One that is resumable just ends.
+   * for complete. A feed just ends: its caller knows how to go on.
    */
-  abort(response: HttpResponse, headers: ReadonlyMap<string, string>): void {
+  abort(response: HttpResponse, headers: ReadonlyMap<string, string>, isFeed: boolean): void {
     if (this.#state === 'open') this.respond(response, headers);
-    else if (this.#state !== 'streaming') return;
-    else if (this.#isResumable) this.#end();
-    else if (this.#trailers === undefined || response.trailers === undefined) this.reset();
-    else {
-      this.#trailers = response.trailers;
-      this.#end();
-    }
+    if (this.#state !== 'streaming') return;
+    const hasTrailers = this.#trailers !== undefined && response.trailers !== undefined;
+    if (hasTrailers) this.#trailers = response.trailers;
+    if (hasTrailers || isFeed) this.#end();
+    else this.reset();
   }
 
   /**

@@ -230,7 +230,7 @@ export class IncomingCall implements Call, Arrival {
   fail(error: ApiError): void {
     try {
       this.#beforeAnswer?.(this, error);
-      this.#answer.abort(this.protocol.fail(this, error), this.responseHeaders);
+      this.#answer.abort(this.protocol.fail(this, error), this.responseHeaders, this.operation.isFeed);
     } catch (cause) {
       this.#reason = apiError('INTERNAL', this, { cause });
       this.#answer.reset();

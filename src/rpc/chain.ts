@@ -106,8 +106,6 @@ export interface HttpResponse {
   readonly body: string | Buffer;
   /** What gRPC sends after the body. Without a body they are headers ("Trailers-Only"). */
   readonly trailers?: Readonly<Record<string, string>>;
-  /** True for a stream that may end after any message: its caller knows how to go on. */
-  readonly isResumable?: true;
 }
 
 /** How a caller speaks, and what the response to such a caller looks like. */

@@ -5,20 +5,17 @@
 import { BinaryReader } from '@bufbuild/protobuf/wire';
 import { invalidArgument } from '../../errors.ts';
 import type { Call, Interceptor } from '../chain.ts';
-import { type EntityTags, entityTag, parseEntityTags } from '../entity-tags.ts';
+import { entityTag, parseEntityTags } from '../entity-tags.ts';
 
 /** The response header with the entity tag. */
 export const ETAG = 'etag';
 
 export const etags: Interceptor = async (call, next) => {
-  const { isTagged, oneOf } = call.operation;
+  const { isTagged, oneOf, condition } = call.operation;
   const isOneOfList = oneOf !== undefined && (call.request as unknown as IdLists)[oneOf.localName]?.length === 1;
-  const ifMatch = readCondition(call, 'if-match');
-  if (ifMatch !== undefined) call.ifMatch = ifMatch;
-  if (call.protocol.name === 'REST' && (isTagged || isOneOfList)) {
-    const ifNoneMatch = readCondition(call, 'if-none-match');
-    if (ifNoneMatch !== undefined) call.ifNoneMatch = ifNoneMatch;
-  }
+  const isReadCondition = call.protocol.name === 'REST' && (isTagged || isOneOfList);
+  if (condition === 'if-match') readCondition(call, condition, 'ifMatch');
+  else if (condition !== undefined && isReadCondition) readCondition(call, condition, 'ifNoneMatch');
   const response = await next(call);
   if (!('bytes' in response)) return response;
   const tagged = isOneOfList ? onlyItem(response.bytes) : isTagged ? response.bytes : undefined;
@@ -36,13 +33,12 @@ function onlyItem(list: Uint8Array): Uint8Array | undefined {
   return reader.bytes();
 }
 
-/** The tags in a conditional header; undefined when the header is absent, or the operation does not support it. */
-function readCondition(call: Call, header: 'if-match' | 'if-none-match'): EntityTags | undefined {
-  const value = call.operation.condition === header ? call.header(header) : undefined;
-  if (value === undefined) return undefined;
+/** Sets the tags in a conditional header, if the request has it. */
+function readCondition(call: Call, header: string, member: 'ifMatch' | 'ifNoneMatch'): void {
+  const value = call.header(header);
+  if (value === undefined) return;
   const tags = parseEntityTags(value);
-  if (tags === undefined) throw invalidArgument([{ path: header, name: header, description: TAGS_DESCRIPTION }]);
-  return tags;
+  const description = 'must be * or a list of entity tags in double quotes, as ETag gives them';
+  if (tags === undefined) throw invalidArgument([{ path: header, name: header, description }]);
+  call[member] = tags;
 }
-
-const TAGS_DESCRIPTION = 'must be * or a list of entity tags in double quotes, as ETag gives them';
