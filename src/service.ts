@@ -88,14 +88,14 @@ async function openService(config: Config, { log, auditLog }: Logs, opened: Asyn
   opened.defer(stopRetention);
 
   const events = new EventFeed(store.events, (error) => logger.warn({ err: error }, 'the events can not be read'));
-  store.onWrite(() => events.tail.noteWrite());
+  store.onWrite(() => events.noteWrite());
 
   const keys = createApiKeyCache(store.accounts, plans);
   const dependencies = {
     server: { openCalls: () => server.openCalls() },
     keyCache: keys,
     usage,
-    events: events.tail,
+    events,
     database: engine.state,
     certificates: tls,
     redis,

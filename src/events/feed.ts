@@ -1,53 +1,270 @@
-/** The feed of events: pages of it (settled.ts says in which order), and streams (tail.ts). */
-import { apiError } from '../errors.ts';
-import { type EventId, START, type StoredEvent } from '../storage/model.ts';
+/**
+ * The feed of events: pages of it, and streams (settled.ts says in which order).
+ *
+ * While there is a stream, one loop reads the newest events, once for all streams of this server: after each write of
+ * this server, and every `POLL_MS` for the writes of others. A stream that is behind reads pages by itself until it has
+ * caught up; all such streams take turns, so that they never occupy the server.
+ *
+ * Failure: while the database is away nothing is read, which is reported once. The streams stay open with their
+ * heartbeats, and go on when it is back.
+ */
+import { setTimeout as delay } from 'node:timers/promises';
+import type { EventId, StoredEvent } from '../storage/model.ts';
+import { StoreUnavailable } from '../storage/store-errors.ts';
 import { type EventReads, SettledEvents } from './settled.ts';
-import { type Follower, ofTypes, type Progress, Tail } from './tail.ts';
 
+const POLL_MS = 100;
+/** The shortest time from one read to the next: what is written meanwhile is sent together. */
+const GATHER_MS = 10;
+/** A stream on which nothing happens gets a checkpoint this often. */
+const HEARTBEAT_MS = 15_000;
+/** The pause after each page for a stream that is behind. */
+const BEHIND_MS = 5;
+/** The bounds of a batch: what a stream sends at once, and holds while nobody reads it. Two of the largest events. */
+const MAX_ROWS = 100;
+const MAX_BATCH_BYTES = 17_408;
+/** How many rows a stream that is behind reads first. Then as many as make a batch. */
+const FIRST_ROWS = 10;
+/** How long a stream that is behind waits when the database is away. */
+const RETRY_MS = 500;
+/** How many batches are kept for streams that are a little behind. */
+const MAX_BATCHES = 100;
 /** How many events are looked through for a page of certain types. */
 const WINDOW = 500;
 
+/** The events of these types, or all. */
+function ofTypes(events: readonly StoredEvent[], types: readonly string[]): readonly StoredEvent[] {
+  return types.length === 0 ? events : events.filter(({ type }) => types.includes(type));
+}
+
+/** Consecutive events, shared by all streams that have come as far. */
+interface Batch {
+  /** The events follow this id. */
+  readonly after: EventId;
+  readonly events: readonly StoredEvent[];
+}
+
+/** What a stream has to send next: events, or a checkpoint when there are none. */
+export interface Progress {
+  /**
+   * Streams that send the same event get the same object. Whoever has encoded the events takes them away: a stream that
+   * nobody reads then holds their bytes alone.
+   */
+  events: readonly StoredEvent[];
+  /** Everything up to here has been sent then. */
+  readonly upTo: EventId;
+}
+
+/** What a stream follows. */
+export interface Follower {
+  /** Undefined: it begins now. */
+  readonly after: EventId | undefined;
+  /** Empty: all. */
+  readonly types: readonly string[];
+  /** Calls the listener once, when nobody reads the stream any more. */
+  onClose(listener: () => void): void;
+}
+
 export class EventFeed {
-  readonly #settled: SettledEvents;
-  readonly tail: Tail;
+  readonly #events: SettledEvents;
+  readonly #onFailure: (error: unknown) => void;
+  /** Wakes those who wait for events. */
+  readonly #waiting = new Set<() => void>();
+  #streams = 0;
+  /** Where the loop began; undefined while there is no loop. */
+  #beginning: Promise<EventId> | undefined;
+  /** How far the loop has read; undefined while there is none. */
+  #last: EventId | undefined;
+  /** The newest events that it has read, in order. */
+  #batches: Batch[] = [];
+  /** Resolves when this server has written since the last read, or a stream has ended. */
+  #news = Promise.withResolvers<void>();
+  /** Resolves when the next stream that is behind may read. */
+  #turn: Promise<unknown> = Promise.resolve();
+  /** The last read has failed: an hour without the database is one line in the log. */
+  #isFailing = false;
+  /** When the loop last read an event, or found that there is no other. */
+  #readAtMs = 0;
+  /** How many events have been sent, once for each stream. */
+  sent = 0;
 
   constructor(reads: EventReads, onFailure: (error: unknown) => void) {
-    this.#settled = new SettledEvents(reads);
-    this.tail = new Tail(this.#settled, (after, rows) => this.#read(after, rows), onFailure);
+    this.#events = new SettledEvents(reads);
+    this.#onFailure = onFailure;
+  }
+
+  /** For how long the streams have not moved on, although there may be more events. */
+  get stalledMs(): number {
+    return this.#last === undefined ? 0 : performance.now() - this.#readAtMs;
+  }
+
+  /** Tells that this server has written. */
+  noteWrite(): void {
+    this.#news.resolve();
   }
 
   /**
    * At most `limit` events after an id, of these types, or all, and where the next page begins: undefined when there
-   * are no more events yet. A page may have fewer events, or none, although there is a next one. Throws EVENTS_EXPIRED,
-   * and EVENT_NOT_REACHED for an id that the feed has not reached.
+   * are no more events yet. A page may have fewer events, or none, although there is a next one. Throws like
+   * `SettledEvents.check`.
    */
   async page(after: EventId, types: readonly string[], limit: number) {
     const rows = types.length === 0 ? limit + 1 : WINDOW;
-    const events = await this.#read(after, rows);
+    const events = await this.#events.page(after, rows);
     const found = ofTypes(events, types);
     if (found.length > limit) return { events: found.slice(0, limit), next: found[limit - 1]?.id };
     return { events: found, next: events.length < rows ? undefined : events.at(-1)?.id };
   }
 
-  /** A stream. Throws like `page`. */
-  async *follow(follower: Follower): AsyncGenerator<Progress, void> {
-    if (follower.after !== undefined) await this.#check(follower.after);
-    yield* this.tail.follow(follower);
+  /**
+   * The stream's content, without end: first a checkpoint, then events as they come, a checkpoint when none do. Throws
+   * like `SettledEvents.check`.
+   */
+  async *follow({ after, types, onClose }: Follower): AsyncGenerator<Progress, void> {
+    if (after !== undefined) await this.#events.check(after);
+    let [isClosed, wake] = [false, (): void => undefined];
+    onClose(() => {
+      isClosed = true;
+      wake();
+    });
+    this.#streams += 1;
+    try {
+      this.#beginning ??= this.#begin();
+      const beginning = this.#beginning;
+      const head = await beginning;
+      let cursor = after ?? this.#last ?? head;
+      yield { events: [], upTo: cursor };
+      let rows = FIRST_ROWS;
+      let heartbeatMs = performance.now() + HEARTBEAT_MS;
+      let reading: Promise<Batch | undefined> | undefined;
+      while (!isClosed) {
+        if (this.#beginning !== beginning) throw new StoreUnavailable('the feed has gone back');
+        let batch = this.#kept(cursor);
+        if (batch === undefined && this.#isBehind(cursor)) {
+          reading ??= this.#readBehind(cursor, rows, () => isClosed).finally(() => (reading = undefined));
+          batch = await before(heartbeatMs, reading);
+        }
+        rows = Math.min(2 * (batch?.events.length ?? rows), MAX_ROWS);
+        cursor = batch?.events.at(-1)?.id ?? cursor;
+        const progress = { events: ofTypes(batch?.events ?? [], types), upTo: cursor };
+        const size = progress.events.length;
+        batch = undefined;
+        if (size > 0 || performance.now() >= heartbeatMs) {
+          yield progress;
+          this.sent += size;
+          heartbeatMs = performance.now() + HEARTBEAT_MS;
+        } else if (!this.#isBehind(cursor)) {
+          const news = Promise.withResolvers<void>();
+          wake = news.resolve;
+          this.#waiting.add(wake);
+          await before(heartbeatMs, news.promise);
+          this.#waiting.delete(wake);
+        }
+      }
+    } finally {
+      this.#streams -= 1;
+      this.#news.resolve();
+    }
   }
 
-  /** Throws unless every event after this id is kept, and the feed has reached it. */
-  async #check(after: EventId): Promise<void> {
-    if (after === START) return;
-    const { oldest, newest } = await this.#settled.bounds();
-    if (after < oldest - 1n) throw apiError('EVENTS_EXPIRED', { after, oldest });
-    if (after <= newest) return;
-    throw apiError('EVENT_NOT_REACHED', { after, newest });
+  /** Finds out where the feed stands, and starts the loop there. */
+  async #begin(): Promise<EventId> {
+    const head = await this.#events.head().catch((error: unknown) => {
+      this.#beginning = undefined;
+      throw error;
+    });
+    void this.#run(head).catch(this.#onFailure);
+    return head;
   }
 
-  /** Checks after the read: what is deleted meanwhile has been read. */
-  async #read(after: EventId, rows: number): Promise<readonly StoredEvent[]> {
-    const events = await this.#settled.after(after, rows);
-    if (events[0]?.id !== after + 1n) await this.#check(after);
-    return events;
+  async #run(head: EventId): Promise<void> {
+    let last = head;
+    this.#readAtMs = performance.now();
+    this.#last = last;
+    while (this.#streams > 0) {
+      const beganMs = performance.now();
+      this.#news = Promise.withResolvers();
+      const events = await this.#read(last);
+      if (events === undefined) break;
+      this.#batches.push(...batchesOf(last, events));
+      this.#batches.splice(0, this.#batches.length - MAX_BATCHES);
+      last = events.at(-1)?.id ?? last;
+      this.#last = last;
+      if (events.length > 0) for (const wake of this.#waiting) wake();
+      if (events.length < MAX_ROWS) await this.#pause(beganMs);
+    }
+    this.#beginning = undefined;
+    this.#last = undefined;
+    this.#batches = [];
+    for (const wake of this.#waiting) wake();
   }
+
+  /** Undefined when the feed has gone back: the streams end, and their readers learn it when they go on. */
+  async #read(after: EventId): Promise<readonly StoredEvent[] | undefined> {
+    try {
+      const events = await this.#events.after(after, MAX_ROWS);
+      if (events.length === 0 && (await this.#events.bounds()).newest < after) return undefined;
+      if (events.length > 0 || !this.#events.isWaiting) this.#readAtMs = performance.now();
+      this.#isFailing = false;
+      return events;
+    } catch (error) {
+      if (!this.#isFailing) this.#onFailure(error);
+      this.#isFailing = true;
+      return [];
+    }
+  }
+
+  async #pause(beganMs: number): Promise<void> {
+    if (!this.#events.isWaiting) await before(performance.now() + POLL_MS, this.#news.promise);
+    await delay(Math.max(0, beganMs + GATHER_MS - performance.now()));
+  }
+
+  /** Whether the loop has read more than this. */
+  #isBehind(after: EventId): boolean {
+    return this.#last !== undefined && after < this.#last;
+  }
+
+  /** The batch after an id; undefined when it is not kept. */
+  #kept(after: EventId): Batch | undefined {
+    const batch = this.#isBehind(after) ? this.#batches.findLast((one) => one.after <= after) : undefined;
+    if (batch === undefined || batch.after === after) return batch;
+    return { after, events: batch.events.filter(({ id }) => id > after) };
+  }
+
+  /** A page for a stream that is behind, when it is its turn. While the database is away the stream waits. */
+  async #readBehind(after: EventId, rows: number, isClosed: () => boolean): Promise<Batch | undefined> {
+    const turn = this.#turn.then(() => (isClosed() ? [] : this.#events.page(after, rows)));
+    const pause = () => delay(BEHIND_MS);
+    this.#turn = turn.then(pause, pause);
+    try {
+      const [batch] = batchesOf(after, await turn);
+      return batch;
+    } catch (error) {
+      if (!(error instanceof StoreUnavailable)) throw error;
+      await delay(RETRY_MS);
+      return undefined;
+    }
+  }
+}
+
+/** The result of the work; undefined when there is none at this time. */
+async function before<T>(timeMs: number, work: Promise<T>): Promise<T | undefined> {
+  const { promise: late, resolve } = Promise.withResolvers<undefined>();
+  const timer = setTimeout(() => resolve(undefined), timeMs - performance.now());
+  return Promise.race([work, late]).finally(() => clearTimeout(timer));
+}
+
+/** Cuts events into batches of at most the bounded size, or of one event. */
+function* batchesOf(after: EventId, events: readonly StoredEvent[]): Generator<Batch> {
+  let [previous, batch, bytes]: [EventId, StoredEvent[], number] = [after, [], 0];
+  for (const event of events) {
+    const [last, size] = [batch.at(-1), Buffer.byteLength(event.row)];
+    if (last !== undefined && bytes + size > MAX_BATCH_BYTES) {
+      yield { after: previous, events: batch };
+      [previous, batch, bytes] = [last.id, [], 0];
+    }
+    batch.push(event);
+    bytes += size;
+  }
+  if (batch.length > 0) yield { after: previous, events: batch };
 }

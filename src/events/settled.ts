@@ -8,6 +8,7 @@
  * long transaction that changes nothing of the shop, such as a backup's, is not among them and delays nobody.
  */
 import { setTimeout as delay } from 'node:timers/promises';
+import { apiError } from '../errors.ts';
 import { type EventId, START, type StoredEvent } from '../storage/model.ts';
 import type { PLATFORM_TABLES, Reads } from '../storage/store.ts';
 import { StoreUnavailable } from '../storage/store-errors.ts';
@@ -54,6 +55,21 @@ export class SettledEvents {
     if (some.length === events.length || this.#suspects !== undefined) return some;
     await this.#findSuspects();
     return this.#suspects === undefined ? this.after(after, rows) : some;
+  }
+
+  /** Like `after`, for an id that a caller names. Checks it after the read: what is deleted meanwhile has been read. */
+  async page(after: EventId, rows: number): Promise<readonly StoredEvent[]> {
+    const events = await this.after(after, rows);
+    if (events[0]?.id !== after + 1n) await this.check(after);
+    return events;
+  }
+
+  /** Throws EVENTS_EXPIRED unless every event after this id is kept, EVENT_NOT_REACHED if the feed is not there yet. */
+  async check(after: EventId): Promise<void> {
+    if (after === START) return;
+    const { oldest, newest } = await this.bounds();
+    if (after < oldest - 1n) throw apiError('EVENTS_EXPIRED', { after, oldest });
+    if (after > newest) throw apiError('EVENT_NOT_REACHED', { after, newest });
   }
 
   /**

@@ -1,7 +1,6 @@
 /** EventService: what has changed. */
 import type { Event, EventServiceServer, WatchEventsResponse } from '../../gen/petstore/v1/events.ts';
-import type { EventFeed } from '../events/feed.ts';
-import type { Progress } from '../events/tail.ts';
+import type { EventFeed, Progress } from '../events/feed.ts';
 import { DEFAULT_LIMIT } from '../rpc/page-token.ts';
 import { type Service, SharedMessages } from '../rpc/service.ts';
 import type { Row } from '../storage/fields.ts';

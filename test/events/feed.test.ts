@@ -2,8 +2,7 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import anyTest, { type TestFn } from 'ava';
 import { ApiError } from '../../src/errors.ts';
-import { EventFeed } from '../../src/events/feed.ts';
-import type { Progress } from '../../src/events/tail.ts';
+import { EventFeed, type Progress } from '../../src/events/feed.ts';
 import { type Store, TABLES } from '../../src/schema.ts';
 import { toEventId } from '../../src/storage/model.ts';
 import { createStore } from '../../src/storage/store.ts';
@@ -74,7 +73,7 @@ function follow(feed: EventFeed, after?: bigint, types: readonly string[] = []) 
 
 async function addMany({ store, feed }: Context, count: number): Promise<void> {
   for (let index = 0; index < count; index += 1) await newCategory(store, `${index}`);
-  feed.tail.noteWrite();
+  feed.noteWrite();
 }
 
 const codeOf = (error: unknown) => (error instanceof ApiError ? error.code : error);

@@ -1,6 +1,6 @@
 /** Metrics of what calls depend on. Most are read at each scrape; commits are observed as they happen. */
 import { Counter, Gauge, Histogram, type Registry } from 'prom-client';
-import type { Tail } from '../../events/tail.ts';
+import type { EventFeed } from '../../events/feed.ts';
 import type { OpenCounts } from '../../rpc/open-calls.ts';
 import type { CommitListener } from '../../storage/group-commit.ts';
 import type { PoolReading } from '../../storage/postgres-pool.ts';
@@ -10,7 +10,7 @@ export interface Dependencies {
   readonly server: { openCalls(): OpenCounts };
   readonly keyCache: { readonly counts: { readonly hit: number; readonly miss: number } };
   readonly usage: { readonly backlog: number };
-  readonly events: Pick<Tail, 'sent' | 'stalledMs'>;
+  readonly events: Pick<EventFeed, 'sent' | 'stalledMs'>;
   readonly database: { readonly isAway: boolean; readonly pools?: Readonly<Record<string, PoolReading>> };
   /** When the certificates in use end, by setting. */
   readonly certificates: { readonly ends: Readonly<Record<string, Date>> } | undefined;
