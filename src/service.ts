@@ -96,7 +96,7 @@ async function openService(config: Config, { log, auditLog }: Logs, opened: Asyn
     keyCache: keys,
     usage,
     events,
-    database: engine.state,
+    database: engine,
     certificates: tls,
     redis,
   };

@@ -13,14 +13,6 @@ export interface Runner {
 /** Marks a parameter in a query that several callers can share: each gives his own value. */
 export type Given = (name: string) => Knex.Value;
 
-/** The current state of the engine. */
-export interface EngineState {
-  /** True while calls fail because the database can't be reached or its disk is full. */
-  readonly isAway: boolean;
-  /** The connection pools by name, if the engine has any. */
-  readonly pools?: Readonly<Record<string, PoolReading>>;
-}
-
 export interface StorageLogger {
   info(fields: object, text: string): void;
   warn(fields: object, text: string): void;
@@ -35,7 +27,10 @@ export interface EngineOptions {
 }
 
 export interface Engine {
-  readonly state: EngineState;
+  /** Whether calls fail because the database can't be reached or its disk is full. */
+  readonly availability: { readonly isAway: boolean };
+  /** The connection pools by name, if the engine has any. */
+  readonly pools?: Readonly<Record<string, PoolReading>>;
   /** Composes SQL in the engine's dialect. It runs none. */
   readonly knex: Knex;
   /** Runs one read-only statement on the latest committed state. */

@@ -18,14 +18,14 @@ export interface Migration {
 
 const TABLE = 'schema_migrations';
 
-interface MigrateOptions {
+export interface MigrateOptions {
   /** All migrations of this release, in the order in which they run. */
   readonly migrations: readonly Migration[];
   /** Whether to run missing migrations, rather than throw ConfigError. */
   readonly migrates: boolean;
   readonly logger: StorageLogger;
   /** Prevents other processes from migrating until the transaction ends. */
-  readonly lock?: (trx: Knex.Transaction) => Promise<void>;
+  readonly lock: (trx: Knex.Transaction) => Promise<void>;
   readonly transaction?: Knex.TransactionConfig;
 }
 
@@ -45,7 +45,7 @@ export async function migrate(
     throw new ConfigError(`the database lacks the migrations ${missing.join(', ')}: ${hint}`);
   }
   const done = await knex.transaction(async (trx) => {
-    await lock?.(trx);
+    await lock(trx);
     await prepareTable(trx);
     const pending = await findMissing(trx, migrations); // another process may have migrated meanwhile
     for (const { name, up, isAdditive } of pending) {

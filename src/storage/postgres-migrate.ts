@@ -2,7 +2,7 @@
 import type { Knex } from 'knex';
 import { ConfigError } from '../config/config.ts';
 import type { StorageLogger } from './engine.ts';
-import { type Migration, migrate } from './migrate.ts';
+import { type MigrateOptions, migrate } from './migrate.ts';
 import { is } from './postgres-errors.ts';
 import { StoreUnavailable } from './store-errors.ts';
 
@@ -23,20 +23,16 @@ const LACKING_RIGHTS = `
       WHEN 'S' THEN NOT has_sequence_privilege(oid, 'USAGE') END
     ORDER BY relname`;
 
-export interface MigrateOptions {
-  readonly migrations: readonly Migration[];
-  readonly migrates: boolean;
-  readonly logger: StorageLogger;
-  readonly maxWaitMs?: number | undefined;
-}
-
 /**
  * Migrates the schema, or only checks it.
  *
  * @throws StoreUnavailable when another process migrates for too long, or a table is in use for too long.
  * @throws ConfigError when this release does not support the schema, or the user lacks rights on it.
  */
-export async function migratePostgres(knex: Knex, options: MigrateOptions): Promise<void> {
+export async function migratePostgres(
+  knex: Knex,
+  { maxWaitMs, ...options }: Omit<MigrateOptions, 'lock'> & { readonly maxWaitMs: number | undefined },
+): Promise<void> {
   // Without rights on it, even the table of migrations looks as if it were missing.
   const { rows } = await knex.raw<{ rows: readonly { relname: string }[] }>(LACKING_RIGHTS);
   if (rows.length > 0) {
@@ -46,7 +42,7 @@ export async function migratePostgres(knex: Knex, options: MigrateOptions): Prom
   }
   await migrate(knex, {
     ...options,
-    lock: (trx) => lock(trx, options),
+    lock: (trx) => lock(trx, options.logger, maxWaitMs),
     transaction: { isolationLevel: 'read committed' }, // sees what others committed while it waited for the lock
   });
 }
@@ -55,7 +51,7 @@ export async function migratePostgres(knex: Knex, options: MigrateOptions): Prom
  * Takes an advisory lock until the transaction ends. It belongs to the transaction, so it works through a pooler, and
  * PostgreSQL releases it when the process crashes.
  */
-async function lock(trx: Knex.Transaction, { logger, maxWaitMs = MAX_WAIT_MS }: MigrateOptions): Promise<void> {
+async function lock(trx: Knex.Transaction, logger: StorageLogger, maxWaitMs = MAX_WAIT_MS): Promise<void> {
   const maxSeconds = maxWaitMs / 1_000;
   const report = () =>
     logger.info({ maxSeconds }, 'another process is changing the database: waiting for it to be done');

@@ -93,12 +93,8 @@ export async function openPostgres(
   };
   return {
     knex,
-    state: {
-      get isAway() {
-        return availability.isAway;
-      },
-      pools: { read: readPool, write: writePool },
-    },
+    availability,
+    pools: { read: readPool, write: writePool },
     reader: { all: (statement, params) => readPool.use((connection) => connection.single(statement, params)) },
     // The planner chooses an index by the values of the parameters. It would not see those of several callers.
     compilePage: (name, _columns, compose) => compile(name, compose(param)),

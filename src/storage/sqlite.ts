@@ -89,7 +89,7 @@ export async function openSqlite(
   };
   return {
     knex,
-    state: availability,
+    availability,
     reader,
     // A row for each caller, with the rows that he gets as JSON: objects of their own would cost much more.
     compilePage(name, columns, compose) {

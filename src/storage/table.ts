@@ -6,19 +6,10 @@ import type { Page, PageRequest } from './model.ts';
 import { sharedReads } from './shared-reads.ts';
 import { compile, type Params, param, type SqlValue, type Statement, toJson, toJsonArray } from './statement.ts';
 
-/** A table of records. Parameters of its statements have the names of its columns. */
-export interface Table<R extends object> {
-  readonly name: string;
-  readonly columns: readonly string[];
-  readonly fields: Fields<R>;
-  toRecord(row: Row): R;
-  /** The SQL of the values of `columns` in `value`, a JSON array of them as `toJson` encodes it. */
-  fromJson(engine: Engine, columns: readonly string[]): readonly string[];
-  /** The parameters of the fields that are in `part`. */
-  toParams(part: Partial<R>): Params;
-}
+export type Table<R extends object> = ReturnType<typeof table<R>>;
 
-export function table<R extends object>(name: string, fields: Fields<R>): Table<R> {
+/** A table of records. Parameters of its statements have the names of its columns. */
+export function table<R extends object>(name: string, fields: Fields<R>) {
   const { columns, types, read } = record(fields);
   const all = Object.entries(fields) as [keyof R, Field<R[keyof R]>][];
   return {
@@ -26,12 +17,14 @@ export function table<R extends object>(name: string, fields: Fields<R>): Table<
     columns,
     fields,
     toRecord: read,
-    fromJson: ({ fromHex }, names) =>
+    /** The SQL of the values of columns in `value`, a JSON array of them as `toJson` encodes it. */
+    fromJson: ({ fromHex }: Engine, names: readonly string[]): readonly string[] =>
       names.map((name, index) => {
         const [type, value] = [types[columns.indexOf(name)], `value ->> ${index}`];
         return type === 'bytea' ? fromHex(value) : `cast(${value} as ${type})`;
       }),
-    toParams(part) {
+    /** The parameters of the fields that are in `part`. */
+    toParams(part: Partial<R>): Params {
       const params: Record<string, SqlValue> = {};
       for (const [key, field] of all) {
         if (!(key in part)) continue;

@@ -2,6 +2,7 @@
 import { Counter, Gauge, Histogram, type Registry } from 'prom-client';
 import type { EventFeed } from '../../events/feed.ts';
 import type { OpenCounts } from '../../rpc/open-calls.ts';
+import type { Engine } from '../../storage/engine.ts';
 import type { CommitListener } from '../../storage/group-commit.ts';
 import type { PoolReading } from '../../storage/postgres-pool.ts';
 
@@ -11,7 +12,7 @@ export interface Dependencies {
   readonly keyCache: { readonly counts: { readonly hit: number; readonly miss: number } };
   readonly usage: { readonly backlog: number };
   readonly events: Pick<EventFeed, 'sent' | 'stalledMs'>;
-  readonly database: { readonly isAway: boolean; readonly pools?: Readonly<Record<string, PoolReading>> };
+  readonly database: Pick<Engine, 'availability' | 'pools'>;
   /** When the certificates in use end, by setting. */
   readonly certificates: { readonly ends: Readonly<Record<string, Date>> } | undefined;
   /** Undefined without Redis. */
@@ -45,7 +46,7 @@ type Reading = number | Readonly<Record<string, number>>;
 
 export function dependencyMetrics(
   registry: Registry,
-  { server, keyCache, usage, events, database, certificates, redis }: Dependencies,
+  { server, keyCache, usage, events, database: { availability, pools }, certificates, redis }: Dependencies,
 ): void {
   /** Adds a metric that is read at each scrape. */
   const add = (Metric: typeof Gauge | typeof Counter, name: string, help: string, read: () => Reading, label = '') => {
@@ -68,13 +69,12 @@ export function dependencyMetrics(
   add(Gauge, 'usage_backlog_rows', 'Counts and bans that are not stored yet.', () => usage.backlog);
   add(Counter, 'events_sent_total', 'Events sent, once for each stream.', () => events.sent);
   add(Gauge, 'events_stalled_seconds', 'For how long a newer event could not be read.', () => events.stalledMs / 1_000);
-  add(Gauge, 'database_up', '0 while the database is unavailable or full.', () => (database.isAway ? 0 : 1));
+  add(Gauge, 'database_up', '0 while the database is unavailable or full.', () => (availability.isAway ? 0 : 1));
   const daysLeft = () => {
     const ends = Object.entries(certificates?.ends ?? {});
     return Object.fromEntries(ends.map(([setting, end]) => [setting, (end.getTime() - Date.now()) / DAY_MS]));
   };
   add(Gauge, 'certificate_days_left', 'Days until the first certificate of a file ends.', daysLeft, 'setting');
-  const { pools } = database;
   if (pools !== undefined) {
     const ofPools = (name: string, help: string, read: (pool: PoolReading) => number) => {
       const readAll = () => Object.fromEntries(Object.entries(pools).map(([pool, reading]) => [pool, read(reading)]));
