@@ -42,15 +42,10 @@ export interface RedisLimiterOptions extends LimiterOptions, RedisClientOptions 
   readonly time?: 'redis' | 'attempt';
 }
 
-export interface RedisLimiter extends Limiter {
-  /** Redis is unavailable: this server counts alone. */
-  readonly isDegraded: boolean;
-  /** How many requests this server has decided on alone. */
-  readonly fallbackDecisions: number;
-}
+export type RedisLimiter = Awaited<ReturnType<typeof openRedisLimiter>>;
 
 /** Resolves when Redis is available, or after a second without it. */
-export async function openRedisLimiter(options: RedisLimiterOptions): Promise<RedisLimiter> {
+export async function openRedisLimiter(options: RedisLimiterOptions) {
   const { ban, prefix = 'petstore', time = 'redis' } = options;
   const client = new RedisClient(options);
   const memory = createMemoryLimiter(options);
@@ -117,14 +112,16 @@ export async function openRedisLimiter(options: RedisLimiterOptions): Promise<Re
       const reply = await client.run(() => run('unban', { kind: 'account', accountId }, { keyId, nowMs: 0 }, []));
       return reply !== undefined && memory.unban(accountId, keyId);
     },
+    /** Redis is unavailable: this server counts alone. */
     get isDegraded() {
       return !client.isAvailable;
     },
+    /** How many requests this server has decided on alone. */
     get fallbackDecisions() {
       return fallbackDecisions;
     },
     close: () => client.close(),
-  };
+  } satisfies Limiter & Record<string, unknown>;
 }
 
 function toText({ minuteIndex, minuteCount, dayIndex, dayCount, refused }: Readonly<Counter>): string {
