@@ -6,8 +6,9 @@
  *   node probe.mjs healthz                         the public port of the settings responds with 200 to /healthz
  *   node probe.mjs open PORT                       the same for the port of a setting
  *
- * With --wait it asks again until that is so. The certificate of an https URL is not verified: it is for another name
- * than 127.0.0.1. With PROXY_PROTOCOL only proxies can send requests, so /healthz only has to accept a connection.
+ * With --wait it asks again until that is so, or systemd's MAINPID has ended: systemd then starts that process again,
+ * but only after this one. The certificate of an https URL is not verified: it is for another name than 127.0.0.1.
+ * With PROXY_PROTOCOL only proxies can send requests, so /healthz only has to accept a connection.
  */
 import http from 'node:http';
 import https from 'node:https';
@@ -20,7 +21,7 @@ const AGAIN_MS = 200;
 const STAYS_OPEN_MS = 200;
 /** The defaults of the settings. */
 const { HOST = '127.0.0.1', PORT = '8080', GRPC_HOST = '127.0.0.1', GRPC_PORT = '50051' } = process.env;
-const { TLS_CERT = '', PROXY_PROTOCOL } = process.env;
+const { TLS_CERT = '', PROXY_PROTOCOL, MAINPID = process.pid } = process.env;
 
 /** @param {string} host An address that a port listens on. */
 function reachable(host) {
@@ -63,10 +64,18 @@ function problemOf({ protocol, hostname, port, pathname }) {
   });
 }
 
+function hasEnded() {
+  try {
+    return !process.kill(Number(MAINPID), 0);
+  } catch {
+    return true;
+  }
+}
+
 const words = process.argv.slice(2);
 const isPatient = words[0] === '--wait';
 const url = toUrl(isPatient ? words.slice(1) : words);
 let problem = await problemOf(url);
-for (; isPatient && problem !== undefined; problem = await problemOf(url)) await delay(AGAIN_MS);
+for (; isPatient && problem !== undefined && !hasEnded(); problem = await problemOf(url)) await delay(AGAIN_MS);
 if (problem !== undefined) process.stderr.write(`probe: ${problem}\n`);
 process.exit(problem === undefined ? 0 : 1);

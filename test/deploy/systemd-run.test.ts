@@ -71,11 +71,21 @@ test.serial('petstore-failed@.service - sends the mail of the documentation, wit
 });
 
 test.serial(
-  'Several machines - migration, server and edge serve, with the secrets that root alone reads',
+  'Several machines - a start that fails ends at once, and is repeated until the server serves',
   async (t) => {
     const { run } = t.context;
     await run(DATABASES);
     await run(SETTINGS);
+    await t.throwsAsync(run('systemctl start petstore-server@50051'), { message: /control process exited/ });
+    await run('systemctl start petstore-migrate');
+    await until(() => run('systemctl is-active petstore-server@50051').catch(() => undefined), 'the next start');
+  },
+);
+
+test.serial(
+  'Several machines - migration, server and edge serve, with the secrets that root alone reads',
+  async (t) => {
+    const { run } = t.context;
     await run('systemctl start petstore-migrate; systemctl start petstore-server@50051; systemctl start petstore-edge');
     await until(async () => (await run(HEALTHZ)) === '200', 'a 200');
     await run('systemctl stop petstore-edge petstore-server@50051');
