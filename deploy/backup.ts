@@ -20,7 +20,7 @@ import { type Config, ConfigError, readConfig } from '../src/config/config.ts';
 import { makePrivate, PRIVATE_UMASK } from '../src/files/private-folder.ts';
 import { checkSqlite, copySqlite } from './check-sqlite.ts';
 import { endWithOneLine } from './one-line.ts';
-import { runProgram } from './postgres-program.ts';
+import { runProgram, schemaOf } from './postgres-program.ts';
 import { sync } from './restore-sqlite.ts';
 
 const HELP = `Usage: node deploy/backup.ts --to FOLDER [--keep COUNT]
@@ -122,9 +122,7 @@ function backUpPostgres(databaseUrl: string, name: string): string {
     // Not what deploy/restore.ts has kept.
     runProgram('pg_dump', ['--format=custom', '--exclude-schema=before_restore_*', `--file=${part}`], databaseUrl);
     runProgram('pg_restore', ['--file=/dev/null', part]); // reads all of it
-    if (!/ TABLE DATA \S+ schema_migrations /.test(runProgram('pg_restore', ['--list', part]))) {
-      throw new ConfigError('the database of DATABASE_URL has none of the tables of the pet store');
-    }
+    schemaOf(part, 'the database of DATABASE_URL');
   });
 }
 

@@ -23,6 +23,13 @@ export function runProgram(program: string, args: readonly string[], databaseUrl
   return stdout;
 }
 
+/** The schema of the pet store's tables in a dump. Throws ConfigError, about `source`, when it has none of them. */
+export function schemaOf(dump: string, source: string): string {
+  const [, schema] = / TABLE DATA (\S+) schema_migrations /.exec(runProgram('pg_restore', ['--list', dump])) ?? [];
+  if (schema === undefined) throw new ConfigError(`${source} has none of the tables of the pet store`);
+  return schema;
+}
+
 /**
  * Runs SQL on one connection of psql: `before`, the output of `pg_restore` for the dump, `after`. `before` begins a
  * transaction, and `after` commits it: without that, as when this process is killed, nothing has happened. Resolves
@@ -35,9 +42,11 @@ export async function runWithDump(
   after: string,
 ): Promise<readonly string[]> {
   const { options, env } = connection(url);
+  // One schema: extensions and publications may be those of a superuser, who has to restore them.
+  const own = ['--no-owner', '--no-privileges', `--schema=${schemaOf(dump, 'the dump')}`];
   const quiet = ['--no-psqlrc', '--quiet', '--tuples-only', '--no-align'];
   const psql = spawn('psql', [...quiet, '--set=ON_ERROR_STOP=1', '--set=VERBOSITY=terse', ...options], { env });
-  const restore = spawn('pg_restore', ['--no-owner', '--no-privileges', '--file=-', dump], { env });
+  const restore = spawn('pg_restore', [...own, '--file=-', dump], { env });
   const [ended, restored] = [psql, restore].map((child) => once(child, 'close'));
   const says = Promise.all([psql.stdout, psql.stderr, restore.stderr].map((stream) => text(stream)));
   psql.stdin.on('error', () => undefined); // it has ended, and says why

@@ -27,6 +27,7 @@ test('Grants - the servers work with them, before and after a restore, and may n
   const open = async () => (await openPostgres(as('shop'), MIGRATIONS, { migrates: false })).close();
 
   await migrate();
+  await query(admin, 'CREATE EXTENSION pg_stat_statements; CREATE PUBLICATION copies FOR ALL TABLES'); // a superuser's
   const lacks =
     /^the user of DATABASE_URL lacks rights on accounts, .*schema_migrations.*: .* run deploy\/grants\.sql$/;
   await t.throwsAsync(open(), { instanceOf: ConfigError, message: lacks });
