@@ -50,15 +50,14 @@ local function check(handle, headers, judge, errors)
     if not allowance.take("open ", address, now_ms) then refuse(handle, headers, errors) end
     return
   end
-  local authorization = headers:get("authorization")
-  local is_known, must_renew = keys.is_known(authorization, now_ms)
-  if is_known and not must_renew then return end
-  local spelling = keys.normalize(authorization)
-  if spelling and spelling ~= authorization then
-    headers:replace("authorization", spelling)
+  local spelling = headers:get("authorization")
+  local is_known, must_renew = keys.is_known(spelling, now_ms)
+  if not is_known then
+    spelling = keys.normalize(spelling)
+    if spelling then headers:replace("authorization", spelling) end
     is_known, must_renew = keys.is_known(spelling, now_ms)
-    if is_known and not must_renew then return end
   end
+  if is_known and not must_renew then return end
   if not is_known and not is_allowed(spelling, address, now_ms) then refuse(handle, headers, errors) end
   if judge == "server" then
     headers:replace(HEADERS.anonymous, "1")

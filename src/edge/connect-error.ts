@@ -3,10 +3,9 @@ import { status as Status } from '@grpc/grpc-js';
 import type { ApiError } from '../errors.ts';
 import { toDetails } from '../rpc/status.ts';
 
-/** The HTTP status of each code of the protocol. */
+/** The HTTP status of each code of the protocol. Others have 500. */
 const CONNECT_STATUSES: Readonly<Record<string, number>> = {
   canceled: 499,
-  unknown: 500,
   invalid_argument: 400,
   deadline_exceeded: 504,
   not_found: 404,
@@ -17,9 +16,7 @@ const CONNECT_STATUSES: Readonly<Record<string, number>> = {
   aborted: 409,
   out_of_range: 400,
   unimplemented: 501,
-  internal: 500,
   unavailable: 503,
-  data_loss: 500,
   unauthenticated: 401,
 };
 
