@@ -5,10 +5,13 @@
  */
 
 import { once } from 'node:events';
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import { status as Status } from '@grpc/grpc-js';
-import { KINDS } from '../../envoy/config/kinds.ts';
+import { FILTERS, KINDS } from '../../envoy/config/kinds.ts';
 import { Plan } from '../../gen/petstore/admin/v1/admin.ts';
+import { ROOT } from '../../src/launcher/paths.ts';
 import { callFrom, type Door, openFrom, type Protocol, type Received } from '../support/callers.ts';
 import { leftOpen, PROBED } from '../support/hostile/probe.ts';
 import { hostileTest } from '../support/hostile/service.ts';
@@ -164,6 +167,18 @@ async function sendInPieces(door: Door, kind: KindOfRequest, key: string, isBrok
   socket.destroy();
   return status;
 }
+
+test('Kinds - docs/architecture.md shows the table', (t) => {
+  const page = readFileSync(join(ROOT, 'docs/architecture.md'), 'utf8');
+  const cells = page
+    .split('\n')
+    .flatMap((line) => (line.startsWith('|') ? [line.split('|').map((cell) => cell.trim())] : []));
+  for (const { name, judge, errors, without, to } of KINDS) {
+    const runs = Object.keys(FILTERS).filter((filter) => !(filter in without));
+    const row = [name, judge, runs.join(', '), typeof to === 'string' ? to : 'none', errors];
+    t.deepEqual(cells.find(([, kind]) => kind === name)?.slice(1, -1), row);
+  }
+});
 
 test('Kinds - each with any body and key has its answer in time and leaves nothing open', async (t) => {
   t.timeout(120_000);

@@ -41,6 +41,28 @@ test('Lua keys - have the format that the server gives them', (t) => {
   t.deepEqual(checked, { output: 'true\n'.repeat(200) + 'false\n'.repeat(others.length), errors: '' });
 });
 
+/** Every key is as long as one may be; a renewal, a question and an address go with each. */
+const REMEMBER = `
+package.path = "envoy/?.lua"
+local allowance, keys = require("allowance"), require("keys")
+local most = 0
+for i = 1, 25000 do
+  local key, address = ("Bearer %092d"):format(i), ("%x:%x:%x:%x:0:0:0:1"):format(65536 - i, i, 65536 - i, i)
+  keys.learn(key, true, 0)
+  keys.is_known(key, 60000)
+  keys.ask(key .. "?", 60000)
+  for _, kind in ipairs({ "key ", "none ", "open ", "same key " }) do allowance.take(kind, address, 60000) end
+  most = math.max(most, collectgarbage("count"))
+end
+print(most)`;
+
+test('Lua - a thread of Envoy keeps at most 16 MiB, whatever keys and addresses callers have', (t) => {
+  const { output, errors } = runLua([...SETTINGS, '-e', REMEMBER]);
+  t.is(errors, '');
+  t.log(output);
+  t.true(Number(output) < 16 * 1024, `${output} KiB`);
+});
+
 const READ_JSON = `
 package.path = "envoy/?.lua"
 local read = require("json").read
