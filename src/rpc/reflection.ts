@@ -1,7 +1,7 @@
 /**
- * gRPC reflection (https://github.com/grpc/grpc/blob/master/doc/server-reflection.md): shows the listed services, and
- * what their proto files import. An answer has the file and its imports, but no import twice on one stream. So nobody
- * has to ask for the extensions of a type, and such questions are answered with an error.
+ * gRPC reflection (https://github.com/grpc/grpc/blob/master/doc/server-reflection.md): shows the listed services, their
+ * imports, and the details of errors. An answer has the file and its imports, but no import twice on one stream. So
+ * nobody has to ask for the extensions of a type, and such questions are answered with an error.
  */
 import { create, type DescFile, type Message, toBinary } from '@bufbuild/protobuf';
 import { FileDescriptorProtoSchema } from '@bufbuild/protobuf/wkt';
@@ -29,7 +29,7 @@ type Request = Message & {
 
 /** Both versions of reflection, which list `services`. A request is read when the answer to the one before is sent. */
 export function reflection({ registry }: Operations, services: readonly string[]): Implementation {
-  const files = withImports(services.flatMap((name) => registry.getService(name)?.file ?? []));
+  const files = withImports([...services, 'google.rpc.ErrorInfo'].flatMap((name) => registry.get(name)?.file ?? []));
   /** Serialised: that takes some 100 µs. */
   const bytesOf = new Map([...files].map((file) => [file, toBinary(FileDescriptorProtoSchema, file.proto)]));
 

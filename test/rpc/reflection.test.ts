@@ -42,6 +42,13 @@ test('Reflection - shows the public services only', async (t) => {
   }
 });
 
+test('Reflection - has the details of errors, which tools print', async (t) => {
+  for (const name of ['ErrorInfo', 'BadRequest', 'RetryInfo', 'QuotaFailure']) {
+    const { answers } = await ask(t.context.address, `google.rpc.${name}`, 1);
+    t.true(answers[0]?.includes('google/rpc/error_details.proto'), name);
+  }
+});
+
 test('Reflection - the first answer has the file of a method with all imports, others the file alone', async (t) => {
   const { answers } = await ask(t.context.address, 'petstore.v1.PetService.GetPet', 2);
   const output = loadOperations().byPath.get(PATH)?.output as DescMessage;
