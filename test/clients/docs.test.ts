@@ -1,4 +1,4 @@
-/** Follows docs/clients.md word for word, in an empty folder without the repository. */
+/** Follows docs/clients.md, and what callers read of gRPC, word for word, in an empty folder without the repository. */
 import { execFile } from 'node:child_process';
 import { mkdir, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
 import { createServer, type Server } from 'node:http';
@@ -86,6 +86,39 @@ goTest.serial('docs/clients.md - the client in Go, by buf with managed mode', as
 
 pythonTest.serial('docs/clients.md - the client in Python, by grpcio-tools', async (t) => {
   t.regex(await follow(t, 'Python', 'python'), PRINTED);
+});
+
+/** The commands of "Getting started" that begin with a program, and what they need beside the page's variables. */
+async function gettingStarted({ context }: ExecutionContext<Context>, program: string, language: string) {
+  const { project, env } = await prepare(context, '', language);
+  const page = await readFile(`${ROOT}/docs/callers/getting-started.md`, 'utf8');
+  const commands = new RegExp(`^\`\`\`sh\n(${program} .+?)^\`\`\``, 'ms').exec(page)?.[1] ?? 'false';
+  return { commands, project, env: { ...env, API: context.rest.url } };
+}
+
+goTest.serial('Getting started - the call by grpcurl works as it stands, and shows the code of an error', async (t) => {
+  t.timeout(600_000, 'grpcurl is fetched and compiled');
+  const { commands, project, env } = await gettingStarted(t, 'grpcurl', 'grpcurl');
+  const options = { cwd: project, env };
+  await run('go', ['install', 'github.com/fullstorydev/grpcurl/cmd/grpcurl@v1.9.3'], options);
+  const { stdout } = await run('bash', ['-euc', commands], options);
+  t.notThrows(() => JSON.parse(stdout));
+  const wrongKey = { ...options, env: { ...env, API_KEY: 'pst_wrong' } };
+  const refused = await run('bash', ['-euc', `! ${commands}`], wrongKey);
+  t.regex(refused.stderr, /Code: Unauthenticated\n[\s\S]+"reason": "API_KEY_INVALID"/);
+});
+
+pythonTest.serial('Getting started - the commands for Python generate what a program imports', async (t) => {
+  const { commands, project, env } = await gettingStarted(t, 'python3', 'started');
+  const withPackages = { cwd: project, env: { ...env, PYTHONPATH: `${join(t.context.folder, 'python/lib')}:.` } };
+  const withoutFetching = commands.replace(/^.* pip install .*$/m, '');
+  t.not(withoutFetching, commands);
+  await run('bash', ['-euc', `${withoutFetching} python3 -c 'import petstore.v1.orders_pb2_grpc'`], withPackages);
+  t.pass();
+});
+
+test.serial('docs/clients.md - the client on Node, by the descriptors alone', async (t) => {
+  t.regex(await follow(t, 'Plain Node', 'mjs'), /^\d+ Cats\nINVALID_ARGUMENT name: value is required\n$/m);
 });
 
 goTest.serial('docs/clients.md - the program in Go gets each event once, whatever server or Envoy ends', (t) =>

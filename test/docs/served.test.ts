@@ -9,6 +9,9 @@ import { promisify } from 'node:util';
 import { gunzipSync } from 'node:zlib';
 import { createFileRegistry, fromBinary } from '@bufbuild/protobuf';
 import { FileDescriptorSetSchema, type SourceCodeInfo_Location } from '@bufbuild/protobuf/wkt';
+import { status as Status } from '@grpc/grpc-js';
+import { PLATFORM_ERRORS } from '../../src/errors.ts';
+import { SHOP_ERRORS } from '../../src/shop/errors.ts';
 import { isError } from '../support/contract.ts';
 import { stackTest } from '../support/shared-stack.ts';
 
@@ -152,6 +155,15 @@ test('GET /docs.md - has every page for callers, and every operation with its ma
   t.notRegex(text, /\{\{|\{base_url\}/, 'a gap that nobody filled');
 });
 
+test('Errors - the page has the status on gRPC of every status of HTTP', (t) => {
+  const page = readFileSync('docs/callers/errors.md', 'utf8');
+  const stated = [...page.matchAll(/`([A-Z_]+)`\s\(([^)]+)\)/g)].flatMap(([, name = '', text = '']) =>
+    [...text.matchAll(/\d{3}/g)].map(([http]) => `${http} ${name}`),
+  );
+  const rows = Object.values({ ...PLATFORM_ERRORS, ...SHOP_ERRORS }).map(({ http, grpc }) => `${http} ${Status[grpc]}`);
+  t.deepEqual(stated.sort(), [...new Set(rows)].sort());
+});
+
 test('GET /pets - is not compressed: the size could reveal the content', async (t) => {
   const { headers } = await fetchRaw(`${t.context.rest.url}/pets`, {
     authorization: `Bearer ${t.context.key}`,
@@ -207,5 +219,8 @@ for (const [language, ...command] of [
     const { stdout } = await run(program, [...options, blocks(language)[0] ?? ''], { env });
     t.regex(stdout, /^order \d+: 2 of Tom\n$/);
     t.is((await rest.get('/store/orders')).body.length, before.body.length + 1);
+    const withoutApi = run(program, [...options, blocks(language)[0] ?? ''], { env: { ...env, API: undefined } });
+    const { stderr } = (await t.throwsAsync(withoutApi)) as Error & { stderr: string };
+    t.is([...stderr.matchAll(/^(TypeError: Invalid URL|KeyError: 'API')/gm)].length, 1, 'what a retry does not mend');
   });
 }
