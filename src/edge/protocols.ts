@@ -48,10 +48,7 @@ const EDGE: Protocol = { ...GRPC, name: 'edge', fail: restError };
  * both, or over mutual TLS. Everybody else speaks gRPC and counts by the address of the connection: any user of this
  * machine reaches the private port.
  */
-export function origins(
-  operations: Iterable<Operation>,
-  edgeSecret: string | undefined,
-): { readonly originOf: (call: Arrival) => Origin; readonly isEdge: Handlers['isEdge'] } {
+export function origins(operations: Iterable<Operation>, edgeSecret: string | undefined) {
   const rest = restProtocol(operations);
   const expected = edgeSecret === undefined ? undefined : hashKey(edgeSecret);
   /** The connections on which a call has shown the secret. */

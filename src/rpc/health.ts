@@ -9,13 +9,8 @@ import { errorSaying } from '../errors.ts';
 import type { Call } from './chain.ts';
 import type { Service } from './service.ts';
 
-export interface Health {
-  readonly service: Service<HealthServer, Call>;
-  set(names: readonly string[], isServing: boolean): void;
-}
-
 /** The services of these names exist, and none serves yet. `onCheck` is called for each Check. */
-export function createHealth(names: readonly string[], onCheck: (name: string, call: Call) => void): Health {
+export function createHealth(names: readonly string[], onCheck: (name: string, call: Call) => void) {
   const statuses = new Map<string, Status>();
   /** Those who wait for a change. */
   const watchers = new Set<() => void>();
