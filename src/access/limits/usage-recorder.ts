@@ -71,15 +71,14 @@ export function createUsageRecorder(store: AccessStore, limiter: UsageSource, lo
     await saveAll(unsavedKeyUses, ({ usage }, rows) => usage.putKeyUses(rows));
   };
 
-  let running: Promise<void> = Promise.resolve();
+  let last: Promise<unknown> = Promise.resolve();
   let waiting: Promise<void> | undefined;
   const flush = (): Promise<void> => {
-    const begin = () => {
+    waiting ??= last.then(() => {
       waiting = undefined;
-      running = save();
-      return running;
-    };
-    waiting ??= running.then(begin, begin);
+      return save();
+    });
+    last = waiting.catch(() => undefined);
     return waiting;
   };
   const flushAll = (): Promise<void> => {
