@@ -31,9 +31,8 @@ export function toPlan(message: PlanMessage): Plan {
 
 export function toAccountMessage(account: Account, plans: PlanQuotas): AccountMessage {
   const { id, name, plan, agreed, isSuspended, createdAtMs } = account;
-  const { perMinute, perDay } = quotaOf(plan, agreed, plans);
   const described = { id, name, plan: PLANS[plan], suspended: isSuspended, createTime: toTimestamp(createdAtMs) };
-  return { ...described, perMinute, perDay };
+  return { ...described, ...quotaOf(plan, agreed, plans) };
 }
 
 /** The ban and the last use of the key are looked up apart. */
