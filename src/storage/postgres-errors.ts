@@ -1,6 +1,6 @@
 /** Classifies PostgreSQL's errors by their SQLSTATE (PostgreSQL documentation, appendix A). */
 import { DatabaseError } from 'pg';
-import { ConfigError } from '../config/config.ts';
+import { ConfigError, ExpectedError } from '../config/config.ts';
 import { StoreUnavailable } from './store-errors.ts';
 
 const KINDS = {
@@ -34,7 +34,7 @@ export function toStoreError(error: unknown): unknown {
 
 /** Returns the error of a start, whose message is one line: without the SQL that knex puts before it. */
 export function toStartError(error: unknown): unknown {
-  if (!(error instanceof DatabaseError)) return error;
+  if (!(error instanceof DatabaseError)) return error instanceof ExpectedError ? error : toStoreError(error);
   error.message = error.message.replace(/^.* - /s, '');
   const known = toStoreError(error);
   const wayOut = WAYS_OUT[error.code ?? ''] ?? "PostgreSQL's log has more";

@@ -11,7 +11,7 @@ const LOCK_ID = 7_073_746_573;
 /** How long a migration waits for another one, and when it reports that. */
 const MAX_WAIT_MS = 60_000;
 const REPORT_MS = 1_000;
-/** How long a migration waits to lock a table. Other transactions on the table wait behind it. */
+/** How long a migration waits to lock a table, and holds locks while its process stands still. Others wait for them. */
 const TABLE_LOCK_MS = 10_000;
 
 /** What a server needs, of tables of the owner of the service's. `deploy/grants.sql` grants it. */
@@ -57,7 +57,7 @@ async function lock(trx: Knex.Transaction, logger: StorageLogger, maxWaitMs = MA
     logger.info({ maxSeconds }, 'another process is changing the database: waiting for it to be done');
   const timer = setTimeout(report, REPORT_MS);
   try {
-    await trx.raw('SET LOCAL statement_timeout = 0; SET LOCAL idle_in_transaction_session_timeout = 0');
+    await trx.raw(`SET LOCAL statement_timeout = 0; SET LOCAL idle_in_transaction_session_timeout = ${TABLE_LOCK_MS}`);
     await trx.raw(`SET LOCAL lock_timeout = ${maxWaitMs}; SELECT pg_advisory_xact_lock(${LOCK_ID})`);
     await trx.raw(`SET LOCAL lock_timeout = ${TABLE_LOCK_MS}`);
   } catch (error) {

@@ -1,5 +1,6 @@
 /** What PostgreSQL's own features guarantee: its plans, migrations by several processes, conflicts, refused starts. */
 import { readFile } from 'node:fs/promises';
+import type { Knex } from 'knex';
 import { Client } from 'pg';
 import { hashKey } from '../../src/access/keys/format.ts';
 import { demoKeyFile, ensureDemoKey } from '../../src/access/keys/key-files.ts';
@@ -89,6 +90,22 @@ test('PostgreSQL - a migration waits 10 s for a table that is in use, then fails
   await user.end();
   await (await openPostgres(url, MIGRATIONS)).close();
   t.not(await found(), null);
+});
+
+test('PostgreSQL - a migration whose process stands still keeps its locks for 10 s at most', async (t) => {
+  const url = await server.createDatabase();
+  await (await openPostgres(url, MIGRATIONS)).close();
+  const [standing, resumed] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()];
+  const up = async (knex: Knex) => {
+    await knex.raw('LOCK TABLE pets');
+    standing.resolve();
+    await resumed.promise;
+  };
+  const migrating = openPostgres(url, [...MIGRATIONS, { name: '998-standing', isAdditive: true, up }]);
+  await standing.promise;
+  await query(url, "BEGIN; SET LOCAL lock_timeout = '20s'; LOCK TABLE pets; COMMIT");
+  resumed.resolve();
+  await t.throwsAsync(migrating, { instanceOf: StoreUnavailable });
 });
 
 /** A pool of one connection, and what the log says of the database. */
