@@ -19,6 +19,8 @@ export interface Asked {
 
 /** UNKNOWN, INTERNAL, DATA_LOSS. */
 const OUR_FAULTS = [2, 13, 15];
+/** INTERNAL that is the caller's fault (gRPC's compression.md). */
+const WRONG_FLAGS = /message%20has%20flags/;
 const UNAVAILABLE = 14;
 
 /** What is wrong with it; undefined when nothing is. */
@@ -66,7 +68,8 @@ function faultOfGrpc({ status, headers, body }: Answer, mayShed: boolean): strin
   const code = statusOfGrpc({ headers, body });
   if (code === undefined) return 'there is no grpc-status';
   const message = headers.get('grpc-message') ?? /grpc-message: ?(.*)/.exec(frames.trailers)?.[1] ?? '';
-  if (OUR_FAULTS.includes(code) || (code === UNAVAILABLE && !mayShed)) return `grpc-status ${code}: ${message}`;
+  const isOurFault = OUR_FAULTS.includes(code) && !WRONG_FLAGS.test(message);
+  if (isOurFault || (code === UNAVAILABLE && !mayShed)) return `grpc-status ${code}: ${message}`;
   if (code !== 0 && message === '') return `grpc-status ${code} says nothing`;
   return code === 0 && frames.messages === 0 ? 'OK without a message' : undefined;
 }
