@@ -5,7 +5,8 @@ import { join } from 'node:path';
 import { promisify } from 'node:util';
 import anyTest, { type ExecutionContext, type TestFn } from 'ava';
 import { ROOT } from '../../src/launcher/paths.ts';
-import { findProgram } from '../support/find-program.ts';
+import { buildPrograms, noGo } from '../conformance/programs.ts';
+import { mayBeSkipped } from '../support/find-program.ts';
 import { Launcher } from '../support/launcher.ts';
 import { freePorts } from '../support/ports.ts';
 import { createDataDir } from '../support/process.ts';
@@ -88,7 +89,10 @@ function withoutChance(output: string): string {
 }
 
 test.serial('README - the first session gives the output that it shows', async (t) => {
-  const hasGrpcurl = findProgram(['grpcurl']) !== undefined;
+  t.timeout(600_000, 'grpcurl is compiled');
+  const hasGrpcurl = noGo === undefined;
+  if (hasGrpcurl) process.env.PATH = `${await buildPrograms()}:${process.env.PATH}`;
+  else t.true(mayBeSkipped(), `${noGo}, nor the session with grpcurl`);
   const sessions = sessionsOf('README.md');
   const steps = sessions.filter(([first]) => hasGrpcurl || !first?.command.startsWith('grpcurl')).flat();
   t.true(steps.length > 20);
