@@ -112,16 +112,14 @@ function responses(
   const byKey = operation.takesIdempotencyKey ? ['IDEMPOTENCY_KEY_REUSED'] : [];
   const sent = body === undefined ? {} : requestExample(body, registry);
   const ofCondition = operation.condition === 'if-match' ? ['PRECONDITION_FAILED'] : [];
-  const own = {
+  const own: Record<string, JsonObject> = {
     ...successResponses(method, operation, sent, schemas),
     ...errors.ofOperation([...ownErrors, ...byKey, ...ofCondition]),
   };
-  const isAnnounced = (status: string) => operation.deprecation !== undefined && status !== '400';
-  const announced = Object.entries(own).map(([status, response]) => [
-    status,
-    isAnnounced(status) ? withDeprecation(response) : response,
-  ]);
-  return { ...errors.common, ...Object.fromEntries(announced) };
+  for (const [status, response] of Object.entries(own)) {
+    if (operation.deprecation !== undefined && status !== '400') own[status] = withDeprecation(response);
+  }
+  return { ...errors.common, ...own };
 }
 
 function bodyOf({ input, bodyField }: Operation) {
