@@ -37,6 +37,8 @@ export interface Deprecation {
   readonly successor: string;
   /** That path for a request message. */
   readonly successorOf: (request: unknown) => string;
+  /** `Deprecation` (RFC 9745) and `Sunset` (RFC 8594). */
+  readonly headers: Readonly<Record<'deprecation' | 'sunset', string>>;
 }
 
 /** A repeated field. */
@@ -208,8 +210,10 @@ function queryParameters(input: DescMessage, rule: HttpRule | undefined, routes:
 }
 
 function toDeprecation(options: NonNullable<OperationOptions['deprecation']>, input: DescMessage): Deprecation {
-  const { since, sunset, successor } = options;
-  return { since: toDate(since), sunset: toDate(sunset), successor, successorOf: compilePath(successor, input) };
+  const { successor } = options;
+  const [since, sunset] = [toDate(options.since), toDate(options.sunset)];
+  const headers = { deprecation: `@${Math.floor(since.getTime() / 1_000)}`, sunset: sunset.toUTCString() };
+  return { since, sunset, successor, successorOf: compilePath(successor, input), headers };
 }
 
 function toDate(rfc3339: string): Date {

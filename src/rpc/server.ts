@@ -41,7 +41,7 @@ export function serve(
     if (operation === undefined) throw new Error(`the proto files have no ${codec.path}`);
     const enter = chain(interceptors, async (call) => {
       const result = handler(call);
-      return 'then' in result ? toResponse(await result, codec) : { messages: result };
+      return 'then' in result ? new LazyResponse(await result, codec) : { messages: result };
     });
     return { operation, codec, enter };
   });
@@ -56,15 +56,20 @@ function notGrpc(): ApiError {
 }
 
 /** Encodes the message when its bytes are needed: a list over REST never needs them. */
-function toResponse(message: unknown, codec: Codec): Response {
-  let bytes: Buffer | undefined;
-  return {
-    message,
-    get bytes() {
-      bytes ??= codec.responseSerialize(message);
-      return bytes;
-    },
-  };
+class LazyResponse implements Response {
+  readonly message: unknown;
+  readonly #codec: Codec;
+  #bytes: Buffer | undefined;
+
+  constructor(message: unknown, codec: Codec) {
+    this.message = message;
+    this.#codec = codec;
+  }
+
+  get bytes(): Buffer {
+    this.#bytes ??= this.#codec.responseSerialize(this.message);
+    return this.#bytes;
+  }
 }
 
 export interface GrpcServerOptions extends CallOptions {

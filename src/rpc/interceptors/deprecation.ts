@@ -4,9 +4,9 @@ import type { Interceptor } from '../chain.ts';
 export const deprecation: Interceptor = (call, next) => {
   const { operation, responseHeaders } = call;
   if (operation.deprecation !== undefined) {
-    const { since, sunset, successorOf } = operation.deprecation;
-    responseHeaders.set('deprecation', `@${Math.floor(since.getTime() / 1_000)}`);
-    responseHeaders.set('sunset', sunset.toUTCString());
+    const { headers, successorOf } = operation.deprecation;
+    responseHeaders.set('deprecation', headers.deprecation);
+    responseHeaders.set('sunset', headers.sunset);
     addLink(responseHeaders, `<${successorOf(call.request)}>; rel="successor-version"`);
   }
   return next(call);
