@@ -133,7 +133,7 @@ function problemOf(value: string, type: string, field: DescField): string {
   if (field.enum) {
     return `is none of ${field.enum.values.flatMap(({ name, number }) => (number === 0 ? [] : [name])).join(', ')}`;
   }
-  if (field.message) return field.message.typeName === TIMESTAMP ? 'is not a timestamp' : 'is not an object';
+  if (field.message) return field.message.typeName === TIMESTAMP ? 'is no RFC 3339 timestamp' : 'is not an object';
   if (field.scalar === ScalarType.STRING) return 'is not a string';
   if (field.scalar === ScalarType.BOOL) return 'is neither true nor false';
   return type === 'RANGE' || (type !== 'ITEM' && /^"?-?\d+"?$/.test(value))

@@ -38,7 +38,7 @@ const WRONG_VALUES = [
   [
     '/store/orders',
     "order.ship_date: invalid value Field 'shipDate', Illegal timestamp format; timestamps must end for type Timestamp",
-    'shipDate: is not a timestamp',
+    'shipDate: is no RFC 3339 timestamp',
   ],
   ['GET /pets/a', 'pet_id: invalid value "a" for type TYPE_INT64', 'petId: "a" is not a whole number'],
   [

@@ -84,8 +84,8 @@ const READ: readonly (readonly [body: string, said: string])[] = [
   ['{"shipDate":null,"shipDate":null}', '400 shipDate: is given more than once'],
   ['{"x":[{"y":1,"y":1}]}', '400 "y": is given more than once'],
   ['{"":1,"petId":999999}', '400 petId: pet 999999 does not exist'],
-  ['{"shipDate":5}', '400 shipDate: 5 is not a timestamp'],
-  ['{"shipDate":"soon"}', '400 shipDate: is not a timestamp'],
+  ['{"shipDate":5}', '400 shipDate: 5 is no RFC 3339 timestamp'],
+  ['{"shipDate":"soon"}', '400 shipDate: is no RFC 3339 timestamp'],
   ['{"complete":{}}', '400 complete: {} is neither true nor false'],
   ...['"yes"', '"t"', '"1"', '"false"', '1'].map(
     (value) => [`{"complete":${value}}`, `400 complete: ${value} is neither true nor false`] as const,
