@@ -75,7 +75,11 @@ export function takeEveryCall(server: Server, { isEdge, isInUse, take }: Handler
     joinRepeated(headers, rawHeaders);
     const isByEdge = isEdge(session, headers);
     if (!isByEdge && isBounded(stream, session)) return session.destroy();
-    take(stream, headers, isByEdge);
+    try {
+      take(stream, headers, isByEdge);
+    } catch {
+      stream.close(constants.NGHTTP2_INTERNAL_ERROR); // the error would end the process
+    }
   };
 }
 

@@ -47,6 +47,23 @@ test('grpc-js - an unknown method or a wrong content type is answered, and leave
   server.close();
 });
 
+test('grpc-js - an error before a call can be answered resets that call alone', async (t) => {
+  const server = await startScriptedServer();
+  const broken = request(server.port, {
+    protocol: 'gRPC',
+    isStream: false,
+    id: 'broken',
+    headers: { 'x-broken': '1' },
+  });
+  broken.stream.on('error', () => undefined);
+  await until(() => broken.stream.closed, 'the reset');
+  t.is(broken.stream.rstCode, constants.NGHTTP2_INTERNAL_ERROR);
+  const caller = request(server.port, { protocol: 'gRPC', isStream: false, id: 'whole' });
+  await until(() => server.find('whole'), 'the next call');
+  for (const { session } of [broken, caller]) session.destroy();
+  server.close();
+});
+
 /** Opens a call of this id, and ends 5,000 others on its connection early. Resolves with both ends of it. */
 async function endEarly(t: ExecutionContext, server: ScriptedServer, id: string, headers: Record<string, string>) {
   const caller = request(server.port, { protocol: 'gRPC', isStream: true, id, headers });

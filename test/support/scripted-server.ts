@@ -50,6 +50,7 @@ export async function startScriptedServer({ maxStreamMs = FOREVER_MS } = {}) {
   };
   const openCalls = new (class extends OpenCalls {
     override add(call: IncomingCall): void {
+      if (call.header('x-broken') !== undefined) throw new Error('a fault of the server');
       scripts.set(call.requestId, makeScript(call));
       super.add(call);
     }
