@@ -64,18 +64,12 @@ function problemOf({ protocol, hostname, port, pathname }) {
   });
 }
 
-function hasEnded() {
-  try {
-    return !process.kill(Number(MAINPID), 0);
-  } catch {
-    return true;
-  }
-}
-
 const words = process.argv.slice(2);
 const isPatient = words[0] === '--wait';
 const url = toUrl(isPatient ? words.slice(1) : words);
 let problem = await problemOf(url);
-for (; isPatient && problem !== undefined && !hasEnded(); problem = await problemOf(url)) await delay(AGAIN_MS);
+// Not by /proc, in which the sandbox hides it.
+const isRunning = () => Promise.try(() => process.kill(Number(MAINPID), 0)).catch(() => false);
+for (; isPatient && problem !== undefined && (await isRunning()); problem = await problemOf(url)) await delay(AGAIN_MS);
 if (problem !== undefined) process.stderr.write(`probe: ${problem}\n`);
 process.exit(problem === undefined ? 0 : 1);
