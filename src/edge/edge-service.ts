@@ -15,18 +15,15 @@ import {
   short,
 } from '../errors.ts';
 import { fieldAt, TIMESTAMP, wrappedList } from '../proto/fields.ts';
-import type { Operation } from '../proto/operations.ts';
+import type { Operation, RestRoute } from '../proto/operations.ts';
 import type { Service } from '../rpc/service.ts';
 import { checkContentType, checkQuery } from './rest.ts';
-
-/** The method of a route that takes all methods: google.api.CustomHttpPattern's `kind`. */
-const ANY_METHOD = '*';
 
 /** How much of a wrong value an error quotes, in bytes of a header. */
 const MAX_VALUE = 80;
 
 export function edgeService(operations: Iterable<Operation>): Service<EdgeServiceServer, unknown> {
-  const routes = [...operations].flatMap(toMatchers);
+  const routes = [...operations].flatMap((operation) => operation.routes.map((route) => ({ ...route, operation })));
   return {
     judge: async () => ({}), // the interceptors have judged the caller already
     async refuse(request) {
@@ -58,28 +55,15 @@ function unsupportedConnect(options: ApiErrorOptions): ApiError {
   return errorSaying('UNSUPPORTED_CONTENT_TYPE', message, options);
 }
 
-interface RouteMatcher {
-  readonly method: string;
-  readonly pattern: RegExp;
+interface Route extends RestRoute {
   readonly operation: Operation;
 }
 
-/** `{pet_id}` matches one segment of the path, `{file=docs}` matches `docs`. */
-function toMatchers(operation: Operation): RouteMatcher[] {
-  return operation.routes.map(({ method, template }) => {
-    const path = template
-      .replaceAll('.', '\\.')
-      .replace(/\{\w+=([^}]*)\}/g, '$1')
-      .replace(/\{\w+\}/g, '[^/]+');
-    return { method, pattern: new RegExp(`^${path}/*$`), operation };
-  });
-}
-
-function badRequest({ method, path, reply, contentType }: RefuseRequest, routes: readonly RouteMatcher[]): ApiError {
+function badRequest({ method, path, reply, contentType }: RefuseRequest, routes: readonly Route[]): ApiError {
   const [pathname = ''] = path.split('?', 1);
   const onPath = routes.filter(({ pattern }) => pattern.test(pathname));
   if (onPath.length === 0) return apiError('ROUTE_NOT_FOUND', { method, path: pathname });
-  const route = onPath.find((candidate) => candidate.method === method || candidate.method === ANY_METHOD);
+  const route = onPath.find((candidate) => candidate.method === method || candidate.method === '*');
   if (route === undefined) {
     const methods = onPath.map((candidate) => candidate.method);
     return notAllowed({ method, path: pathname }, methods.toSorted().join(', '));

@@ -31,8 +31,6 @@ interface Message {
 
 const LAST_EVENT_ID = 'last-event-id';
 
-const NOTHING = Buffer.alloc(0);
-
 /** Compiles a writer of the messages of this type. */
 export function eventStream({ typeName, fields }: DescMessage): (call: Call, message: unknown) => Buffer {
   const type = fields.find(({ name }) => name === 'event')?.message;
@@ -40,7 +38,7 @@ export function eventStream({ typeName, fields }: DescMessage): (call: Call, mes
   const write = jsonWriter(type);
   const begun = new WeakSet<Call>();
   return (call, message) => {
-    if (isHead(call)) return NOTHING;
+    if (isHead(call)) return Buffer.alloc(0);
     const { event, checkpoint } = message as Message;
     if (event !== undefined) return Buffer.from(`id: ${event.id}\nevent: ${event.type}\ndata: ${write(event)}\n\n`);
     const id = `id: ${checkpoint?.id}`;

@@ -20,7 +20,6 @@ import { jsonArrayWriter, jsonWriter } from './json.ts';
 import { parameterName } from './rest.ts';
 
 const NOT_MODIFIED: HttpResponse = { status: 304, headers: {}, body: '' };
-const NO_CONTENT: HttpResponse = { status: 204, headers: {}, body: '' };
 
 type Render = (call: Call, response: Response) => HttpResponse;
 
@@ -56,7 +55,7 @@ function compile({ path, output, isRaw, response: { status, location, list, next
       return withBody(call, status, contentType, Buffer.from(data));
     };
   }
-  if (status === 204) return () => NO_CONTENT;
+  if (status === 204) return () => ({ status, headers: {}, body: '' });
   if (list !== undefined) {
     const [write, items] = [jsonArrayWriter(list), list.localName];
     return (call, response) => {

@@ -24,10 +24,12 @@ const DESCRIPTOR_SET = new URL('../../gen/petstore.binpb', import.meta.url);
 const HTTP_BODY = 'google.api.HttpBody';
 
 export interface RestRoute {
-  /** The HTTP method, in upper case. */
+  /** The HTTP method, in upper case; `*` for all. */
   readonly method: string;
   /** The path with fields of the request message in braces: `/pets/{pet_id}`, or `/{file=docs}` for a fixed value. */
   readonly template: string;
+  /** Matches its paths, with any slashes at their ends: the transcoder ignores those. */
+  readonly pattern: RegExp;
 }
 
 export interface Deprecation {
@@ -178,8 +180,17 @@ function withOptions(base: Base, rule?: HttpRule, options?: OperationOptions): O
 
 function toRoute({ pattern }: HttpRule): RestRoute {
   if (pattern.case === undefined) throw new Error('an HTTP rule has no path');
-  if (pattern.case === 'custom') return { method: pattern.value.kind, template: pattern.value.path };
-  return { method: pattern.case.toUpperCase(), template: pattern.value };
+  if (pattern.case === 'custom') return { method: pattern.value.kind, ...toPaths(pattern.value.path) };
+  return { method: pattern.case.toUpperCase(), ...toPaths(pattern.value) };
+}
+
+/** `{pet_id}` matches one segment of the path, `{file=docs}` matches `docs`. */
+function toPaths(template: string): Pick<RestRoute, 'template' | 'pattern'> {
+  const regex = template
+    .replaceAll('.', '\\.')
+    .replace(/\{\w+=([^}]*)\}/g, '$1')
+    .replace(/\{\w+\}/g, '[^/]+');
+  return { template, pattern: new RegExp(`^${regex}/*$`) };
 }
 
 /** Resources are read with If-None-Match and changed with If-Match. What is yet to be created has no tag. */
