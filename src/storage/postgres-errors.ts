@@ -34,7 +34,8 @@ export function toStoreError(error: unknown): unknown {
 
 /** Returns the error of a start, whose message is one line: without the SQL that knex puts before it. */
 export function toStartError(error: unknown): unknown {
-  if (!(error instanceof DatabaseError)) return error instanceof ExpectedError ? error : toStoreError(error);
+  if (error instanceof ExpectedError || error instanceof TypeError) return error; // a fault of ours keeps its stack
+  if (!(error instanceof DatabaseError)) return toStoreError(error);
   error.message = error.message.replace(/^.* - /s, '');
   const known = toStoreError(error);
   const wayOut = WAYS_OUT[error.code ?? ''] ?? "PostgreSQL's log has more";

@@ -10,7 +10,7 @@ import type { Pet } from '../../src/shop/model.ts';
 import { Availability } from '../../src/storage/availability.ts';
 import type { Runner } from '../../src/storage/engine.ts';
 import { openPostgres } from '../../src/storage/postgres.ts';
-import { unavailable } from '../../src/storage/postgres-errors.ts';
+import { toStartError, unavailable } from '../../src/storage/postgres-errors.ts';
 import { PostgresPool } from '../../src/storage/postgres-pool.ts';
 import { compile, param } from '../../src/storage/statement.ts';
 import { createStore } from '../../src/storage/store.ts';
@@ -254,6 +254,8 @@ test('PostgreSQL - a database that does not exist or refuses the login is report
   url.port = '1';
   await t.throwsAsync(openPostgres(url.href, MIGRATIONS), { instanceOf: StoreUnavailable, message: /ECONNREFUSED/ });
   t.is(unavailable(new AggregateError([new Error('refused')])).message, 'refused', 'at each address of a name');
+  const fault = new TypeError('a fault of a migration');
+  t.is(toStartError(fault), fault);
 });
 
 /** Many rows: PostgreSQL scans a small table instead of using an index. */
