@@ -43,14 +43,15 @@ export async function runWithDump(
 ): Promise<readonly string[]> {
   const { options, env } = connection(url);
   // One schema: extensions and publications may be those of a superuser, who has to restore them.
-  const own = ['--no-owner', '--no-privileges', `--schema=${schemaOf(dump, 'the dump')}`];
+  const schema = schemaOf(dump, 'the dump');
+  const own = ['--no-owner', '--no-privileges', `--schema=${schema}`];
   const quiet = ['--no-psqlrc', '--quiet', '--tuples-only', '--no-align'];
   const psql = spawn('psql', [...quiet, '--set=ON_ERROR_STOP=1', '--set=VERBOSITY=terse', ...options], { env });
   const restore = spawn('pg_restore', [...own, '--file=-', dump], { env });
   const [ended, restored] = [psql, restore].map((child) => once(child, 'close'));
   const says = Promise.all([psql.stdout, psql.stderr, restore.stderr].map((stream) => text(stream)));
   psql.stdin.on('error', () => undefined); // it has ended, and says why
-  psql.stdin.write(before);
+  psql.stdin.write(before + createSchema(schema));
   await pipeline(restore.stdout, withoutNewSetting, psql.stdin, { end: false }).catch(() => undefined);
   try {
     const [restoreStatus] = (await restored) ?? [];
@@ -63,6 +64,13 @@ export async function runWithDump(
   } catch (error) {
     throw error instanceof ConfigError ? error : missing('psql or pg_restore', error as Error);
   }
+}
+
+/** SQL that needs no privilege when the schema is there. A pg_restore of one schema does not create it. */
+function createSchema(schema: string): string {
+  const name = `"${schema.replaceAll('"', '""')}"`;
+  const isMissing = `to_regnamespace('${name.replaceAll("'", "''")}') IS NULL`;
+  return `\nDO $do$ BEGIN IF ${isMissing} THEN CREATE SCHEMA ${name}; END IF; END $do$;\n`;
 }
 
 /** A pg_restore of 17 or later sets a time limit, to none, that PostgreSQL before 17 does not know. */

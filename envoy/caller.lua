@@ -95,7 +95,10 @@ function M.on_request(handle)
   if judge ~= "edge" then return end
   local length = headers:get("content-length")
   if length and tonumber(length) > settings.max_body_bytes then handle:respond({ [":status"] = "413" }, "") end
-  if not headers:get(":path") then handle:respond({ [":status"] = "404" }, "") end -- CONNECT
+  if not headers:get(":path") then -- CONNECT
+    headers:remove("content-type")
+    handle:respond({ [":status"] = "404" }, "")
+  end
 end
 
 -- Learns the key of an anonymous call that the server has accepted.

@@ -58,7 +58,7 @@ export function serverClusters(config: Config, files: Files): readonly Message[]
     health_checks: [healthCheck(config)],
     load_assignment: { cluster_name: name, endpoints: [{ lb_endpoints: endpoints(config) }] },
     lb_policy: 'LEAST_REQUEST',
-    circuit_breakers: thresholds(bounds),
+    circuit_breakers: { thresholds: [bounds] },
     typed_extension_protocol_options: options,
   });
   const slots = {
@@ -82,10 +82,6 @@ export function serverClusters(config: Config, files: Files): readonly Message[]
     // For /healthz, which takes no slot of a caller, and for which no caller takes a slot.
     servers('petstore_health', manyStreams, calls),
   ];
-}
-
-function thresholds(bounds: Bounds): Message {
-  return { thresholds: [bounds] };
 }
 
 function http2(windows: Message, more: Message = {}): Message {
@@ -129,7 +125,7 @@ function helper(name: string, type: 'STRICT_DNS' | 'STATIC', address: Message, m
     name,
     type,
     connect_timeout: '1s',
-    circuit_breakers: thresholds({ max_connections: 2, max_pending_requests: max_requests, max_requests }),
+    circuit_breakers: { thresholds: [{ max_connections: 2, max_pending_requests: max_requests, max_requests }] },
     load_assignment: { cluster_name: name, endpoints: [{ lb_endpoints: [{ endpoint: { address } }] }] },
   };
 }

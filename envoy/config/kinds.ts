@@ -5,7 +5,7 @@
  * `without` runs: what nobody thought of is judged, bounded and counted. CONNECT has no path, so it has no kind, and
  * passes all filters. Two things have no row, since they end before any of these filters: preflights, which the CORS
  * filter answers, and invalid HTTP, which gets a 400 (local-replies.ts). A bad Host has none, since it ends requests of
- * every kind: the filter for callers responds with a 400 once the caller is judged.
+ * every kind: the filter for callers responds with a 400, which judges the caller, but for one of gRPC.
  */
 import { MAX_BODY_BYTES } from '../../src/config/constants.ts';
 import { any, header, type Message } from './message.ts';

@@ -15,9 +15,6 @@ const TLS_CONTEXT = 'envoy.extensions.transport_sockets.tls.v3.DownstreamTlsCont
 /** A redirect to it would lead elsewhere. */
 const BAD_HOST = { name: ':authority', string_match: { safe_regex: { regex: `|.*${IN_BAD_HOST}.*` } } };
 
-/** The default port of https URLs. */
-const HTTPS_PORT = 443;
-
 const HTTP_INSPECTOR = listenerFilter('http_inspector', 'HttpInspector');
 const TLS_INSPECTOR = listenerFilter('tls_inspector', 'TlsInspector');
 const PROXY_PROTOCOL = listenerFilter('proxy_protocol', 'ProxyProtocol');
@@ -98,7 +95,7 @@ function routing(name: string, routes: readonly Message[], fields: Message): Mes
 
 /** Redirects plain HTTP to HTTPS. It can't protect what a caller has already sent in plain text, such as an API key. */
 export function redirectListener(config: Config, httpPort: number): Message {
-  const isDefaultPort = config.port === HTTPS_PORT;
+  const isDefaultPort = config.port === 443;
   const redirect = {
     https_redirect: true,
     response_code: 'PERMANENT_REDIRECT',

@@ -70,23 +70,11 @@ export function localReplies({ corsOrigins }: Config): readonly Message[] {
       headers_to_add: [header('grpc-retry-pushback-ms', '1000'), ...origin],
       body_format_override: { text_format_source: { inline_string: unavailable.message } },
     },
-    // Invalid HTTP. The server is not asked because the connection ends with the reply, or because there is no complete
-    // request.
+    // Invalid HTTP in a body: the connection ends with the reply, so the server is not asked.
+    invalidHttp(expression("response.code_details.startsWith('http1.')")),
+    // All other errors of what has passed the filters: the Lua filter asks the server.
     {
-      filter: and(
-        IS_NOT_GRPC,
-        or(
-          expression("response.code_details.startsWith('http1.')"),
-          hasHeader({ name: 'x-request-id', present_match: true, invert_match: true }),
-        ),
-      ),
-      status_code: 400,
-      headers_to_add: [header('x-request-id', '%UNIQUE_ID%', 'ADD_IF_ABSENT')],
-      body_format_override: INVALID_HTTP,
-    },
-    // All other errors: the Lua filter asks the server.
-    {
-      filter: and(IS_REST_OR_CONNECT, IS_ERROR),
+      filter: and(HAS_PASSED, IS_REST_OR_CONNECT, IS_ERROR),
       headers_to_add: [
         refused('', '%REQ(X-ENVOY-ORIGINAL-METHOD?:METHOD)%'),
         refused('-kind', `%METADATA(ROUTE:${FILTERS.caller}:judge)% %METADATA(ROUTE:${FILTERS.caller}:errors)%`),
@@ -98,11 +86,22 @@ export function localReplies({ corsOrigins }: Config): readonly Message[] {
       ],
       body_format_override: { text_format_source: { inline_string: '%LOCAL_REPLY_BODY%' } },
     },
+    // There may be no complete request, and its headers are the caller's own.
+    invalidHttp(IS_ERROR),
     // Envoy would say INTERNAL, and so would clients of gRPC-Web that see a 400.
     grpcReply(400, Status.INVALID_ARGUMENT, 'the request is not valid HTTP or gRPC-Web'),
     // When the server is too late to say so. Envoy would say UNKNOWN.
     grpcReply(408, Status.DEADLINE_EXCEEDED, apiError('REQUEST_TIMEOUT').message),
   ];
+}
+
+function invalidHttp(filter: Message): Message {
+  return {
+    filter: and(IS_NOT_GRPC, filter),
+    status_code: 400,
+    headers_to_add: [header('x-request-id', '%UNIQUE_ID%', 'ADD_IF_ABSENT')],
+    body_format_override: INVALID_HTTP,
+  };
 }
 
 /** For gRPC and gRPC-Web. The content type is for gRPC-Web; Envoy replaces it for gRPC. */

@@ -16,23 +16,26 @@ import {
 } from '../errors.ts';
 import { fieldAt, TIMESTAMP, wrappedList } from '../proto/fields.ts';
 import type { Operation, RestRoute } from '../proto/operations.ts';
+import type { Protocol } from '../rpc/chain.ts';
 import type { Service } from '../rpc/service.ts';
 import { checkContentType, checkQuery } from './rest.ts';
 
 /** How much of a wrong value an error quotes, in bytes of a header. */
 const MAX_VALUE = 80;
 
-export function edgeService(operations: Iterable<Operation>): Service<EdgeServiceServer, unknown> {
+export function edgeService(
+  operations: Iterable<Operation>,
+): Service<EdgeServiceServer, { readonly protocol: Pick<Protocol, 'name'> }> {
   const routes = [...operations].flatMap((operation) => operation.routes.map((route) => ({ ...route, operation })));
   return {
     judge: async () => ({}), // the interceptors have judged the caller already
-    async refuse(request) {
+    async refuse(request, { protocol }) {
       if (request.status === 413) throw apiError('BODY_TOO_LARGE');
       if (request.status === 408) throw apiError('REQUEST_TIMEOUT');
       if (request.status === 405) throw notAllowed(request, 'POST', OF_HTTP);
       if (request.status === 415) throw unsupportedConnect({ ...OF_HTTP, httpStatus: 415, headers: ACCEPT_POST });
       if (request.status === 501) throw unsupportedConnect({ grpcStatus: Status.UNIMPLEMENTED });
-      if (request.reply.toString() === 'Host') throw invalidArgument([BAD_HOST]); // as caller.lua says it
+      if (protocol.name === 'Connect' && request.status === 400) throw invalidArgument([BAD_HOST]);
       throw badRequest(request, routes);
     },
     async fail({ status }) {
@@ -55,9 +58,7 @@ function unsupportedConnect(options: ApiErrorOptions): ApiError {
   return errorSaying('UNSUPPORTED_CONTENT_TYPE', message, options);
 }
 
-interface Route extends RestRoute {
-  readonly operation: Operation;
-}
+type Route = RestRoute & { readonly operation: Operation };
 
 function badRequest({ method, path, reply, contentType }: RefuseRequest, routes: readonly Route[]): ApiError {
   const [pathname = ''] = path.split('?', 1);
@@ -80,6 +81,7 @@ function badRequest({ method, path, reply, contentType }: RefuseRequest, routes:
  * both tell in one form (`pet.category_id: invalid value "x" for type TYPE_INT64`). No words of theirs are passed on.
  */
 function wrongBody(text: string, operation: Operation): ApiError {
+  if (text === 'Host') return invalidArgument([BAD_HOST]);
   const [, end] = /^JSON ends at (\d+)$/.exec(text) ?? [];
   if (end !== undefined) return apiError('MALFORMED_BODY', { detail: `it is not JSON at byte ${end}` });
   const [, path, finding = ''] = /^([\w.[\]]*): (.*)$/s.exec(text) ?? [];

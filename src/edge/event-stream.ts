@@ -29,8 +29,6 @@ interface Message {
   readonly checkpoint?: { readonly id: bigint };
 }
 
-const LAST_EVENT_ID = 'last-event-id';
-
 /** Compiles a writer of the messages of this type. */
 export function eventStream({ typeName, fields }: DescMessage): (call: Call, message: unknown) => Buffer {
   const type = fields.find(({ name }) => name === 'event')?.message;
@@ -50,11 +48,11 @@ export function eventStream({ typeName, fields }: DescMessage): (call: Call, mes
 
 /** A feed goes on after Last-Event-ID (server-sent events, HTML Standard, section 9.2.3). HEAD has headers only. */
 export async function resume(call: Call, next: Next): Promise<AnyResponse> {
-  const lastId = call.header(LAST_EVENT_ID)?.trim();
+  const lastId = call.header('last-event-id')?.trim();
   if (lastId) {
     if (!/^\d{1,19}$/.test(lastId)) {
       const description = `"${lastId}" is no id of an event`;
-      throw invalidArgument([{ path: LAST_EVENT_ID, name: 'Last-Event-ID', description }]);
+      throw invalidArgument([{ path: 'last-event-id', name: 'Last-Event-ID', description }]);
     }
     call.resumeAfter = BigInt(lastId);
   }

@@ -34,12 +34,17 @@ export function toStoreError(error: unknown): unknown {
 
 /** Returns the error of a start, whose message is one line: without the SQL that knex puts before it. */
 export function toStartError(error: unknown): unknown {
-  if (error instanceof ExpectedError || error instanceof TypeError) return error; // a fault of ours keeps its stack
-  if (!(error instanceof DatabaseError)) return toStoreError(error);
+  if (!(error instanceof DatabaseError)) return isOfConnection(error) ? toStoreError(error) : error;
   error.message = error.message.replace(/^.* - /s, '');
   const known = toStoreError(error);
   const wayOut = WAYS_OUT[error.code ?? ''] ?? "PostgreSQL's log has more";
   return known === error ? new ConfigError(`DATABASE_URL can't be used: ${error.message}: ${wayOut}`) : known;
+}
+
+/** Whether a connection could not be opened or has broken. Any other error is a fault of ours, and keeps its stack. */
+function isOfConnection(error: unknown): boolean {
+  if (!(error instanceof Error) || error instanceof ExpectedError) return false;
+  return 'code' in error || /connection|timeout/i.test(error.message);
 }
 
 /** Returns the error that storage throws when no connection can be opened. */

@@ -75,6 +75,22 @@ test('Restore - of a dump from before a migration: it can run again, and what wa
   t.deepEqual(await categories(empty), ['old', 'new']);
 });
 
+test('Restore - of tables in a schema of their own, also into a database without it', async (t) => {
+  const folder = temporaryFolder(t);
+  const [url, empty] = [await server.createDatabase(), await server.createDatabase()];
+  const inShop = (database: string) => `${database}?options=-c%20search_path%3Dshop`;
+  await query(url, 'CREATE SCHEMA shop');
+  await migrate(inShop(url));
+  await query(url, "INSERT INTO shop.categories (name) VALUES ('old')");
+  const settings = { DATA_DIR: join(folder, 'data'), DATABASE_URL: inShop(url) };
+  const dump = await backup(join(folder, 'backups'), settings);
+  for (const database of [url, empty]) {
+    const { code, errors } = await run('restore', [dump], { ...settings, DATABASE_URL: inShop(database) });
+    t.is(code, 0, errors);
+    t.deepEqual(await categories(database, 'shop'), ['old']);
+  }
+});
+
 test('Restore - is refused while a server is connected from another DATA_DIR; --force restores under it', async (t) => {
   const { folder, url, settings } = await places(t);
   const running = await startServerProcess(join(folder, 'another'), { DATABASE_URL: url });

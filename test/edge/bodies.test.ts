@@ -37,7 +37,9 @@ async function check(method: Method, body: string): Promise<unknown> {
       reply: Buffer.from(text.slice(1)),
       contentType: 'application/json',
     };
-    return edge.refuse(request, {}).catch((error: unknown) => (error instanceof ApiError ? error.message : error));
+    return edge
+      .refuse(request, { protocol: { name: 'REST' } })
+      .catch((error: unknown) => (error instanceof ApiError ? error.message : error));
   }
   const type = parcelMessage(method === 'POST' ? 'NewParcel' : 'ParcelPatch');
   // Like the transcoder, which ignores unknown fields.
@@ -95,7 +97,9 @@ test('Lists - what the transcoder finds in an item has no index: it counts only 
   const reply = 'parcel.item_sizes[0]: invalid value "1,2" for type TYPE_INT32';
   const refused = { method: 'POST', path: '/parcels', status: 400, contentType: 'application/json' };
   const request = { ...refused, reply: Buffer.from(reply) };
-  await t.throwsAsync(edge.refuse(request, {}), { message: 'itemSizes: "1,2" is not a whole number' });
+  await t.throwsAsync(edge.refuse(request, { protocol: { name: 'REST' } }), {
+    message: 'itemSizes: "1,2" is not a whole number',
+  });
 });
 
 test('Lists that may be absent - an array is there, also an empty one; absent and null are not', async (t) => {

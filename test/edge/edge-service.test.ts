@@ -12,7 +12,9 @@ type Refused = Partial<Omit<RefuseRequest, 'reply'>> & { readonly reply?: string
 async function refuse(t: ExecutionContext, { reply = '', ...request }: Refused): Promise<ApiError> {
   const bytes = Buffer.from(reply);
   const whole = { method: 'GET', path: '/pets', status: 400, reply: bytes, contentType: undefined, ...request };
-  return (await t.throwsAsync(edge.refuse(whole, {}), { instanceOf: ApiError })) as ApiError;
+  return (await t.throwsAsync(edge.refuse(whole, { protocol: { name: 'REST' } }), {
+    instanceOf: ApiError,
+  })) as ApiError;
 }
 
 const post = (reply: string) => ({ method: 'POST', path: '/pets', contentType: 'application/json', reply });
@@ -85,6 +87,6 @@ test('Failure - a timeout is DEADLINE_EXCEEDED, everything else UNAVAILABLE', as
     [503, 'UNAVAILABLE'],
     [500, 'UNAVAILABLE'],
   ] as const) {
-    await t.throwsAsync(edge.fail({ status }, {}), { instanceOf: ApiError, code });
+    await t.throwsAsync(edge.fail({ status }, { protocol: { name: 'REST' } }), { instanceOf: ApiError, code });
   }
 });

@@ -43,7 +43,7 @@ function post(
 }
 
 type Code = keyof typeof STATUS;
-const STATUS = { INVALID_ARGUMENT: 400, BODY_TOO_LARGE: 413, REQUEST_TIMEOUT: 408 };
+const STATUS = { INVALID_ARGUMENT: 400, ROUTE_NOT_FOUND: 404, BODY_TOO_LARGE: 413, REQUEST_TIMEOUT: 408 };
 
 function isRefused(t: ExecutionContext<TestStack>, response: RestResponse, code: Code, what?: string): void {
   t.is(response.status, STATUS[code], what);
@@ -90,6 +90,8 @@ test('HTTP errors - a Host that is empty, has a user or is given twice is a 400'
     'Host: user:password@petstore:80',
     'Host: a\r\nHost: b',
   ]) {
+    const nowhere = `GET /nope HTTP/1.1\r\n${host}\r\n${withKey(t.context)}\r\n\r\n`;
+    isRefused(t, await http1(publicAddress, nowhere), 'ROUTE_NOT_FOUND', 'GET');
     const get = `GET /pets HTTP/1.1\r\n${host}\r\n${withKey(t.context)}\r\n\r\n`;
     const refused = await http1(publicAddress, get);
     isRefused(t, refused, 'INVALID_ARGUMENT', 'GET');
@@ -100,6 +102,30 @@ test('HTTP errors - a Host that is empty, has a user or is given twice is a 400'
   const call = { ...grpcHeaders(Categories.listCategories.path, t.context.key), ':authority': 'a,b' };
   const connect = { ...call, 'content-type': 'application/proto' };
   t.is((await exchangeAlone(targetOf(publicAddress, '127.0.0.1'), connect)).status, 400, 'over Connect');
+});
+
+test('HTTP errors - invalid HTTP is a plain 400 of Envoy, whatever id and private headers it has', async (t) => {
+  const own = [
+    'x-request-id: 1',
+    'x-envoy-original-method: HEAD',
+    'x-petstore-body-type: text/evil',
+    withKey(t.context),
+  ];
+  for (const start of ['GET /pets#x HTTP/1.1\r\nHost: x', 'GET /pets/%00 HTTP/1.1\r\nHost: x', 'GET /pets HTTP/1.1']) {
+    const refused = await http1(t.context.publicAddress, `${[start, ...own].join('\r\n')}\r\n\r\n`);
+    isRefused(t, refused, 'INVALID_ARGUMENT', 'GET');
+    t.regex(refused.body?.message ?? '', /^the request is not valid HTTP/);
+    t.false(refused.headers.has('x-ratelimit-limit'), start);
+  }
+});
+
+test('HTTP errors - CONNECT is a 404 that counts, whatever its content type', async (t) => {
+  for (const type of ['application/grpc', 'application/grpc-web+proto', 'text/plain']) {
+    const lines = ['CONNECT a:1 HTTP/1.1', 'Host: a:1', `Content-Type: ${type}`, withKey(t.context)];
+    const refused = await http1(t.context.publicAddress, `${lines.join('\r\n')}\r\n\r\n`);
+    isRefused(t, refused, 'ROUTE_NOT_FOUND', 'CONNECT');
+    t.true(refused.headers.has('x-ratelimit-limit'), type);
+  }
 });
 
 /** One that the server refuses as malformed HTTP/2 is a 503, and in time ends the connection of all callers. */

@@ -66,7 +66,7 @@ test.serial('RATE_LIMITED - has the shape of the protocol: Connect, gRPC, gRPC-W
     const frame = type.endsWith('text') ? Buffer.from(body.toString(), 'base64') : body;
     t.deepEqual([frame[0], frame.readUInt32BE(1)], [0x80, frame.length - 5]);
     const trailers = frame.subarray(5).toString();
-    t.true(trailers.includes('grpc-status: 8\r\n') && trailers.includes(`grpc-message: ${MESSAGE}\r\n`));
+    t.true(trailers.includes('grpc-status: 8\r\n') && trailers.includes(`grpc-message: ${encodeURI(MESSAGE)}\r\n`));
   }
 });
 

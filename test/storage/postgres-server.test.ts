@@ -254,8 +254,9 @@ test('PostgreSQL - a database that does not exist or refuses the login is report
   url.port = '1';
   await t.throwsAsync(openPostgres(url.href, MIGRATIONS), { instanceOf: StoreUnavailable, message: /ECONNREFUSED/ });
   t.is(unavailable(new AggregateError([new Error('refused')])).message, 'refused', 'at each address of a name');
-  const fault = new TypeError('a fault of a migration');
-  t.is(toStartError(fault), fault);
+  for (const fault of [new TypeError('a fault of a migration'), new Error('row 7 has no name')]) {
+    t.is(toStartError(fault), fault);
+  }
 });
 
 /** Many rows: PostgreSQL scans a small table instead of using an index. */
