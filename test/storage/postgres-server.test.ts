@@ -232,7 +232,10 @@ for (const [what, settings, role, refusal] of [
 ] as const) {
   test(`Start - with ${what} is refused in one line, with a way out`, async (t) => {
     const admin = await server.createDatabase(refusal.includes('LATIN1') ? LATIN1 : undefined);
-    await query(admin, `DO $$ BEGIN CREATE ROLE visitor LOGIN; EXCEPTION WHEN duplicate_object THEN NULL; END $$`);
+    await query(
+      admin,
+      `DO $$ BEGIN CREATE ROLE visitor LOGIN; EXCEPTION WHEN duplicate_object OR unique_violation THEN NULL; END $$`,
+    );
     const url = `${Object.assign(new URL(admin), { username: role }).href}${settings}`;
     const message = new RegExp(`^DATABASE_URL can't be used: ${refusal}.*$`);
     await t.throwsAsync(openPostgres(url, MIGRATIONS), { instanceOf: ConfigError, message });
