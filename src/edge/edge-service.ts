@@ -14,7 +14,7 @@ import {
   notAllowed,
   short,
 } from '../errors.ts';
-import { fieldAt, TIMESTAMP, wrappedList } from '../proto/fields.ts';
+import { fieldAt, noneOf, TIMESTAMP, wrappedList } from '../proto/fields.ts';
 import type { Operation, RestRoute } from '../proto/operations.ts';
 import type { Protocol } from '../rpc/chain.ts';
 import type { Service } from '../rpc/service.ts';
@@ -116,9 +116,7 @@ function describeValue(value: string | undefined, type: string, field: DescField
 
 function problemOf(value: string, type: string, field: DescField): string {
   if (type === 'LIST') return 'is not a list';
-  if (field.enum) {
-    return `is none of ${field.enum.values.flatMap(({ name, number }) => (number === 0 ? [] : [name])).join(', ')}`;
-  }
+  if (field.enum) return noneOf(field.enum);
   if (field.message) return field.message.typeName === TIMESTAMP ? 'is no RFC 3339 timestamp' : 'is not an object';
   if (field.scalar === ScalarType.STRING) return 'is not a string';
   if (field.scalar === ScalarType.BOOL) return 'is neither true nor false';

@@ -1,5 +1,5 @@
 /** Fields by their path in a request, and lists that may be absent. */
-import type { DescField } from '@bufbuild/protobuf';
+import type { DescEnum, DescField } from '@bufbuild/protobuf';
 import type { ListField, Operation } from './operations.ts';
 
 /** Its JSON is a text (RFC 3339), not an object. */
@@ -12,6 +12,11 @@ export const TIMESTAMP = 'google.protobuf.Timestamp';
 export function wrappedList({ fieldKind, message }: DescField): ListField | undefined {
   const [list, ...others] = (fieldKind === 'message' && message?.fields) || [];
   return list?.fieldKind === 'list' && list.name === 'values' && others.length === 0 ? list : undefined;
+}
+
+/** What is wrong with a value that is none of the enum's. Zero is none. */
+export function noneOf({ values }: DescEnum): string {
+  return `is none of ${values.flatMap(({ name, number }) => (number === 0 ? [] : [name])).join(', ')}`;
 }
 
 interface FoundField {

@@ -6,7 +6,7 @@ import { create, type FileRegistry, isFieldSet, isMessage, type Message } from '
 import { TimestampSchema } from '@bufbuild/protobuf/wkt';
 import { createValidator, type Violation as RuleViolation } from '@bufbuild/protovalidate';
 import type { Violation } from '../errors.ts';
-import { fieldAt } from './fields.ts';
+import { fieldAt, noneOf } from './fields.ts';
 import type { Operation } from './operations.ts';
 
 /**
@@ -24,14 +24,14 @@ export function createValidation(registry: FileRegistry): FindViolations {
     const found =
       result.kind === 'invalid'
         ? result.violations.map(({ field, message, ruleId }) => {
-            return { path: toPath(field), description: message || ruleId };
+            return { path: toPath(field), description: message || ruleId, isOfEnum: ruleId.startsWith('enum.') };
           })
         : [];
     const further = unstorable(message).filter(({ path }) => found.every((other) => other.path !== path));
-    const violations = [...found, ...further];
-    return violations.map(({ description, ...found }) => {
-      const { path, name } = fieldAt(operation, found.path);
-      return { path, name, description };
+    const violations = [...found, ...further.map((violation) => ({ ...violation, isOfEnum: false }))];
+    return violations.map(({ description, isOfEnum, ...found }) => {
+      const { path, name, field } = fieldAt(operation, found.path);
+      return { path, name, description: isOfEnum && field?.enum ? noneOf(field.enum) : description };
     });
   };
 }

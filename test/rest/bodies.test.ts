@@ -100,6 +100,10 @@ test('Bodies - each number, member and value is read as it is written, or refuse
     const { status, body } = await t.context.rest.send('POST', '/store/orders', { raw, headers: JSON_TYPE });
     t.is(`${status} ${body.message}`, said, raw);
   }
+  for (const status of [0, 99, 'dead']) {
+    const { body } = await t.context.rest.send('POST', '/pets', { json: { name: 'Tom', categoryId: 1, status } });
+    t.regex(body.message, /^status: .*is none of available, pending, sold$/);
+  }
 });
 
 /** What the transcoder refuses, and one of each kind that only the filter does: edge/lua.test.ts has them. */
