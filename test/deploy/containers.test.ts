@@ -113,17 +113,14 @@ opensslTest('Probe - asks the URL, the port or what the settings name, with TLS 
 test('Probe - waits for a port that stays open; its defaults are those of the settings', async (t) => {
   const [port = 0] = await freePorts(1);
   const waiting = probe('--wait open GRPC_PORT', { GRPC_PORT: String(port) });
-  // As `checkFree` in src/launcher/ports.ts.
-  const check = createTcpServer((client) => client.destroy());
-  const connected = once(check, 'connection');
-  await new Promise<void>((done) => check.listen(port, '127.0.0.1', done));
+  let isCheck = true; // as `checkFree` in src/launcher/ports.ts
+  const server = createTcpServer((client) => isCheck && client.destroy());
+  t.teardown(() => server.close());
+  const connected = once(server, 'connection');
+  server.listen(port, '127.0.0.1');
   await connected;
   t.is(await Promise.race([waiting, delay(1_000, 'waits')]), 'waits');
-  check.close();
-  await once(check, 'close');
-  const server = createTcpServer();
-  t.teardown(() => server.close());
-  await new Promise<void>((done) => server.listen(port, '127.0.0.1', done));
+  isCheck = false;
   t.is(await waiting, '');
   const source = readFileSync(join(ROOT, 'deploy/container/probe.mjs'), 'utf8');
   const config = readConfig({});
