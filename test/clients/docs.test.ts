@@ -7,7 +7,7 @@ import { dirname, join } from 'node:path';
 import { promisify } from 'node:util';
 import type { ExecutionContext } from 'ava';
 import { ROOT } from '../../src/launcher/paths.ts';
-import { buildPrograms } from '../conformance/programs.ts';
+import { buildPrograms, GRPCURL } from '../conformance/programs.ts';
 import { browserTest, startBrowser } from '../support/browser.ts';
 import { findProgram } from '../support/find-program.ts';
 import { type FollowingProgram, missesNothing, runFollower } from '../support/following-programs.ts';
@@ -100,7 +100,7 @@ async function gettingStarted({ context }: ExecutionContext<Context>, program: s
 goTest.serial('Getting started - the call by grpcurl works as it stands, and shows the code of an error', async (t) => {
   t.timeout(600_000, 'grpcurl is compiled');
   const { commands, project, env } = await gettingStarted(t, 'grpcurl', 'grpcurl');
-  env.PATH = `${await buildPrograms()}:${env.PATH}`;
+  env.PATH = `${await buildPrograms(GRPCURL)}:${env.PATH}`;
   const options = { cwd: project, env };
   const { stdout } = await run('bash', ['-euc', commands], options);
   t.notThrows(() => JSON.parse(stdout));

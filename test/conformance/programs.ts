@@ -1,9 +1,9 @@
-/** The programs of the suites, which go.mod and go.sum pin. A machine builds them once for each state of both. */
+/** The programs of the suites, and grpcurl. go.mod and go.sum pin them, and each state of both is built once. */
 import { execFile } from 'node:child_process';
 import { createHash } from 'node:crypto';
 import { existsSync, readFileSync } from 'node:fs';
-import { rename } from 'node:fs/promises';
-import { join } from 'node:path';
+import { mkdir, mkdtemp, rename, rm } from 'node:fs/promises';
+import { dirname, join } from 'node:path';
 import { promisify } from 'node:util';
 import { ROOT } from '../../src/launcher/paths.ts';
 import { findProgram } from '../support/find-program.ts';
@@ -21,14 +21,21 @@ export async function go(args: readonly string[], env: Readonly<Record<string, s
   return (await run('nice', ['-n', '10', 'go', ...args], options)).stdout;
 }
 
-/** Resolves with the folder of the programs. */
-export async function buildPrograms(): Promise<string> {
-  const state = createHash('sha256');
+/** What callers of gRPC try out with. */
+export const GRPCURL = 'github.com/fullstorydev/grpcurl/cmd/grpcurl';
+
+/** Resolves with the folder of the programs of these packages. Several tests may ask for the same ones at once. */
+export async function buildPrograms(...packages: readonly string[]): Promise<string> {
+  const state = createHash('sha256').update(packages.join());
   for (const name of ['go.mod', 'go.sum', 'descriptors/main.go']) state.update(readFileSync(join(MODULE, name)));
   const folder = join(ROOT, 'node_modules/.cache/conformance', state.digest('hex').slice(0, 16));
   if (existsSync(folder)) return folder;
-  const unfinished = `${folder}.${process.pid}`;
-  await go(['install', 'tool', './descriptors'], { GOBIN: unfinished });
-  await rename(unfinished, folder);
+  await mkdir(dirname(folder), { recursive: true });
+  const unfinished = await mkdtemp(`${folder}.`);
+  await go(['install', ...packages], { GOBIN: unfinished });
+  await rename(unfinished, folder).catch(async (error: unknown) => {
+    if (!existsSync(folder)) throw error;
+    await rm(unfinished, { recursive: true }); // another test was faster
+  });
   return folder;
 }

@@ -33,7 +33,7 @@ const test = testUnless<Context>(noGo ?? noOpenssl);
 
 test.before(async (t) => {
   t.timeout(600_000, 'programs are fetched and compiled');
-  const programs = await buildPrograms();
+  const programs = await buildPrograms('tool', './descriptors');
   const suite = (await go(['list', '-m', '-f', '{{.Dir}}', 'connectrpc.com/conformance'])).trim();
   const { stdout: interop } = await run(join(programs, 'descriptors'), [], { encoding: 'buffer' });
   const { path: folder, remove } = await createDataDir();

@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import { promisify } from 'node:util';
 import anyTest, { type ExecutionContext, type TestFn } from 'ava';
 import { ROOT } from '../../src/launcher/paths.ts';
-import { buildPrograms, noGo } from '../conformance/programs.ts';
+import { buildPrograms, GRPCURL, noGo } from '../conformance/programs.ts';
 import { mayBeSkipped } from '../support/find-program.ts';
 import { Launcher } from '../support/launcher.ts';
 import { freePorts } from '../support/ports.ts';
@@ -91,7 +91,7 @@ function withoutChance(output: string): string {
 test.serial('README - the first session gives the output that it shows', async (t) => {
   t.timeout(600_000, 'grpcurl is compiled');
   const hasGrpcurl = noGo === undefined;
-  if (hasGrpcurl) process.env.PATH = `${await buildPrograms()}:${process.env.PATH}`;
+  if (hasGrpcurl) process.env.PATH = `${await buildPrograms(GRPCURL)}:${process.env.PATH}`;
   else t.true(mayBeSkipped(), `${noGo}, nor the session with grpcurl`);
   const sessions = sessionsOf('README.md');
   const steps = sessions.filter(([first]) => hasGrpcurl || !first?.command.startsWith('grpcurl')).flat();
