@@ -26,6 +26,7 @@ export function luaFilter(name: string, config: Config, root: string, code: stri
 /** Lua code that defines the module `settings`. */
 export function luaSettings(config: Config): string {
   const { edgeSecret = '', limits } = config;
+  const flood = floodError(limits);
   const settings = {
     edge_secret: edgeSecret,
     headers: EDGE_HEADERS,
@@ -42,7 +43,7 @@ export function luaSettings(config: Config): string {
     address_per_second: limits.addressPerSecond,
     /** The responses if the server is not asked, or is unreachable. */
     replies: { unavailable: replies(apiError('UNAVAILABLE')), late: replies(apiError('DEADLINE_EXCEEDED')) },
-    flood: { ...replies(floodError(limits)), ...grpcReplies(floodError(limits)) },
+    flood: { ...replies(flood), ...grpcReplies(flood) },
     operations: toSet(UNARY),
     bodies: BODIES,
     edge_methods: EDGE_METHODS,
