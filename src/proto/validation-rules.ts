@@ -24,14 +24,15 @@ export function createValidation(registry: FileRegistry): FindViolations {
     const found =
       result.kind === 'invalid'
         ? result.violations.map(({ field, message, ruleId }) => {
-            return { path: toPath(field), description: message || ruleId, isOfEnum: ruleId.startsWith('enum.') };
+            const last = field.findLast((step) => step.kind === 'field');
+            const isOfEnum = ruleId.startsWith('enum.') && last?.enum !== undefined;
+            return { path: toPath(field), description: isOfEnum ? noneOf(last.enum) : message || ruleId };
           })
         : [];
     const further = unstorable(message).filter(({ path }) => found.every((other) => other.path !== path));
-    const violations = [...found, ...further.map((violation) => ({ ...violation, isOfEnum: false }))];
-    return violations.map(({ description, isOfEnum, ...found }) => {
-      const { path, name, field } = fieldAt(operation, found.path);
-      return { path, name, description: isOfEnum && field?.enum ? noneOf(field.enum) : description };
+    return [...found, ...further].map(({ description, ...found }) => {
+      const { path, name } = fieldAt(operation, found.path);
+      return { path, name, description };
     });
   };
 }
