@@ -25,13 +25,13 @@ const REQUEST_ID =
   "'x-request-id' in request.headers ? (request.headers['x-request-id'].matches('^[0-9a-f-]+$') ? " +
   "request.headers['x-request-id'] : '') : response.headers['x-request-id']";
 
-const hidden = to('path', { value: HIDDEN });
+const HIDDEN_PATH = to('path', { value: HIDDEN });
 
 /** Moves headers, some of which callers must not see, to metadata for the access log. */
 export const LOG_FILTER = extension('petstore.log', 'envoy.extensions.filters.http.header_to_metadata.v3.Config', {
   request_rules: [
     // The last of two rules counts, unless it leaves nothing of the path. CONNECT has no path.
-    { header: ':path', on_header_present: hidden, on_header_missing: hidden },
+    { header: ':path', on_header_present: HIDDEN_PATH, on_header_missing: HIDDEN_PATH },
     { header: ':path', on_header_present: to('path', rewrite(SHORT_SEGMENTS, '\\1')) },
     // No real user agent has a word of 20 characters from an API key's alphabet.
     { header: 'user-agent', on_header_present: to('user_agent', rewrite('[\\w-]{20,}', HIDDEN)) },

@@ -35,6 +35,7 @@ export function edgeService(
       if (request.status === 405) throw notAllowed(request, 'POST', OF_HTTP);
       if (request.status === 415) throw unsupportedConnect({ ...OF_HTTP, httpStatus: 415, headers: ACCEPT_POST });
       if (request.status === 501) throw unsupportedConnect({ grpcStatus: Status.UNIMPLEMENTED });
+      // A call over Connect has no route. All that is a 400 before it is one of gRPC is its Host.
       if (protocol.name === 'Connect' && request.status === 400) throw invalidArgument([BAD_HOST]);
       throw badRequest(request, routes);
     },
@@ -77,8 +78,9 @@ function badRequest({ method, path, reply, contentType }: RefuseRequest, routes:
 }
 
 /**
- * Words what json.lua or the transcoder has found: where text is no JSON (`JSON ends at 17`), or a wrong value, which
- * both tell in one form (`pet.category_id: invalid value "x" for type TYPE_INT64`). No words of theirs are passed on.
+ * Words what caller.lua has found (`Host`), or json.lua or the transcoder: where text is no JSON (`JSON ends at 17`),
+ * or a wrong value, which both tell in one form (`pet.category_id: invalid value "x" for type TYPE_INT64`). No words of
+ * theirs are passed on.
  */
 function wrongBody(text: string, operation: Operation): ApiError {
   if (text === 'Host') return invalidArgument([BAD_HOST]);
