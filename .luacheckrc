@@ -3,4 +3,4 @@ std = "luajit"
 max_line_length = 120
 
 stds.redis = { read_globals = { "redis", "KEYS", "ARGV", "cjson", "cmsgpack", "struct", "bit" } }
-files["src/access/limits/*.lua"] = { std = "lua51+redis" }
+files["src/platform/access/limits/*.lua"] = { std = "lua51+redis" }

@@ -1,7 +1,7 @@
 /** Fills a database through the storage layer, before a server opens it. A million pets take some seconds. */
-import type { Engine } from '../src/storage/engine.ts';
-import { compile, param } from '../src/storage/statement.ts';
-import { onlyRow } from '../src/storage/table.ts';
+import type { Engine } from '../src/platform/storage/engine.ts';
+import { compile, param } from '../src/platform/storage/statement.ts';
+import { onlyRow } from '../src/platform/storage/table.ts';
 
 export const CATEGORIES = 10;
 /** The statuses of pets in turn: with 1,000 pets each filter already matches a full page. */

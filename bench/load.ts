@@ -1,8 +1,8 @@
 /** The load generator: a process of its own, so that its CPU time is not counted. See load-worker.ts. */
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
-import { Child } from '../src/launcher/child.ts';
-import { LogFile } from '../src/observe/logging/log-file.ts';
+import { Child } from '../src/platform/launcher/child.ts';
+import { LogFile } from '../src/platform/observe/logging/log-file.ts';
 import { CommandFailed } from '../test/support/command-line.ts';
 import type { Processes } from '../test/support/cpu-time.ts';
 import type { Target } from './http-client.ts';

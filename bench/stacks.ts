@@ -1,9 +1,9 @@
 /** The services that are measured: each with a database, ports and a folder of its own. */
 import pino from 'pino';
-import type { Config } from '../src/config/config.ts';
-import type { Child } from '../src/launcher/child.ts';
+import type { Config } from '../src/platform/config/config.ts';
+import type { Child } from '../src/platform/launcher/child.ts';
+import { openEngine } from '../src/platform/storage/open.ts';
 import { MIGRATIONS } from '../src/schema.ts';
-import { openEngine } from '../src/storage/open.ts';
 import { formatCount } from '../test/support/numbers.ts';
 import { query } from '../test/support/postgres.ts';
 import type { Shared } from '../test/support/shared.ts';

@@ -1,11 +1,15 @@
 /** `npm run bench:usage`: how long a write waits while the usage of many accounts is stored. */
 import pino from 'pino';
-import { createUsageRecorder, type UsageRecorder, type UsageSource } from '../src/access/limits/usage-recorder.ts';
-import { dayIndexAt } from '../src/access/limits/windows.ts';
-import { toAccountId } from '../src/rpc/caller.ts';
+import {
+  createUsageRecorder,
+  type UsageRecorder,
+  type UsageSource,
+} from '../src/platform/access/limits/usage-recorder.ts';
+import { dayIndexAt } from '../src/platform/access/limits/windows.ts';
+import { toAccountId } from '../src/platform/rpc/caller.ts';
+import { openPostgres } from '../src/platform/storage/postgres.ts';
+import { createStore } from '../src/platform/storage/store.ts';
 import { MIGRATIONS, type Store, TABLES } from '../src/schema.ts';
-import { openPostgres } from '../src/storage/postgres.ts';
-import { createStore } from '../src/storage/store.ts';
 import { createCommand, run } from '../test/support/command-line.ts';
 import { createTestStore } from '../test/support/database.ts';
 import { median } from '../test/support/numbers.ts';

@@ -16,8 +16,8 @@ import {
 } from 'node:fs';
 import { basename, dirname, join, resolve } from 'node:path';
 import { parseArgs } from 'node:util';
-import { type Config, ConfigError, readConfig } from '../src/config/config.ts';
-import { makePrivate, PRIVATE_UMASK } from '../src/files/private-folder.ts';
+import { type Config, ConfigError, readConfig } from '../src/platform/config/config.ts';
+import { makePrivate, PRIVATE_UMASK } from '../src/platform/files/private-folder.ts';
 import { checkSqlite, copySqlite } from './check-sqlite.ts';
 import { endWithOneLine } from './one-line.ts';
 import { runProgram, schemaOf } from './postgres-program.ts';

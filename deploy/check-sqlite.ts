@@ -1,6 +1,6 @@
 /** Makes and checks a copy of a SQLite database. */
 import { DatabaseSync } from 'node:sqlite';
-import { ConfigError } from '../src/config/config.ts';
+import { ConfigError } from '../src/platform/config/config.ts';
 import { UNKNOWN_MIGRATIONS } from './restored-data.ts';
 
 /**

@@ -11,8 +11,8 @@ import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { fileURLToPath } from 'node:url';
 import { parseArgs } from 'node:util';
-import { createClient, pages } from '../src/client/index.ts';
-import { ConfigError, readConfig } from '../src/config/config.ts';
+import { createClient, pages } from '../src/platform/client/index.ts';
+import { ConfigError, readConfig } from '../src/platform/config/config.ts';
 import { endWithOneLine } from './one-line.ts';
 import { runProgram } from './postgres-program.ts';
 
@@ -101,9 +101,11 @@ async function readFromServer(place: Place): Promise<readonly number[]> {
     const [started] = await Promise.race([once(server, 'message'), ended]);
     if (typeof started !== 'object') throw new ConfigError(`the server did not start on the restored data`);
     const account = JSON.parse(
-      run('src/cli/main.ts', ['account', 'create', '--name=drill', '--plan=business', '--json'], env),
+      run('src/platform/cli/main.ts', ['account', 'create', '--name=drill', '--plan=business', '--json'], env),
     );
-    const key = JSON.parse(run('src/cli/main.ts', ['key', 'create', `--account=${account.id}`, '--json'], env));
+    const key = JSON.parse(
+      run('src/platform/cli/main.ts', ['key', 'create', `--account=${account.id}`, '--json'], env),
+    );
     const client = createClient({ address: `127.0.0.1:${port}`, apiKey: key.key });
     const [all, served] = [{ limit: 100 }, [0, 0, 0] as [number, number, number]];
     for await (const page of pages(client.categories.listCategories, all)) served[0] += page.categories.length;

@@ -1,6 +1,6 @@
 /** Runs a program of this folder. An expected error becomes one line on stderr. */
-import { hideKeys } from '../src/access/keys/format.ts';
-import { ConfigError } from '../src/config/config.ts';
+import { hideKeys } from '../src/platform/access/keys/format.ts';
+import { ConfigError } from '../src/platform/config/config.ts';
 
 export async function endWithOneLine(main: () => void | Promise<void>): Promise<void> {
   try {

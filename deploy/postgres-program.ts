@@ -3,7 +3,7 @@ import { spawn, spawnSync } from 'node:child_process';
 import { once } from 'node:events';
 import { text } from 'node:stream/consumers';
 import { pipeline } from 'node:stream/promises';
-import { ConfigError } from '../src/config/config.ts';
+import { ConfigError } from '../src/platform/config/config.ts';
 
 const NEW_SETTING = /^SET transaction_timeout = 0;$/m;
 /** Of the settings with which the output of pg_restore begins, before any data. */

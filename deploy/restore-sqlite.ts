@@ -1,7 +1,7 @@
 /**
  * Restores a SQLite file. The copy is made and checked beside the database, and put in its place by one rename: a kill
  * at any moment leaves the old database or the new one. While there is no database yet, the unfinished copy keeps a
- * start from making an empty one (`findSqlite` in src/storage/open.ts).
+ * start from making an empty one (`findSqlite` in src/platform/storage/open.ts).
  */
 import {
   closeSync,
@@ -17,7 +17,7 @@ import {
 } from 'node:fs';
 import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
-import { ConfigError } from '../src/config/config.ts';
+import { ConfigError } from '../src/platform/config/config.ts';
 import { checkSqlite, copySqlite } from './check-sqlite.ts';
 import { listRevived } from './restored-data.ts';
 

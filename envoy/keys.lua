@@ -70,7 +70,7 @@ function M.learn(spelling, is_valid, now_ms)
   expires[spelling], is_renewing[spelling] = now_ms + TTL_MS, nil
 end
 
--- Whether a spelling has the form of a key (src/access/keys/format.ts).
+-- Whether a spelling has the form of a key (src/platform/access/keys/format.ts).
 function M.is_well_formed(spelling)
   return spelling and spelling:find(settings.key_pattern) and true or false
 end

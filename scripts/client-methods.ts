@@ -1,7 +1,7 @@
 /** What the typed client needs to know besides messages, from the proto files. */
 import { basename } from 'node:path';
 import { MethodOptions_IdempotencyLevel } from '@bufbuild/protobuf/wkt';
-import type { Operations } from '../src/proto/operations.ts';
+import type { Operations } from '../src/platform/proto/operations.ts';
 
 /** The operations that accept a condition (RFC 9110, section 13.1.1). */
 const WRITES = ['PUT', 'PATCH', 'DELETE'];

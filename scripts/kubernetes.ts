@@ -8,7 +8,7 @@ import { createHash } from 'node:crypto';
 import { cpSync, existsSync, mkdirSync, readdirSync, readFileSync, renameSync, writeFileSync } from 'node:fs';
 import { homedir } from 'node:os';
 import { join } from 'node:path';
-import { ROOT } from '../src/launcher/paths.ts';
+import { ROOT } from '../src/platform/launcher/paths.ts';
 import { runAva } from './run-ava.ts';
 
 /** Has the schemas of its kinds. */

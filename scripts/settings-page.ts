@@ -1,12 +1,12 @@
 /** docs/settings.md, from the declared settings. */
-import type { Setting } from '../src/config/setting.ts';
-import { SETTING_GROUPS } from '../src/config/settings.ts';
+import type { Setting } from '../src/platform/config/setting.ts';
+import { SETTING_GROUPS } from '../src/platform/config/settings.ts';
 
 const MAX_LINE = 120;
 
 const HEAD = `# Settings
 
-<!-- Generated from src/config/ by "npm run generate". -->
+<!-- Generated from src/platform/config/ by "npm run generate". -->
 
 Settings are environment variables, read at start. An empty variable counts as unset. A bad value ends the start with
 one line that says what it must be.

@@ -1,5 +1,5 @@
 /** All errors: the platform's and the shop's. */
-import { errorsOf, PLATFORM_ERRORS } from './errors.ts';
+import { errorsOf, PLATFORM_ERRORS } from './platform/errors.ts';
 import { SHOP_ERRORS } from './shop/errors.ts';
 
 const ERRORS = { ...PLATFORM_ERRORS, ...SHOP_ERRORS };

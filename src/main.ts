@@ -1,11 +1,11 @@
 /** The server process: starts the service, waits for the signal to stop, drains, closes and exits with 0. */
 import { logVerbosity, setLogVerbosity } from '@grpc/grpc-js';
-import type { Config } from './config/config.ts';
-import { makePrivate } from './files/private-folder.ts';
-import { fail, onStopSignals, run } from './launcher/command.ts';
-import { lockDataFolder } from './launcher/data-lock.ts';
-import { checkFree, ofServers } from './launcher/ports.ts';
-import { LogFile } from './observe/logging/log-file.ts';
+import type { Config } from './platform/config/config.ts';
+import { makePrivate } from './platform/files/private-folder.ts';
+import { fail, onStopSignals, run } from './platform/launcher/command.ts';
+import { lockDataFolder } from './platform/launcher/data-lock.ts';
+import { checkFree, ofServers } from './platform/launcher/ports.ts';
+import { LogFile } from './platform/observe/logging/log-file.ts';
 import { createService } from './service.ts';
 
 async function main(config: Config): Promise<void> {

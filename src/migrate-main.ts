@@ -2,11 +2,11 @@
  * `npm run migrate`: migrates the database and exits, as a job before servers are started. All migrations run in one
  * transaction. While another process migrates, this one waits, 60 s at most.
  */
-import { makePrivate } from './files/private-folder.ts';
-import { run } from './launcher/command.ts';
-import { createLogger } from './observe/logging/logger.ts';
+import { makePrivate } from './platform/files/private-folder.ts';
+import { run } from './platform/launcher/command.ts';
+import { createLogger } from './platform/observe/logging/logger.ts';
+import { openEngine } from './platform/storage/open.ts';
 import { MIGRATIONS } from './schema.ts';
-import { openEngine } from './storage/open.ts';
 
 await run(async (config) => {
   const logger = createLogger(config);

@@ -1,9 +1,9 @@
 /** All tables and migrations: the wings' and the platform's. */
-import { ACCESS_MIGRATIONS, ACCESS_TABLES } from './access/tables/tables.ts';
+import { ACCESS_MIGRATIONS, ACCESS_TABLES } from './platform/access/tables/tables.ts';
+import type { Migration } from './platform/storage/migrate.ts';
+import * as idempotency from './platform/storage/migrations/004-idempotency.ts';
+import { PLATFORM_TABLES, type Store as StoreOf } from './platform/storage/store.ts';
 import { SHOP_MIGRATIONS, SHOP_TABLES } from './shop/tables.ts';
-import type { Migration } from './storage/migrate.ts';
-import * as idempotency from './storage/migrations/004-idempotency.ts';
-import { PLATFORM_TABLES, type Store as StoreOf } from './storage/store.ts';
 
 export const TABLES = { ...SHOP_TABLES, ...ACCESS_TABLES, ...PLATFORM_TABLES };
 

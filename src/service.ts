@@ -3,22 +3,22 @@
  * needs. The server process, the tests and the benchmark all start here.
  */
 import type { DestinationStream } from 'pino';
-import { createApiKeyCache } from './access/keys/api-key-cache.ts';
-import { ensureDemoKey, ensureOperatorKey } from './access/keys/key-files.ts';
-import type { LimiterOptions } from './access/limits/limiter.ts';
-import { createMemoryLimiter } from './access/limits/memory.ts';
-import { createUsageRecorder, deleteOldUsage, restoreLimits } from './access/limits/usage-recorder.ts';
-import type { Config } from './config/config.ts';
-import { EventFeed } from './events/feed.ts';
-import { createLogger } from './observe/logging/logger.ts';
-import { traceLimiter } from './observe/tracing/limiter.ts';
-import { traceStorage } from './observe/tracing/store.ts';
-import { mutualTls } from './rpc/mutual-tls.ts';
+import { createApiKeyCache } from './platform/access/keys/api-key-cache.ts';
+import { ensureDemoKey, ensureOperatorKey } from './platform/access/keys/key-files.ts';
+import type { LimiterOptions } from './platform/access/limits/limiter.ts';
+import { createMemoryLimiter } from './platform/access/limits/memory.ts';
+import { createUsageRecorder, deleteOldUsage, restoreLimits } from './platform/access/limits/usage-recorder.ts';
+import type { Config } from './platform/config/config.ts';
+import { EventFeed } from './platform/events/feed.ts';
+import { createLogger } from './platform/observe/logging/logger.ts';
+import { traceLimiter } from './platform/observe/tracing/limiter.ts';
+import { traceStorage } from './platform/observe/tracing/store.ts';
+import { mutualTls } from './platform/rpc/mutual-tls.ts';
+import { explain, openEngine } from './platform/storage/open.ts';
+import { startRetention } from './platform/storage/retention.ts';
+import { createStore } from './platform/storage/store.ts';
 import { MIGRATIONS, TABLES } from './schema.ts';
 import { createServer } from './server.ts';
-import { explain, openEngine } from './storage/open.ts';
-import { startRetention } from './storage/retention.ts';
-import { createStore } from './storage/store.ts';
 
 const DAY_MS = 86_400_000;
 /** How many addresses have a count of their own in one minute; the others share one. */
@@ -50,11 +50,13 @@ export async function createService(config: Config, logs: Logs): Promise<Service
 /** Adds each part that has to be closed to `opened`, which closes the last one first. */
 async function openService(config: Config, { log, auditLog }: Logs, opened: AsyncDisposableStack) {
   const tracing =
-    config.traces && (await import('./observe/tracing/otel.ts')).startTracing(config.traces, createLogger(config, log));
+    config.traces &&
+    (await import('./platform/observe/tracing/otel.ts')).startTracing(config.traces, createLogger(config, log));
   opened.defer(() => tracing?.close());
   const logger = createLogger(config, log, tracing?.traceId);
   const tls = config.internalTls && (await mutualTls(config.internalTls, logger));
-  const metrics = config.metrics && (await import('./observe/metrics/metrics.ts')).createMetrics(config.dataDir);
+  const metrics =
+    config.metrics && (await import('./platform/observe/metrics/metrics.ts')).createMetrics(config.dataDir);
 
   const engine = await openEngine(config, MIGRATIONS, logger, metrics?.commits);
   const system = config.databaseUrl === undefined ? 'sqlite' : 'postgresql';
@@ -70,7 +72,7 @@ async function openService(config: Config, { log, auditLog }: Logs, opened: Asyn
   const redis =
     config.redis &&
     (await (
-      await import('./access/limits/redis.ts')
+      await import('./platform/access/limits/redis.ts')
     ).openRedisLimiter({ ...limiterOptions, redis: config.redis, logger }));
   const limiter =
     redis === undefined ? createMemoryLimiter(limiterOptions) : tracing ? traceLimiter(redis, tracing) : redis;

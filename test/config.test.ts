@@ -1,8 +1,8 @@
 import { writeFileSync } from 'node:fs';
 import { join, resolve } from 'node:path';
 import test from 'ava';
-import { type Config, ConfigError, grpcPorts, metricsPorts, readConfig } from '../src/config/config.ts';
-import { SETTINGS } from '../src/config/settings.ts';
+import { type Config, ConfigError, grpcPorts, metricsPorts, readConfig } from '../src/platform/config/config.ts';
+import { SETTINGS } from '../src/platform/config/settings.ts';
 import { temporaryFolder } from './support/folder.ts';
 
 type Settings = Readonly<Record<string, string>>;

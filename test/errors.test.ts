@@ -2,9 +2,9 @@ import { status as Grpc } from '@grpc/grpc-js';
 import test from 'ava';
 import { Status as RpcStatus } from '../gen/google/rpc/status.ts';
 import { anyError, type ErrorCode } from '../src/error-table.ts';
-import { type ApiError, invalidArgument, PLATFORM_ERRORS } from '../src/errors.ts';
-import { entityTag } from '../src/rpc/entity-tags.ts';
-import { toTrailers } from '../src/rpc/status.ts';
+import { type ApiError, invalidArgument, PLATFORM_ERRORS } from '../src/platform/errors.ts';
+import { entityTag } from '../src/platform/rpc/entity-tags.ts';
+import { toTrailers } from '../src/platform/rpc/status.ts';
 import { SHOP_ERRORS } from '../src/shop/errors.ts';
 import { newCall } from './support/call.ts';
 

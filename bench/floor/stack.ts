@@ -5,11 +5,11 @@
 import { mkdtemp, readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
-import { readConfig } from '../../src/config/config.ts';
-import { Child } from '../../src/launcher/child.ts';
-import { findEnvoy } from '../../src/launcher/envoy.ts';
-import { ROOT } from '../../src/launcher/paths.ts';
-import { LogFile } from '../../src/observe/logging/log-file.ts';
+import { readConfig } from '../../src/platform/config/config.ts';
+import { Child } from '../../src/platform/launcher/child.ts';
+import { findEnvoy } from '../../src/platform/launcher/envoy.ts';
+import { ROOT } from '../../src/platform/launcher/paths.ts';
+import { LogFile } from '../../src/platform/observe/logging/log-file.ts';
 import { freePorts } from '../../test/support/ports.ts';
 import { until } from '../../test/support/until.ts';
 import { type BenchStack, failureOf, pidOf } from '../stacks.ts';

@@ -1,10 +1,11 @@
 /**
  * The configuration of Envoy in front of the gRPC servers: REST/JSON, native gRPC, gRPC-Web and Connect on one port.
  *
- * The launcher writes it as YAML (src/launcher/envoy-config.ts). A comment explains each difference from Envoy's best
- * practices for edge proxies: https://www.envoyproxy.io/docs/envoy/latest/configuration/best_practices/edge
+ * The launcher writes it as YAML (src/platform/launcher/envoy-config.ts). A comment explains each difference from
+ * Envoy's best practices for edge proxies:
+ * https://www.envoyproxy.io/docs/envoy/latest/configuration/best_practices/edge
  */
-import type { Config } from '../../src/config/config.ts';
+import type { Config } from '../../src/platform/config/config.ts';
 import { adminCluster, serverClusters, tracesCluster } from './clusters.ts';
 import { MAX_STREAMS } from './connection-manager.ts';
 import { publicListener, redirectListener, statisticsListener } from './listeners.ts';

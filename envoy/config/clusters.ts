@@ -1,8 +1,8 @@
 /** Where Envoy sends requests: to the servers, for each kind of request with slots of its own; and two helpers. */
 
-import type { Config, TracesConfig } from '../../src/config/config.ts';
-import { MAX_CALLS_PER_SERVER } from '../../src/config/constants.ts';
-import { EDGE_HEADERS } from '../../src/edge/headers.ts';
+import type { Config, TracesConfig } from '../../src/platform/config/config.ts';
+import { MAX_CALLS_PER_SERVER } from '../../src/platform/config/constants.ts';
+import { EDGE_HEADERS } from '../../src/platform/edge/headers.ts';
 import type { Files } from './bootstrap.ts';
 import { any, extension, header, literal, type Message } from './message.ts';
 import { endpoints, listServers, serverTls } from './servers.ts';

@@ -1,8 +1,8 @@
 /** How Envoy speaks HTTP with callers: what it accepts, its timeouts, and what it knows of a caller. */
 import { isIPv4 } from 'node:net';
-import type { Config, Network } from '../../src/config/config.ts';
-import { MAX_BODY_BYTES } from '../../src/config/constants.ts';
-import { EDGE_HEADERS } from '../../src/edge/headers.ts';
+import type { Config, Network } from '../../src/platform/config/config.ts';
+import { MAX_BODY_BYTES } from '../../src/platform/config/constants.ts';
+import { EDGE_HEADERS } from '../../src/platform/edge/headers.ts';
 import { accessLog } from './access-log.ts';
 import type { Files } from './bootstrap.ts';
 import { httpFilters } from './filters.ts';

@@ -1,8 +1,8 @@
 /** The HTTP filters of the public port. A request passes them in this order, and its response in reverse. */
 
-import type { Config } from '../../src/config/config.ts';
-import { MAX_BODY_BYTES } from '../../src/config/constants.ts';
-import { EDGE_HEADERS } from '../../src/edge/headers.ts';
+import type { Config } from '../../src/platform/config/config.ts';
+import { MAX_BODY_BYTES } from '../../src/platform/config/constants.ts';
+import { EDGE_HEADERS } from '../../src/platform/edge/headers.ts';
 import { LOG_FILTER } from './access-log.ts';
 import type { Files } from './bootstrap.ts';
 import { CORS_FILTER } from './cors.ts';

@@ -1,7 +1,7 @@
 /** What json.lua has to know of the requests: the fields of their bodies. */
 import { type DescField, type DescMessage, ScalarType } from '@bufbuild/protobuf';
-import { TIMESTAMP, wrappedList } from '../../src/proto/fields.ts';
-import type { Operation } from '../../src/proto/operations.ts';
+import { TIMESTAMP, wrappedList } from '../../src/platform/proto/fields.ts';
+import type { Operation } from '../../src/platform/proto/operations.ts';
 import type { LuaTable } from './lua.ts';
 
 /** The bodies by a Lua pattern of method and path. */

@@ -7,7 +7,7 @@
  * filter answers, and invalid HTTP, which gets a 400 (local-replies.ts). A bad Host has none, since it ends requests of
  * every kind: the filter for callers responds with a 400, which judges the caller, but for one of gRPC.
  */
-import { MAX_BODY_BYTES } from '../../src/config/constants.ts';
+import { MAX_BODY_BYTES } from '../../src/platform/config/constants.ts';
 import { any, header, type Message } from './message.ts';
 import { API_PREFIX, FILE_PATHS, PROBE_PATHS } from './operations.ts';
 

@@ -1,7 +1,7 @@
 /** The ports: the public one, the one that redirects plain HTTP to HTTPS, and the one for statistics. */
 
-import type { Config } from '../../src/config/config.ts';
-import { MAX_BODY_BYTES } from '../../src/config/constants.ts';
+import type { Config } from '../../src/platform/config/config.ts';
+import { MAX_BODY_BYTES } from '../../src/platform/config/constants.ts';
 import type { Files } from './bootstrap.ts';
 import { connectionManager, publicConnectionManager, toRanges } from './connection-manager.ts';
 import { ROUTER } from './filters.ts';

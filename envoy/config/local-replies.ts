@@ -3,11 +3,11 @@
  * headers of the local reply describe the request, and its body has Envoy's message.
  */
 import { status as Status } from '@grpc/grpc-js';
-import type { Config } from '../../src/config/config.ts';
-import { connectBody } from '../../src/edge/connect-error.ts';
-import { EDGE_HEADERS } from '../../src/edge/headers.ts';
-import { restBody } from '../../src/edge/rest-protocol.ts';
-import { apiError, errorSaying } from '../../src/errors.ts';
+import type { Config } from '../../src/platform/config/config.ts';
+import { connectBody } from '../../src/platform/edge/connect-error.ts';
+import { EDGE_HEADERS } from '../../src/platform/edge/headers.ts';
+import { restBody } from '../../src/platform/edge/rest-protocol.ts';
+import { apiError, errorSaying } from '../../src/platform/errors.ts';
 import { LOG_NAMESPACE } from './access-log.ts';
 import { allowedOrigin } from './cors.ts';
 import { FILTERS, GRPC_TYPE } from './kinds.ts';

@@ -1,11 +1,11 @@
 /** The Lua filters in envoy/, and what they need to know of the proto files, the server and the settings. */
-import type { Config } from '../../src/config/config.ts';
-import { ACCOUNT_KEY, BODY_TIMEOUT_MS, CALL_TIMEOUT_MS, MAX_BODY_BYTES } from '../../src/config/constants.ts';
-import { connectBody, connectHttpStatus } from '../../src/edge/connect-error.ts';
-import { EDGE_HEADERS } from '../../src/edge/headers.ts';
-import { restBody } from '../../src/edge/rest-protocol.ts';
-import { type ApiError, apiError } from '../../src/errors.ts';
-import { errorHeaders, toFrame, toTrailers } from '../../src/rpc/status.ts';
+import type { Config } from '../../src/platform/config/config.ts';
+import { ACCOUNT_KEY, BODY_TIMEOUT_MS, CALL_TIMEOUT_MS, MAX_BODY_BYTES } from '../../src/platform/config/constants.ts';
+import { connectBody, connectHttpStatus } from '../../src/platform/edge/connect-error.ts';
+import { EDGE_HEADERS } from '../../src/platform/edge/headers.ts';
+import { restBody } from '../../src/platform/edge/rest-protocol.ts';
+import { type ApiError, apiError } from '../../src/platform/errors.ts';
+import { errorHeaders, toFrame, toTrailers } from '../../src/platform/rpc/status.ts';
 import { IN_BAD_HOST } from './kinds.ts';
 import { extension, type Message } from './message.ts';
 import { BODIES, EDGE_METHODS, UNARY } from './operations.ts';

@@ -1,6 +1,6 @@
 /** What Envoy has to know of the proto files. */
 import type { DescMessage } from '@bufbuild/protobuf';
-import { loadOperations, type Operation } from '../../src/proto/operations.ts';
+import { loadOperations, type Operation } from '../../src/platform/proto/operations.ts';
 import { bodiesToRead } from './json.ts';
 
 const EDGE_SERVICE = 'petstore.edge.v1.EdgeService';

@@ -4,9 +4,9 @@
  * services.
  */
 
-import type { Config } from '../../src/config/config.ts';
-import { BODY_TIMEOUT_MS, CALL_TIMEOUT_MS } from '../../src/config/constants.ts';
-import { EDGE_HEADERS, ORIGINAL_PATH } from '../../src/edge/headers.ts';
+import type { Config } from '../../src/platform/config/config.ts';
+import { BODY_TIMEOUT_MS, CALL_TIMEOUT_MS } from '../../src/platform/config/constants.ts';
+import { EDGE_HEADERS, ORIGINAL_PATH } from '../../src/platform/edge/headers.ts';
 import type { ServerCluster } from './clusters.ts';
 import { corsPolicy } from './cors.ts';
 import {

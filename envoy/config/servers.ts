@@ -7,8 +7,8 @@
  */
 import { isIP } from 'node:net';
 import ipaddr from 'ipaddr.js';
-import { type Config, grpcPorts, type ServerAddress } from '../../src/config/config.ts';
-import { CALL_TIMEOUT_MS } from '../../src/config/constants.ts';
+import { type Config, grpcPorts, type ServerAddress } from '../../src/platform/config/config.ts';
+import { CALL_TIMEOUT_MS } from '../../src/platform/config/constants.ts';
 import type { Files } from './bootstrap.ts';
 import { extension, type Message } from './message.ts';
 

@@ -1,5 +1,5 @@
 /** One span for each request, the parent of the server's span. */
-import type { TracesConfig } from '../../src/config/config.ts';
+import type { TracesConfig } from '../../src/platform/config/config.ts';
 import { LOGGED_METHOD } from './access-log.ts';
 import { extension, type Message } from './message.ts';
 

@@ -4,11 +4,11 @@ import {
   type CategoryServiceServer,
   type NewCategory,
 } from '../../gen/petstore/v1/categories.ts';
-import { existing } from '../errors.ts';
-import { trimmed } from '../proto/name.ts';
-import { checkIfMatch } from '../rpc/if-match.ts';
-import { pageTokens } from '../rpc/page-token.ts';
-import type { Context, Service } from '../rpc/service.ts';
+import { existing } from '../platform/errors.ts';
+import { trimmed } from '../platform/proto/name.ts';
+import { checkIfMatch } from '../platform/rpc/if-match.ts';
+import { pageTokens } from '../platform/rpc/page-token.ts';
+import type { Context, Service } from '../platform/rpc/service.ts';
 import { shopError } from './errors.ts';
 import { type Category, toCategoryId } from './model.ts';
 import type { ShopStore, ShopTransaction } from './tables.ts';

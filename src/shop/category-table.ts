@@ -1,7 +1,7 @@
 /** The `categories` table. */
-import type { Engine } from '../storage/engine.ts';
-import { bigInteger, optional, text } from '../storage/fields.ts';
-import { resource, table } from '../storage/table.ts';
+import type { Engine } from '../platform/storage/engine.ts';
+import { bigInteger, optional, text } from '../platform/storage/fields.ts';
+import { resource, table } from '../platform/storage/table.ts';
 import type { Category, CategoryId } from './model.ts';
 
 export const CATEGORIES = table<Category>('categories', {

@@ -1,6 +1,6 @@
 /** The shop's errors. */
 import { status as Status } from '@grpc/grpc-js';
-import { errorsOf, notFound, row, unknown } from '../errors.ts';
+import { errorsOf, notFound, row, unknown } from '../platform/errors.ts';
 
 const conflict = <Fields>(message: (fields: Fields) => string) => row(409, Status.FAILED_PRECONDITION, message);
 

@@ -1,10 +1,10 @@
 /** EventService: what has changed. */
 import type { Event, EventServiceServer, WatchEventsResponse } from '../../gen/petstore/v1/events.ts';
-import type { EventFeed, Progress } from '../events/feed.ts';
-import { DEFAULT_LIMIT } from '../rpc/page-token.ts';
-import { type Service, SharedMessages } from '../rpc/service.ts';
-import type { Row } from '../storage/fields.ts';
-import { type StoredEvent, toEventId, toTimestamp } from '../storage/model.ts';
+import type { EventFeed, Progress } from '../platform/events/feed.ts';
+import { DEFAULT_LIMIT } from '../platform/rpc/page-token.ts';
+import { type Service, SharedMessages } from '../platform/rpc/service.ts';
+import type { Row } from '../platform/storage/fields.ts';
+import { type StoredEvent, toEventId, toTimestamp } from '../platform/storage/model.ts';
 import { CATEGORIES } from './category-table.ts';
 import { inventoryMessage } from './inventory.ts';
 import { ORDERS } from './order-table.ts';

@@ -1,9 +1,9 @@
 /** InventoryService: the stock of each pet. */
 import { InventoryItem, type InventoryServiceServer } from '../../gen/petstore/v1/inventory.ts';
-import { existing, invalidArgument } from '../errors.ts';
-import { checkIfMatch } from '../rpc/if-match.ts';
-import { pageTokens } from '../rpc/page-token.ts';
-import type { Service } from '../rpc/service.ts';
+import { existing, invalidArgument } from '../platform/errors.ts';
+import { checkIfMatch } from '../platform/rpc/if-match.ts';
+import { pageTokens } from '../platform/rpc/page-token.ts';
+import type { Service } from '../platform/rpc/service.ts';
 import { shopError } from './errors.ts';
 import { type Pet, toPetId } from './model.ts';
 import { fromProtoStatus, toProtoStatus } from './pet-status.ts';

@@ -1,5 +1,5 @@
 /** The types that the shop's services and tables exchange. */
-import type { Id, Instant } from '../storage/model.ts';
+import type { Id, Instant } from '../platform/storage/model.ts';
 
 export type PetId = Id<'pet'>;
 export type CategoryId = Id<'category'>;

@@ -1,9 +1,9 @@
 /** The `orders` table. */
-import type { Engine, Runner } from '../storage/engine.ts';
-import { bigInteger, boolean, integer, optional, record } from '../storage/fields.ts';
-import type { Instant } from '../storage/model.ts';
-import { compile, param } from '../storage/statement.ts';
-import { onlyRow, resource, table } from '../storage/table.ts';
+import type { Engine, Runner } from '../platform/storage/engine.ts';
+import { bigInteger, boolean, integer, optional, record } from '../platform/storage/fields.ts';
+import type { Instant } from '../platform/storage/model.ts';
+import { compile, param } from '../platform/storage/statement.ts';
+import { onlyRow, resource, table } from '../platform/storage/table.ts';
 import type { Order, OrderId, PetId } from './model.ts';
 
 export const ORDERS = table<Order>('orders', {

@@ -1,9 +1,9 @@
 /** OrderService: orders and their effect on stock. An order and its pet change in one transaction. */
 import { Order as OrderMessage, type OrderServiceServer } from '../../gen/petstore/v1/orders.ts';
-import { existing } from '../errors.ts';
-import { checkIfMatch } from '../rpc/if-match.ts';
-import { pageTokens } from '../rpc/page-token.ts';
-import type { Context, Service } from '../rpc/service.ts';
+import { existing } from '../platform/errors.ts';
+import { checkIfMatch } from '../platform/rpc/if-match.ts';
+import { pageTokens } from '../platform/rpc/page-token.ts';
+import type { Context, Service } from '../platform/rpc/service.ts';
 import { shopError } from './errors.ts';
 import { type Order, type OrderId, type Pet, type PetId, toOrderId, toPetId } from './model.ts';
 import { contendedPet } from './pet-table.ts';

@@ -1,9 +1,9 @@
 /** The `pets` table: pets, and the stock of each. */
 import type { Knex } from 'knex';
-import type { Engine, Runner } from '../storage/engine.ts';
-import { bigInteger, integer, oneOf, text } from '../storage/fields.ts';
-import { compile, param } from '../storage/statement.ts';
-import { compileInsert, paramsOf, resource, table } from '../storage/table.ts';
+import type { Engine, Runner } from '../platform/storage/engine.ts';
+import { bigInteger, integer, oneOf, text } from '../platform/storage/fields.ts';
+import { compile, param } from '../platform/storage/statement.ts';
+import { compileInsert, paramsOf, resource, table } from '../platform/storage/table.ts';
 import { type CategoryId, PET_STATUSES, type Pet, type PetId } from './model.ts';
 
 export const PETS = table<Pet>('pets', {

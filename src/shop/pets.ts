@@ -1,10 +1,10 @@
 /** PetService: the animals that the store keeps. */
 import { type NewPet, Pet as PetMessage, type PetServiceServer } from '../../gen/petstore/v1/pets.ts';
-import { existing } from '../errors.ts';
-import { trimmed } from '../proto/name.ts';
-import { checkIfMatch } from '../rpc/if-match.ts';
-import { pageTokens } from '../rpc/page-token.ts';
-import type { Context, Service } from '../rpc/service.ts';
+import { existing } from '../platform/errors.ts';
+import { trimmed } from '../platform/proto/name.ts';
+import { checkIfMatch } from '../platform/rpc/if-match.ts';
+import { pageTokens } from '../platform/rpc/page-token.ts';
+import type { Context, Service } from '../platform/rpc/service.ts';
 import { shopError } from './errors.ts';
 import { type Pet, toCategoryId, toPetId } from './model.ts';
 import { fromProtoStatus, toProtoStatus } from './pet-status.ts';

@@ -4,8 +4,8 @@ import { type EventServiceServer, EventServiceService } from '../../gen/petstore
 import { type InventoryServiceServer, InventoryServiceService } from '../../gen/petstore/v1/inventory.ts';
 import { type OrderServiceServer, OrderServiceService } from '../../gen/petstore/v1/orders.ts';
 import { type PetServiceServer, PetServiceService } from '../../gen/petstore/v1/pets.ts';
-import type { EventFeed } from '../events/feed.ts';
-import { type Implementation, implement } from '../rpc/service.ts';
+import type { EventFeed } from '../platform/events/feed.ts';
+import { type Implementation, implement } from '../platform/rpc/service.ts';
 import { categoryService } from './categories.ts';
 import { eventService } from './events.ts';
 import { inventoryService } from './inventory.ts';

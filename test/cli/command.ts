@@ -1,12 +1,12 @@
 /** Runs the `petstore` command against a real server: in this process, or as a process of its own. */
 import { execFile } from 'node:child_process';
 import { dirname, join } from 'node:path';
-import { run as runCommand } from '../../src/cli/program.ts';
-import { ROOT } from '../../src/launcher/paths.ts';
+import { run as runCommand } from '../../src/platform/cli/program.ts';
+import { ROOT } from '../../src/platform/launcher/paths.ts';
 import type { TestServer } from '../support/server.ts';
 import { Turns } from '../support/turns.ts';
 
-export const MAIN = join(ROOT, 'src/cli/main.ts');
+export const MAIN = join(ROOT, 'src/platform/cli/main.ts');
 
 export interface Outcome {
   readonly exitCode: number;

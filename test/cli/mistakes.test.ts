@@ -3,7 +3,7 @@ import { mkdir, writeFile } from 'node:fs/promises';
 import { createServer, type ServerHttp2Stream } from 'node:http2';
 import { join } from 'node:path';
 import anyTest, { type ExecutionContext, type TestFn } from 'ava';
-import { generateKey } from '../../src/access/keys/format.ts';
+import { generateKey } from '../../src/platform/access/keys/format.ts';
 import { listen } from '../support/ports.ts';
 import { startTestStack, type TestStack } from '../support/stack.ts';
 import { MAIN, type Petstore, petstore, run, type Settings } from './command.ts';

@@ -3,8 +3,8 @@ import { mock } from 'node:test';
 import { setTimeout as delay, setImmediate as settled } from 'node:timers/promises';
 import { status } from '@grpc/grpc-js';
 import anyTest, { type TestFn } from 'ava';
-import { Admission } from '../../src/client/admission.ts';
-import { PetstoreError } from '../../src/client/petstore-error.ts';
+import { Admission } from '../../src/platform/client/admission.ts';
+import { PetstoreError } from '../../src/platform/client/petstore-error.ts';
 
 /** One attempt at a call. The test ends it. */
 interface Attempt {

@@ -4,7 +4,14 @@ import { CategoryServiceService as Categories } from '../../gen/petstore/v1/cate
 import { InventoryServiceService as Inventory } from '../../gen/petstore/v1/inventory.ts';
 import { OrderServiceService as Orders } from '../../gen/petstore/v1/orders.ts';
 import { NewPet as NewPetMessage, PetServiceService as Pets } from '../../gen/petstore/v1/pets.ts';
-import { createClient, etagOf, type Pet, type PetstoreClient, PetstoreError, pages } from '../../src/client/index.ts';
+import {
+  createClient,
+  etagOf,
+  type Pet,
+  type PetstoreClient,
+  PetstoreError,
+  pages,
+} from '../../src/platform/client/index.ts';
 import { startTestStack, type TestStack } from '../support/stack.ts';
 
 const test = anyTest as TestFn<TestStack & { client: PetstoreClient }>;

@@ -9,7 +9,12 @@ import {
   type WatchEventsRequest,
   type WatchEventsResponse,
 } from '../../gen/petstore/v1/events.ts';
-import { createClient, type EventsOptions, type PetstoreClient, type PetstoreError } from '../../src/client/index.ts';
+import {
+  createClient,
+  type EventsOptions,
+  type PetstoreClient,
+  type PetstoreError,
+} from '../../src/platform/client/index.ts';
 import { TcpProxy } from '../support/chaos/proxy.ts';
 import { until } from '../support/until.ts';
 

@@ -4,7 +4,7 @@ import { copyFile, mkdir, mkdtemp, readdir, readFile, rm, writeFile } from 'node
 import { tmpdir } from 'node:os';
 import { delimiter, join } from 'node:path';
 import { promisify } from 'node:util';
-import { ROOT } from '../../src/launcher/paths.ts';
+import { ROOT } from '../../src/platform/launcher/paths.ts';
 import { missesNothing, runFollower } from '../support/following-programs.ts';
 import { testUnless } from '../support/programs.ts';
 import { startTestStack, type TestStack } from '../support/stack.ts';

@@ -6,7 +6,7 @@ import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { promisify } from 'node:util';
 import type { ExecutionContext } from 'ava';
-import { ROOT } from '../../src/launcher/paths.ts';
+import { ROOT } from '../../src/platform/launcher/paths.ts';
 import { buildPrograms, GRPCURL } from '../conformance/programs.ts';
 import { browserTest, startBrowser } from '../support/browser.ts';
 import { findProgram } from '../support/find-program.ts';

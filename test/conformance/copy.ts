@@ -4,7 +4,7 @@ import { cpSync, readdirSync, readFileSync, renameSync, symlinkSync, writeFileSy
 import { join } from 'node:path';
 import { create, fromBinary, toBinary } from '@bufbuild/protobuf';
 import { type FileDescriptorSet, FileDescriptorSetSchema } from '@bufbuild/protobuf/wkt';
-import { ROOT } from '../../src/launcher/paths.ts';
+import { ROOT } from '../../src/platform/launcher/paths.ts';
 import { INTEROP_SERVICE } from './interop-service.ts';
 
 const FOLDERS = ['envoy', 'gen', 'src', 'test'];
@@ -22,7 +22,7 @@ export function copyWithServices(folder: string, protos: string, interop: Uint8A
   renameSync(services, join(folder, 'src/shop/shop-services.ts'));
   writeFileSync(
     services,
-    `import { conformanceService } from '../../test/conformance/service.ts';
+    `import { conformanceService } from './service.ts';
 import { shopServices as all } from './shop-services.ts';
 export const shopServices = (...parts: Parameters<typeof all>) => [...all(...parts), conformanceService()];\n`,
   );
@@ -34,13 +34,17 @@ export const shopServices = (...parts: Parameters<typeof all>) => [...all(...par
     "import { interopService } from '../test/conformance/interop-service.ts';\nimport",
   );
   // Ours are bounded, by contract. grpc-go's tests send 271,828 bytes.
-  edit(join(folder, 'src/config/constants.ts'), /MAX_BODY_BYTES = 65_536/, 'MAX_BODY_BYTES = 524_288');
+  edit(join(folder, 'src/platform/config/constants.ts'), /MAX_BODY_BYTES = 65_536/, 'MAX_BODY_BYTES = 524_288');
   // Our errors have details, by contract. The suite takes any that its service does not add for a fault.
-  edit(join(folder, 'src/rpc/status.ts'), /message: error.message, details }/, 'message: error.message, details: [] }');
+  edit(
+    join(folder, 'src/platform/rpc/status.ts'),
+    /message: error.message, details }/,
+    'message: error.message, details: [] }',
+  );
   // The service tells of all headers. The callers of the suites have no key.
   const added = "'x-conformance-headers': JSON.stringify(headers)";
   edit(
-    join(folder, 'src/rpc/call.ts'),
+    join(folder, 'src/platform/rpc/call.ts'),
     /this\.#headers = headers;/,
     `this.#headers = { authorization: 'Bearer ' + process.env.CONFORMANCE_KEY, ...headers, ${added} };`,
   );

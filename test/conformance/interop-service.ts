@@ -1,10 +1,10 @@
 /** The service of grpc-go's interoperability tests (grpc.testing.TestService), on our platform, in a copy of it. */
 import { setTimeout as delay } from 'node:timers/promises';
 import { fromBinary, type JsonValue, toJson } from '@bufbuild/protobuf';
-import { errorSaying } from '../../src/errors.ts';
-import { loadOperations, type Operation } from '../../src/proto/operations.ts';
-import type { Call } from '../../src/rpc/chain.ts';
-import type { Implementation } from '../../src/rpc/service.ts';
+import { errorSaying } from '../../src/platform/errors.ts';
+import { loadOperations, type Operation } from '../../src/platform/proto/operations.ts';
+import type { Call } from '../../src/platform/rpc/chain.ts';
+import type { Implementation } from '../../src/platform/rpc/service.ts';
 import { CODES, codecOf, useTrailers } from './service.ts';
 
 export const INTEROP_SERVICE = 'grpc.testing.TestService';

@@ -1,6 +1,6 @@
 /** Starts the copy of the repository, without and with TLS, prints the addresses, and ends with its input. */
 import { readFile } from 'node:fs/promises';
-import { demoKeyFile } from '../../src/access/keys/key-files.ts';
+import { demoKeyFile } from '../../src/platform/access/keys/key-files.ts';
 import { createService } from '../../src/service.ts';
 import { startTestStack } from '../support/stack.ts';
 

@@ -8,14 +8,14 @@ import { type DescMessage, fromJson, type JsonValue, toBinary, toJson } from '@b
 import { AnySchema } from '@bufbuild/protobuf/wkt';
 import { Any } from '../../gen/google/protobuf/any.ts';
 import type { Status } from '../../gen/google/rpc/status.ts';
-import { BODY_TIMEOUT_MS, CALL_TIMEOUT_MS } from '../../src/config/constants.ts';
-import { EDGE_HEADERS } from '../../src/edge/headers.ts';
-import { errorSaying } from '../../src/errors.ts';
-import { loadOperations, type Operation } from '../../src/proto/operations.ts';
-import type { Call, HttpResponse, Protocol } from '../../src/rpc/chain.ts';
-import type { Implementation } from '../../src/rpc/service.ts';
-import { detailsHeader } from '../../src/rpc/status.ts';
-import { parseTimeout } from '../../src/rpc/timeout.ts';
+import { BODY_TIMEOUT_MS, CALL_TIMEOUT_MS } from '../../src/platform/config/constants.ts';
+import { EDGE_HEADERS } from '../../src/platform/edge/headers.ts';
+import { errorSaying } from '../../src/platform/errors.ts';
+import { loadOperations, type Operation } from '../../src/platform/proto/operations.ts';
+import type { Call, HttpResponse, Protocol } from '../../src/platform/rpc/chain.ts';
+import type { Implementation } from '../../src/platform/rpc/service.ts';
+import { detailsHeader } from '../../src/platform/rpc/status.ts';
+import { parseTimeout } from '../../src/platform/rpc/timeout.ts';
 
 const PACKAGE = 'connectrpc.conformance.v1';
 const SERVICE = `${PACKAGE}.ConformanceService`;

@@ -9,7 +9,7 @@ import { readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { createInterface } from 'node:readline';
 import type { ExecutionContext } from 'ava';
-import { ROOT } from '../../src/launcher/paths.ts';
+import { ROOT } from '../../src/platform/launcher/paths.ts';
 import { createDataDir } from '../support/process.ts';
 import { testUnless } from '../support/programs.ts';
 import { type Certificates, makeCertificates, noOpenssl } from '../support/tls.ts';

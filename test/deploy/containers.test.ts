@@ -10,11 +10,11 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { promisify } from 'node:util';
 import test from 'ava';
 import { parse } from 'yaml';
-import { readConfig } from '../../src/config/config.ts';
-import { SETTINGS } from '../../src/config/settings.ts';
-import { MAX_WAIT_MS } from '../../src/edge/readiness.ts';
-import { CLOSE_MS, DRAIN_MS } from '../../src/launcher/component.ts';
-import { ROOT } from '../../src/launcher/paths.ts';
+import { readConfig } from '../../src/platform/config/config.ts';
+import { SETTINGS } from '../../src/platform/config/settings.ts';
+import { MAX_WAIT_MS } from '../../src/platform/edge/readiness.ts';
+import { CLOSE_MS, DRAIN_MS } from '../../src/platform/launcher/component.ts';
+import { ROOT } from '../../src/platform/launcher/paths.ts';
 import { findProgram } from '../support/find-program.ts';
 import { temporaryFolder } from '../support/folder.ts';
 import { freePorts } from '../support/ports.ts';
@@ -113,7 +113,7 @@ opensslTest('Probe - asks the URL, the port or what the settings name, with TLS 
 test('Probe - waits for a port that stays open; its defaults are those of the settings', async (t) => {
   const [port = 0] = await freePorts(1);
   const waiting = probe('--wait open GRPC_PORT', { GRPC_PORT: String(port) });
-  let isCheck = true; // as `checkFree` in src/launcher/ports.ts
+  let isCheck = true; // as `checkFree` in src/platform/launcher/ports.ts
   const server = createTcpServer((client) => isCheck && client.destroy());
   t.teardown(() => server.close());
   const connected = once(server, 'connection');

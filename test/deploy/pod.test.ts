@@ -8,7 +8,7 @@ import { chmodSync, cpSync, mkdirSync, readFileSync, symlinkSync, writeFileSync 
 import { dirname, join } from 'node:path';
 import { promisify } from 'node:util';
 import { parse } from 'yaml';
-import { ROOT } from '../../src/launcher/paths.ts';
+import { ROOT } from '../../src/platform/launcher/paths.ts';
 import { temporaryFolder } from '../support/folder.ts';
 import { childrenOf } from '../support/launcher.ts';
 import { freePorts } from '../support/ports.ts';

@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { setTimeout as delay } from 'node:timers/promises';
 import test, { type ExecutionContext } from 'ava';
-import { ConfigError } from '../../src/config/config.ts';
+import { ConfigError } from '../../src/platform/config/config.ts';
 import { change } from '../support/database.ts';
 import { temporaryFolder } from '../support/folder.ts';
 import { freePorts } from '../support/ports.ts';

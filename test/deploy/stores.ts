@@ -2,9 +2,9 @@
 import { copyFileSync, mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
-import { readConfig } from '../../src/config/config.ts';
+import { readConfig } from '../../src/platform/config/config.ts';
+import { openEngine } from '../../src/platform/storage/open.ts';
 import { MIGRATIONS } from '../../src/schema.ts';
-import { openEngine } from '../../src/storage/open.ts';
 import { change } from '../support/database.ts';
 
 const LOGGER = { info: () => undefined, warn: () => undefined };

@@ -1,7 +1,7 @@
 /** The units under a systemd that is process 1, installed as docs/operations.md says, with its sandbox and secrets. */
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { ROOT } from '../../src/launcher/paths.ts';
+import { ROOT } from '../../src/platform/launcher/paths.ts';
 import { postgresMissing } from '../support/postgres.ts';
 import { testUnless } from '../support/programs.ts';
 import { bootSystemd, type Systemd, systemdMissing } from '../support/systemd.ts';

@@ -10,7 +10,7 @@ import { gunzipSync } from 'node:zlib';
 import { createFileRegistry, fromBinary } from '@bufbuild/protobuf';
 import { FileDescriptorSetSchema, type SourceCodeInfo_Location } from '@bufbuild/protobuf/wkt';
 import { status as Status } from '@grpc/grpc-js';
-import { PLATFORM_ERRORS } from '../../src/errors.ts';
+import { PLATFORM_ERRORS } from '../../src/platform/errors.ts';
 import { SHOP_ERRORS } from '../../src/shop/errors.ts';
 import { isError } from '../support/contract.ts';
 import { stackTest } from '../support/shared-stack.ts';

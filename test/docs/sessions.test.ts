@@ -4,7 +4,7 @@ import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
 import anyTest, { type ExecutionContext, type TestFn } from 'ava';
-import { ROOT } from '../../src/launcher/paths.ts';
+import { ROOT } from '../../src/platform/launcher/paths.ts';
 import { buildPrograms, GRPCURL, noGo } from '../conformance/programs.ts';
 import { mayBeSkipped } from '../support/find-program.ts';
 import { Launcher } from '../support/launcher.ts';
@@ -56,7 +56,7 @@ const NEXT_MINUTE = 'until [ $(date +%-S) -lt 10 ]; do sleep 0.2; done\n';
 /** Runs the steps in one shell, and compares what each prints. Those without an end are ended after some seconds. */
 async function follow(t: Test, steps: readonly Step[]): Promise<void> {
   const { url, dataDir, launcher } = t.context;
-  const cli = `${process.execPath} ${ROOT}/src/cli/main.ts`;
+  const cli = `${process.execPath} ${ROOT}/src/platform/cli/main.ts`;
   const script = steps
     .map(({ command }) => (command.startsWith('for i in $(seq') ? NEXT_MINUTE : '') + command)
     .join(`printf '${SEPARATOR}'\n`)

@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import type { Metadata } from '@grpc/grpc-js';
 import anyTest, { type TestFn } from 'ava';
 import { PetServiceService as Pets } from '../../gen/petstore/v1/pets.ts';
-import { generateKey } from '../../src/access/keys/format.ts';
+import { generateKey } from '../../src/platform/access/keys/format.ts';
 import { openEvents } from '../support/event-source.ts';
 import { withinOneMinute } from '../support/limit-windows.ts';
 import { connectOperator } from '../support/operator.ts';

@@ -11,7 +11,7 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { status as Status } from '@grpc/grpc-js';
 import { FILTERS, KINDS } from '../../envoy/config/kinds.ts';
 import { Plan } from '../../gen/petstore/admin/v1/admin.ts';
-import { ROOT } from '../../src/launcher/paths.ts';
+import { ROOT } from '../../src/platform/launcher/paths.ts';
 import { callFrom, type Door, openFrom, type Protocol, type Received } from '../support/callers.ts';
 import { leftOpen, PROBED } from '../support/hostile/probe.ts';
 import { hostileTest } from '../support/hostile/service.ts';

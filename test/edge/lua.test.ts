@@ -5,8 +5,8 @@
 import { readdirSync } from 'node:fs';
 import { luaSettings } from '../../envoy/config/lua.ts';
 import { RefuseRequest } from '../../gen/petstore/edge/v1/edge.ts';
-import { generateKey } from '../../src/access/keys/format.ts';
-import { readConfig } from '../../src/config/config.ts';
+import { generateKey } from '../../src/platform/access/keys/format.ts';
+import { readConfig } from '../../src/platform/config/config.ts';
 import { luaTest, runLua } from '../support/luajit.ts';
 
 const test = luaTest();

@@ -3,7 +3,7 @@ import { once } from 'node:events';
 import type { ClientHttp2Session, IncomingHttpHeaders, OutgoingHttpHeaders } from 'node:http2';
 import anyTest, { type TestFn } from 'ava';
 import { PetServiceService as Pets } from '../../gen/petstore/v1/pets.ts';
-import { generateKey } from '../../src/access/keys/format.ts';
+import { generateKey } from '../../src/platform/access/keys/format.ts';
 import { statistic } from '../support/exposition.ts';
 import { openSession, targetOf } from '../support/hostile/sockets.ts';
 import { withinOneMinute } from '../support/limit-windows.ts';

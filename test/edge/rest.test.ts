@@ -1,9 +1,9 @@
 import test from 'ava';
-import { rest } from '../../src/edge/rest.ts';
-import { restProtocol } from '../../src/edge/rest-protocol.ts';
-import { ApiError } from '../../src/errors.ts';
-import { loadOperations } from '../../src/proto/operations.ts';
-import type { AnyResponse } from '../../src/rpc/chain.ts';
+import { rest } from '../../src/platform/edge/rest.ts';
+import { restProtocol } from '../../src/platform/edge/rest-protocol.ts';
+import { ApiError } from '../../src/platform/errors.ts';
+import { loadOperations } from '../../src/platform/proto/operations.ts';
+import type { AnyResponse } from '../../src/platform/rpc/chain.ts';
 import { handler, newCall, RESPONSE } from '../support/call.ts';
 
 async function intercept(path: string, metadata: Readonly<Record<string, string>>): Promise<AnyResponse> {

@@ -1,12 +1,12 @@
 /** The feed: pages and streams of events, on SQLite. */
 import { setTimeout as delay } from 'node:timers/promises';
 import anyTest, { type TestFn } from 'ava';
-import { ApiError } from '../../src/errors.ts';
-import { EventFeed, type Progress } from '../../src/events/feed.ts';
+import { ApiError } from '../../src/platform/errors.ts';
+import { EventFeed, type Progress } from '../../src/platform/events/feed.ts';
+import { toEventId } from '../../src/platform/storage/model.ts';
+import { createStore } from '../../src/platform/storage/store.ts';
+import { StoreUnavailable } from '../../src/platform/storage/store-errors.ts';
 import { type Store, TABLES } from '../../src/schema.ts';
-import { toEventId } from '../../src/storage/model.ts';
-import { createStore } from '../../src/storage/store.ts';
-import { StoreUnavailable } from '../../src/storage/store-errors.ts';
 import { newCategory, newPet } from '../storage/suite/database.ts';
 import { createTestDatabase } from '../support/database.ts';
 

@@ -1,12 +1,12 @@
 /** The order of events on PostgreSQL, where a transaction takes ids before it commits. */
 import { Client } from 'pg';
-import { EventFeed } from '../../src/events/feed.ts';
-import { SettledEvents } from '../../src/events/settled.ts';
+import { EventFeed } from '../../src/platform/events/feed.ts';
+import { SettledEvents } from '../../src/platform/events/settled.ts';
+import { toEventId } from '../../src/platform/storage/model.ts';
+import { openPostgres } from '../../src/platform/storage/postgres.ts';
+import { createStore } from '../../src/platform/storage/store.ts';
+import { StoreUnavailable } from '../../src/platform/storage/store-errors.ts';
 import { MIGRATIONS, type Store, TABLES } from '../../src/schema.ts';
-import { toEventId } from '../../src/storage/model.ts';
-import { openPostgres } from '../../src/storage/postgres.ts';
-import { createStore } from '../../src/storage/store.ts';
-import { StoreUnavailable } from '../../src/storage/store-errors.ts';
 import { newCategory } from '../storage/suite/database.ts';
 import { postgresMissing, startPostgres, type TestPostgres } from '../support/postgres.ts';
 import { testUnless } from '../support/programs.ts';

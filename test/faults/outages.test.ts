@@ -2,7 +2,7 @@
 import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { Plan } from '../../gen/petstore/admin/v1/admin.ts';
-import { generateKey } from '../../src/access/keys/format.ts';
+import { generateKey } from '../../src/platform/access/keys/format.ts';
 import { withinOneMinute } from '../support/limit-windows.ts';
 import { type Load, startLoad, total, untilMore } from '../support/load.ts';
 import { connectOperator } from '../support/operator.ts';

@@ -6,7 +6,7 @@ import { execFile } from 'node:child_process';
 import { copyFile, mkdir } from 'node:fs/promises';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
-import { ROOT } from '../../src/launcher/paths.ts';
+import { ROOT } from '../../src/platform/launcher/paths.ts';
 import { findProgram } from '../support/find-program.ts';
 import { createDataDir } from '../support/process.ts';
 import { testUnless } from '../support/programs.ts';

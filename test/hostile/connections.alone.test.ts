@@ -1,5 +1,5 @@
 /** Connections: how many may be open, and for how long. */
-import { callAdmin } from '../../src/launcher/envoy-admin.ts';
+import { callAdmin } from '../../src/platform/launcher/envoy-admin.ts';
 import { statistic } from '../support/exposition.ts';
 import { hostileTest } from '../support/hostile/service.ts';
 import { openSocket, targetOf } from '../support/hostile/sockets.ts';

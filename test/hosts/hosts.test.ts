@@ -4,8 +4,8 @@
  */
 import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { demoKeyFile } from '../../src/access/keys/key-files.ts';
-import { callAdmin } from '../../src/launcher/envoy-admin.ts';
+import { demoKeyFile } from '../../src/platform/access/keys/key-files.ts';
+import { callAdmin } from '../../src/platform/launcher/envoy-admin.ts';
 import { startLoad, untilMore } from '../support/load.ts';
 import { type Host, Network, noNamespaces } from '../support/network.ts';
 import { postgresMissing, startPostgres } from '../support/postgres.ts';
@@ -115,7 +115,7 @@ function run({ hosts, processes, certificates, folder, shared }: Context, name: 
           DEMO_ACCOUNT: name === 'petstore-0' ? 'yes' : 'no',
         }),
   };
-  const file = program === 'edge' ? 'src/launcher/edge-main.ts' : 'src/main.ts';
+  const file = program === 'edge' ? 'src/platform/launcher/edge-main.ts' : 'src/main.ts';
   const started = new TestProcess(file, settings, undefined, hosts[name].run);
   processes.set(name, started);
   return started;

@@ -2,7 +2,7 @@
 import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { ExecutionContext, TestFn } from 'ava';
-import { demoKeyFile } from '../../src/access/keys/key-files.ts';
+import { demoKeyFile } from '../../src/platform/access/keys/key-files.ts';
 import { freePorts } from '../support/ports.ts';
 import { createDataDir, TestProcess } from '../support/process.ts';
 import { testUnless } from '../support/programs.ts';
@@ -37,7 +37,7 @@ test.afterEach.always(async ({ context: { processes, certificates, remove } }) =
 
 export function run({ context }: Test, program: 'edge' | 'server', more: Settings = {}): TestProcess {
   const { folder, ports, processes } = context;
-  const started = new TestProcess(program === 'edge' ? 'src/launcher/edge-main.ts' : 'src/main.ts', {
+  const started = new TestProcess(program === 'edge' ? 'src/platform/launcher/edge-main.ts' : 'src/main.ts', {
     ...UNLIMITED,
     EDGE_SECRET,
     DATA_DIR: join(folder, program),

@@ -10,7 +10,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import { promisify } from 'node:util';
-import { ROOT } from '../../src/launcher/paths.ts';
+import { ROOT } from '../../src/platform/launcher/paths.ts';
 import { freePorts } from '../support/ports.ts';
 import { until } from '../support/until.ts';
 

@@ -6,7 +6,7 @@
 import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import anyTest, { type TestFn } from 'ava';
-import { ROOT } from '../../src/launcher/paths.ts';
+import { ROOT } from '../../src/platform/launcher/paths.ts';
 import { until } from '../support/until.ts';
 import { type Cluster, isReady, type Pod, startCluster } from './cluster.ts';
 

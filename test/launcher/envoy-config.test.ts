@@ -1,8 +1,8 @@
 import { readFileSync } from 'node:fs';
 import test from 'ava';
 import { parse } from 'yaml';
-import { readConfig } from '../../src/config/config.ts';
-import { writeEnvoyConfig } from '../../src/launcher/envoy-config.ts';
+import { readConfig } from '../../src/platform/config/config.ts';
+import { writeEnvoyConfig } from '../../src/platform/launcher/envoy-config.ts';
 import { temporaryFolder } from '../support/folder.ts';
 
 test("Envoy's configuration - is the same in YAML 1.1, which Envoy reads, with any secret", async (t) => {

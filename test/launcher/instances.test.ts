@@ -5,7 +5,7 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { Client } from '@grpc/grpc-js';
 import { HealthService } from '../../gen/grpc/health/v1/health.ts';
 import { CategoryServiceService as Categories } from '../../gen/petstore/v1/categories.ts';
-import { callAdmin } from '../../src/launcher/envoy-admin.ts';
+import { callAdmin } from '../../src/platform/launcher/envoy-admin.ts';
 import { openEvents } from '../support/event-source.ts';
 import { insecure, stream } from '../support/grpc.ts';
 import { GrpcCaller } from '../support/grpc-caller.ts';

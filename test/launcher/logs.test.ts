@@ -3,9 +3,9 @@ import { existsSync, readdirSync, readFileSync, rmSync, statSync, symlinkSync, w
 import { dirname, join } from 'node:path';
 import { AdminServiceService as Admin, Plan } from '../../gen/petstore/admin/v1/admin.ts';
 import { PetServiceService } from '../../gen/petstore/v1/pets.ts';
-import { operatorKeyFile } from '../../src/access/keys/key-files.ts';
-import { rotateLogs } from '../../src/launcher/log-rotation.ts';
-import { LogFile } from '../../src/observe/logging/log-file.ts';
+import { operatorKeyFile } from '../../src/platform/access/keys/key-files.ts';
+import { rotateLogs } from '../../src/platform/launcher/log-rotation.ts';
+import { LogFile } from '../../src/platform/observe/logging/log-file.ts';
 import { temporaryFolder } from '../support/folder.ts';
 import { GrpcCaller } from '../support/grpc-caller.ts';
 import { connectOperator } from '../support/operator.ts';

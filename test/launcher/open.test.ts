@@ -7,7 +7,7 @@ import { userInfo } from 'node:os';
 import { join } from 'node:path';
 import { text } from 'node:stream/consumers';
 import { promisify } from 'node:util';
-import { adminSocket, callAdmin } from '../../src/launcher/envoy-admin.ts';
+import { adminSocket, callAdmin } from '../../src/platform/launcher/envoy-admin.ts';
 import { childrenOf, isRunning } from '../support/launcher.ts';
 import { openFiles } from '../support/open-files.ts';
 import { until } from '../support/until.ts';

@@ -2,9 +2,9 @@
 import { mkdirSync, readdirSync, writeFileSync } from 'node:fs';
 import { chmod, chown } from 'node:fs/promises';
 import { createServer } from 'node:net';
-import { generateKey } from '../../src/access/keys/format.ts';
-import { readConfig } from '../../src/config/config.ts';
-import { startStack } from '../../src/launcher/stack.ts';
+import { generateKey } from '../../src/platform/access/keys/format.ts';
+import { readConfig } from '../../src/platform/config/config.ts';
+import { startStack } from '../../src/platform/launcher/stack.ts';
 import { run } from '../cli/command.ts';
 import { freePortRange } from '../support/ports.ts';
 import { launch, refusedWith, type Test, test } from './launch.ts';
@@ -92,7 +92,7 @@ test('Start - without its database says why, with the exit code of a temporary f
 });
 
 // test/config.test.ts has the settings that are wrong by themselves. They are printed as `LOG_LEVEL` is.
-for (const program of ['launcher/main.ts', 'launcher/edge-main.ts', 'main.ts', 'migrate-main.ts']) {
+for (const program of ['platform/launcher/main.ts', 'platform/launcher/edge-main.ts', 'main.ts', 'migrate-main.ts']) {
   test(`src/${program} - prints a bad setting in one line, without a key; takes no argument but --help`, async (t) => {
     const start = (...args: string[]) =>
       run(process.execPath, [`src/${program}`, ...args], { LOG_LEVEL: generateKey() });

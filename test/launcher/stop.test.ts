@@ -105,7 +105,7 @@ const TERMINAL = 'import pty, sys; pty.spawn(sys.argv[1:])';
 
 test('Closed terminal - stops server and Envoy cleanly', async (t) => {
   const env = { ...process.env, ...t.context.settings };
-  const command = ['-c', TERMINAL, process.execPath, 'src/launcher/main.ts'];
+  const command = ['-c', TERMINAL, process.execPath, 'src/platform/launcher/main.ts'];
   const terminal = spawn('python3', command, { env, stdio: ['ignore', 'pipe', 'inherit'] });
   t.teardown(() => terminal.kill('SIGKILL'));
   let output = '';

@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs';
 import test from 'ava';
-import { readConfig } from '../../src/config/config.ts';
-import { IDEMPOTENCY_KEY } from '../../src/config/constants.ts';
+import { readConfig } from '../../src/platform/config/config.ts';
+import { IDEMPOTENCY_KEY } from '../../src/platform/config/constants.ts';
 import { PUBLIC as ALL, type PublicOperation } from '../support/resources.ts';
 
 interface OpenApiOperation {

@@ -4,7 +4,7 @@ import { cpSync, mkdtempSync, readFileSync, rmSync, symlinkSync, writeFileSync }
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import anyTest, { type ExecutionContext, type TestFn } from 'ava';
-import { ROOT } from '../../src/launcher/paths.ts';
+import { ROOT } from '../../src/platform/launcher/paths.ts';
 
 const INPUTS = ['proto', 'third_party', 'src', 'scripts', 'docs', 'gen', 'buf.yaml', 'buf.gen.yaml'];
 const PETS = 'proto/petstore/v1/pets.proto';

@@ -1,5 +1,5 @@
 import test from 'ava';
-import { trimmed } from '../../src/proto/name.ts';
+import { trimmed } from '../../src/platform/proto/name.ts';
 
 test('Names - Unicode white space around them is removed, as by the rules of the proto files', (t) => {
   t.is(trimmed('\u2003\u00a0 Tom Cat\n'), 'Tom Cat');

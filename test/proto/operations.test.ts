@@ -1,6 +1,6 @@
 import type { DescMethod } from '@bufbuild/protobuf';
 import test from 'ava';
-import { loadOperations, type Operation } from '../../src/proto/operations.ts';
+import { loadOperations, type Operation } from '../../src/platform/proto/operations.ts';
 import { PUBLIC } from '../support/resources.ts';
 
 const { registry, byPath } = loadOperations();

@@ -2,7 +2,7 @@
 import { once } from 'node:events';
 import { readFile } from 'node:fs/promises';
 import { setTimeout as delay } from 'node:timers/promises';
-import { accessLog } from '../../src/launcher/paths.ts';
+import { accessLog } from '../../src/platform/launcher/paths.ts';
 import { exceedsLimit, FEW_REQUESTS, isFirst, newAddress } from '../support/allowances.ts';
 import { callFrom, type Door, openFrom, PROTOCOLS } from '../support/callers.ts';
 import { openSession, targetOf } from '../support/hostile/sockets.ts';

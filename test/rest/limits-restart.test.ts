@@ -1,7 +1,7 @@
 /** What of the limits survives the end of a server. */
 import { setTimeout as delay } from 'node:timers/promises';
 import test from 'ava';
-import { startStack } from '../../src/launcher/stack.ts';
+import { startStack } from '../../src/platform/launcher/stack.ts';
 import { withinOneDay } from '../support/limit-windows.ts';
 import { connectOperator } from '../support/operator.ts';
 import { startTestStack } from '../support/stack.ts';

@@ -16,8 +16,8 @@ import {
 } from '../../gen/petstore/v1/categories.ts';
 import { ListPetsRequest, ListPetsResponse, PetStatus, PetServiceService as Pets } from '../../gen/petstore/v1/pets.ts';
 import { WebServiceService as Web } from '../../gen/petstore/web/v1/web.ts';
-import { generateKey } from '../../src/access/keys/format.ts';
-import { operatorKeyFile } from '../../src/access/keys/key-files.ts';
+import { generateKey } from '../../src/platform/access/keys/format.ts';
+import { operatorKeyFile } from '../../src/platform/access/keys/key-files.ts';
 import { call, isConnectError, isSuccess } from '../support/connect-client.ts';
 import { isError } from '../support/contract.ts';
 import { statistic } from '../support/exposition.ts';

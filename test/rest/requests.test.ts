@@ -2,8 +2,8 @@
  * What is wrong with a request, in the order in which it is judged: 401, then 413, then 404 and 405, then 400. Which
  * values the fields of a body and a query may have: fields.test.ts, bodies as a whole: bodies.test.ts.
  */
-import { generateKey } from '../../src/access/keys/format.ts';
-import { BODY_TIMEOUT_MS } from '../../src/config/constants.ts';
+import { generateKey } from '../../src/platform/access/keys/format.ts';
+import { BODY_TIMEOUT_MS } from '../../src/platform/config/constants.ts';
 import { isError } from '../support/contract.ts';
 import { PUBLIC } from '../support/resources.ts';
 import { stackTest } from '../support/shared-stack.ts';

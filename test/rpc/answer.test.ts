@@ -1,12 +1,12 @@
 /**
- * The table at the head of src/rpc/answer.ts: whatever happens in whatever state of an answer, the caller gets one
- * answer or a reset, and nothing is left. Every cell is walked over its own connection.
+ * The table at the head of src/platform/rpc/answer.ts: whatever happens in whatever state of an answer, the caller gets
+ * one answer or a reset, and nothing is left. Every cell is walked over its own connection.
  */
 import { setTimeout as delay } from 'node:timers/promises';
 import anyTest, { type ExecutionContext, type TestFn } from 'ava';
-import { apiError } from '../../src/errors.ts';
-import type { StreamResponse } from '../../src/rpc/chain.ts';
-import { toApiError } from '../../src/rpc/error-mapping.ts';
+import { apiError } from '../../src/platform/errors.ts';
+import type { StreamResponse } from '../../src/platform/rpc/chain.ts';
+import { toApiError } from '../../src/platform/rpc/error-mapping.ts';
 import {
   type CallerProtocol,
   type Outcome,

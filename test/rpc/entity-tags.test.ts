@@ -4,7 +4,7 @@ import { Category } from '../../gen/petstore/v1/categories.ts';
 import { InventoryItem } from '../../gen/petstore/v1/inventory.ts';
 import { Order } from '../../gen/petstore/v1/orders.ts';
 import { Pet, PetStatus } from '../../gen/petstore/v1/pets.ts';
-import { entityTag, matchesStrongly, matchesWeakly, parseEntityTags } from '../../src/rpc/entity-tags.ts';
+import { entityTag, matchesStrongly, matchesWeakly, parseEntityTags } from '../../src/platform/rpc/entity-tags.ts';
 
 const opaque = fc.string({ unit: fc.constantFrom(...'abc,*/\\ W!#~\x80\xff'.replace(' ', '')), maxLength: 8 });
 const tag = fc.tuple(fc.constantFrom('', 'W/'), opaque).map(([weak, text]) => `${weak}"${text}"`);

@@ -8,8 +8,8 @@ import { CategoryServiceService as Categories } from '../../gen/petstore/v1/cate
 import { InventoryServiceService as Inventory } from '../../gen/petstore/v1/inventory.ts';
 import { OrderServiceService as Orders } from '../../gen/petstore/v1/orders.ts';
 import { PetServiceService as Pets } from '../../gen/petstore/v1/pets.ts';
-import { loadOperations } from '../../src/proto/operations.ts';
-import { readRequest } from '../../src/proto/request.ts';
+import { loadOperations } from '../../src/platform/proto/operations.ts';
+import { readRequest } from '../../src/platform/proto/request.ts';
 import type { Method } from '../support/grpc.ts';
 import type { GrpcCaller } from '../support/grpc-caller.ts';
 import { PUBLIC } from '../support/resources.ts';

@@ -1,9 +1,9 @@
-/** What a caller may have open, whatever it waits for: src/rpc/open-calls.ts. */
+/** What a caller may have open, whatever it waits for: src/platform/rpc/open-calls.ts. */
 import { setTimeout as delay } from 'node:timers/promises';
 import { status as Status } from '@grpc/grpc-js';
 import anyTest, { type ExecutionContext, type TestFn } from 'ava';
-import { MAX_CALLS_PER_SERVER } from '../../src/config/constants.ts';
-import { MAX_PER_ADDRESS } from '../../src/rpc/open-calls.ts';
+import { MAX_CALLS_PER_SERVER } from '../../src/platform/config/constants.ts';
+import { MAX_PER_ADDRESS } from '../../src/platform/rpc/open-calls.ts';
 import {
   type Caller,
   EDGE_SECRET,

@@ -2,9 +2,9 @@
 import assert from 'node:assert/strict';
 import { fromJson, toBinary } from '@bufbuild/protobuf';
 import fc from 'fast-check';
-import { ApiError } from '../../src/errors.ts';
-import { loadOperations } from '../../src/proto/operations.ts';
-import { pageTokens } from '../../src/rpc/page-token.ts';
+import { ApiError } from '../../src/platform/errors.ts';
+import { loadOperations } from '../../src/platform/proto/operations.ts';
+import { pageTokens } from '../../src/platform/rpc/page-token.ts';
 import { LISTS } from '../support/resources.ts';
 import { serverTest } from '../support/shared-stack.ts';
 

@@ -1,4 +1,4 @@
-/** The private parts of grpc-js that the server uses (src/rpc/private-parts.ts) are there, and do what it needs. */
+/** The private parts of grpc-js that src/platform/rpc/private-parts.ts uses are there, and do what the server needs. */
 import { connect, constants, type OutgoingHttpHeaders } from 'node:http2';
 import { connect as connectTcp } from 'node:net';
 import { setTimeout as delay } from 'node:timers/promises';

@@ -1,7 +1,7 @@
 import test from 'ava';
-import { ConfigError } from '../../src/config/config.ts';
-import { loadOperations } from '../../src/proto/operations.ts';
-import { createGrpcServer } from '../../src/rpc/server.ts';
+import { ConfigError } from '../../src/platform/config/config.ts';
+import { loadOperations } from '../../src/platform/proto/operations.ts';
+import { createGrpcServer } from '../../src/platform/rpc/server.ts';
 
 test('Server - a method that nothing serves ends the start with one line that says what to do', (t) => {
   const operations = loadOperations();

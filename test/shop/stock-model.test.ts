@@ -3,7 +3,7 @@ import assert from 'node:assert/strict';
 import anyTest, { type TestFn } from 'ava';
 import fc from 'fast-check';
 import { PetStatus as ProtoStatus } from '../../gen/petstore/v1/pets.ts';
-import { ApiError } from '../../src/errors.ts';
+import { ApiError } from '../../src/platform/errors.ts';
 import type { Store } from '../../src/schema.ts';
 import { inventoryService } from '../../src/shop/inventory.ts';
 import { PET_STATUSES, type PetId } from '../../src/shop/model.ts';

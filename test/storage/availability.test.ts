@@ -1,6 +1,6 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import test from 'ava';
-import { Availability } from '../../src/storage/availability.ts';
+import { Availability } from '../../src/platform/storage/availability.ts';
 
 const CAUSE = new Error('connection refused');
 

@@ -1,6 +1,6 @@
 import test from 'ava';
-import { namedMutex } from '../../src/storage/named-mutex.ts';
-import { StoreUnavailable } from '../../src/storage/store-errors.ts';
+import { namedMutex } from '../../src/platform/storage/named-mutex.ts';
+import { StoreUnavailable } from '../../src/platform/storage/store-errors.ts';
 
 const BOUNDS = { maxWaiting: 2, maxWaitMs: 60_000 };
 

@@ -1,10 +1,10 @@
 /** Storage through PgBouncer in transaction mode, whose server sessions must keep no state of a client. */
 import pg from 'pg';
+import { openPostgres } from '../../src/platform/storage/postgres.ts';
+import { Connection } from '../../src/platform/storage/postgres-connection.ts';
+import { compile } from '../../src/platform/storage/statement.ts';
+import { createStore } from '../../src/platform/storage/store.ts';
 import { MIGRATIONS, TABLES } from '../../src/schema.ts';
-import { openPostgres } from '../../src/storage/postgres.ts';
-import { Connection } from '../../src/storage/postgres-connection.ts';
-import { compile } from '../../src/storage/statement.ts';
-import { createStore } from '../../src/storage/store.ts';
 import { type PgBouncer, pgbouncerMissing, startPgBouncer } from '../support/pgbouncer.ts';
 import { query, startPostgres, type TestPostgres } from '../support/postgres.ts';
 import { suiteDatabase } from '../support/postgres-suite.ts';

@@ -1,17 +1,17 @@
 /** Storage when PostgreSQL is slow, out of connections, or has a row that stays locked. */
 import type { ExecutionContext } from 'ava';
 import { Client } from 'pg';
+import { Availability } from '../../src/platform/storage/availability.ts';
+import { openPostgres } from '../../src/platform/storage/postgres.ts';
+import { PostgresPool } from '../../src/platform/storage/postgres-pool.ts';
+import { compile } from '../../src/platform/storage/statement.ts';
+import { createStore } from '../../src/platform/storage/store.ts';
+import { StoreUnavailable } from '../../src/platform/storage/store-errors.ts';
 import { MIGRATIONS, type Store, TABLES } from '../../src/schema.ts';
 import { categoryService } from '../../src/shop/categories.ts';
 import { inventoryService } from '../../src/shop/inventory.ts';
 import type { Pet, PetId } from '../../src/shop/model.ts';
 import { orderService } from '../../src/shop/orders.ts';
-import { Availability } from '../../src/storage/availability.ts';
-import { openPostgres } from '../../src/storage/postgres.ts';
-import { PostgresPool } from '../../src/storage/postgres-pool.ts';
-import { compile } from '../../src/storage/statement.ts';
-import { createStore } from '../../src/storage/store.ts';
-import { StoreUnavailable } from '../../src/storage/store-errors.ts';
 import { TcpProxy } from '../support/chaos/proxy.ts';
 import { postgresMissing, query, startPostgres, type TestPostgres } from '../support/postgres.ts';
 import { testUnless } from '../support/programs.ts';

@@ -1,6 +1,6 @@
 import test from 'ava';
 import pino from 'pino';
-import { startRetention } from '../../src/storage/retention.ts';
+import { startRetention } from '../../src/platform/storage/retention.ts';
 import { createTestStore } from '../support/database.ts';
 import { until } from '../support/until.ts';
 

@@ -1,13 +1,13 @@
 /** What SQLite's own settings and files guarantee, and how writes share its commits. */
 import { existsSync, statSync } from 'node:fs';
 import anyTest, { type TestFn } from 'ava';
-import { ConfigError } from '../../src/config/setting.ts';
+import { ConfigError } from '../../src/platform/config/setting.ts';
+import type { Engine, Runner } from '../../src/platform/storage/engine.ts';
+import { SqliteConnection } from '../../src/platform/storage/sqlite-connection.ts';
+import { compile, param } from '../../src/platform/storage/statement.ts';
+import { createStore } from '../../src/platform/storage/store.ts';
 import { TABLES } from '../../src/schema.ts';
 import { categoryTable } from '../../src/shop/category-table.ts';
-import type { Engine, Runner } from '../../src/storage/engine.ts';
-import { SqliteConnection } from '../../src/storage/sqlite-connection.ts';
-import { compile, param } from '../../src/storage/statement.ts';
-import { createStore } from '../../src/storage/store.ts';
 import { createTestDatabase, type TestDatabase } from '../support/database.ts';
 
 interface Context {

@@ -1,4 +1,4 @@
-import type { Row } from '../../src/storage/fields.ts';
+import type { Row } from '../../src/platform/storage/fields.ts';
 import { createTestDatabase } from '../support/database.ts';
 import { runPlanSuite } from './suite/query-plans.ts';
 

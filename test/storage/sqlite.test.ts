@@ -1,5 +1,5 @@
-import { compile } from '../../src/storage/statement.ts';
-import { StoreUnavailable } from '../../src/storage/store-errors.ts';
+import { compile } from '../../src/platform/storage/statement.ts';
+import { StoreUnavailable } from '../../src/platform/storage/store-errors.ts';
 import { createTestDatabase } from '../support/database.ts';
 import { newCategories, newCategory, test } from './suite/database.ts';
 import { runStorageSuite } from './suite/suite.ts';

@@ -1,11 +1,11 @@
 /** A call as interceptors see it, without a server. */
 import { Metadata, status as Status } from '@grpc/grpc-js';
-import { origins } from '../../src/edge/protocols.ts';
-import { ApiError } from '../../src/errors.ts';
-import { loadOperations, type Operation } from '../../src/proto/operations.ts';
-import { readRequest } from '../../src/proto/request.ts';
-import type { AnyResponse, Call, Codec, End, Next, Response } from '../../src/rpc/chain.ts';
-import { toApiError } from '../../src/rpc/error-mapping.ts';
+import { origins } from '../../src/platform/edge/protocols.ts';
+import { ApiError } from '../../src/platform/errors.ts';
+import { loadOperations, type Operation } from '../../src/platform/proto/operations.ts';
+import { readRequest } from '../../src/platform/proto/request.ts';
+import type { AnyResponse, Call, Codec, End, Next, Response } from '../../src/platform/rpc/chain.ts';
+import { toApiError } from '../../src/platform/rpc/error-mapping.ts';
 
 const { byPath, registry } = loadOperations();
 

@@ -1,11 +1,11 @@
 /** A SQLite file in a temporary folder. */
 import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
+import type { Engine } from '../../src/platform/storage/engine.ts';
+import { openSqlite, type SqliteOptions } from '../../src/platform/storage/sqlite.ts';
+import { compile } from '../../src/platform/storage/statement.ts';
+import { createStore } from '../../src/platform/storage/store.ts';
 import { MIGRATIONS, type Store, TABLES } from '../../src/schema.ts';
-import type { Engine } from '../../src/storage/engine.ts';
-import { openSqlite, type SqliteOptions } from '../../src/storage/sqlite.ts';
-import { compile } from '../../src/storage/statement.ts';
-import { createStore } from '../../src/storage/store.ts';
 import { createDataDir } from './process.ts';
 
 export type TestDatabase = Awaited<ReturnType<typeof createTestDatabase>>;

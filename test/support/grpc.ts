@@ -10,7 +10,7 @@ import {
 import { REQUESTS } from '../../gen/client/methods.ts';
 import { BadRequest, ErrorInfo, QuotaFailure, RetryInfo } from '../../gen/google/rpc/error_details.ts';
 import { Status } from '../../gen/google/rpc/status.ts';
-import type { Input } from '../../src/client/methods.ts';
+import type { Input } from '../../src/platform/client/methods.ts';
 
 export const insecure = credentials.createInsecure();
 

@@ -3,7 +3,7 @@ import { execFile } from 'node:child_process';
 import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
-import { demoKeyFile } from '../../src/access/keys/key-files.ts';
+import { demoKeyFile } from '../../src/platform/access/keys/key-files.ts';
 import { freePorts } from './ports.ts';
 import { createDataDir, TestProcess } from './process.ts';
 import { UNLIMITED } from './unlimited.ts';
@@ -19,7 +19,7 @@ export class Launcher extends TestProcess {
   readonly settings: Settings;
 
   constructor(settings: Settings) {
-    super('src/launcher/main.ts', settings);
+    super('src/platform/launcher/main.ts', settings);
     this.settings = settings;
   }
 

@@ -3,7 +3,7 @@
  * response and disconnects.
  */
 import { createServer, type IncomingHttpHeaders, type ServerHttp2Stream } from 'node:http2';
-import { readConfig } from '../../src/config/config.ts';
+import { readConfig } from '../../src/platform/config/config.ts';
 
 /** The responses by method: a HealthCheckResponse with SERVING, an empty HttpBody, a JudgeResponse. */
 const RESPONSES: Readonly<Record<string, Buffer>> = {

@@ -1,9 +1,9 @@
 /** The operator: creates accounts and keys for tests, over the admin service. */
 import { readFile } from 'node:fs/promises';
 import { type Account, AdminServiceService as Admin, type DayUsage, Plan } from '../../gen/petstore/admin/v1/admin.ts';
-import { operatorKeyFile } from '../../src/access/keys/key-files.ts';
-import type { Config } from '../../src/config/config.ts';
-import { toTimestamp } from '../../src/storage/model.ts';
+import { operatorKeyFile } from '../../src/platform/access/keys/key-files.ts';
+import type { Config } from '../../src/platform/config/config.ts';
+import { toTimestamp } from '../../src/platform/storage/model.ts';
 import { GrpcCaller } from './grpc-caller.ts';
 
 type PlanOrLimits = Plan | { readonly perMinute: number; readonly perDay: number };

@@ -1,6 +1,7 @@
 /** Empty PostgreSQL databases for the storage suite, a few at a time. */
+
+import { openPostgres } from '../../src/platform/storage/postgres.ts';
 import { MIGRATIONS } from '../../src/schema.ts';
-import { openPostgres } from '../../src/storage/postgres.ts';
 import type { SuiteDatabase } from '../storage/suite/database.ts';
 import type { PgBouncer } from './pgbouncer.ts';
 import { query, type TestPostgres } from './postgres.ts';

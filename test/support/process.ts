@@ -3,8 +3,8 @@ import { type ChildProcess, type SpawnOptions, spawn } from 'node:child_process'
 import { mkdtemp, readFile, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { demoKeyFile } from '../../src/access/keys/key-files.ts';
-import { ROOT } from '../../src/launcher/paths.ts';
+import { demoKeyFile } from '../../src/platform/access/keys/key-files.ts';
+import { ROOT } from '../../src/platform/launcher/paths.ts';
 import { GrpcCaller } from './grpc-caller.ts';
 import { freePorts } from './ports.ts';
 import { UNLIMITED } from './unlimited.ts';

@@ -3,7 +3,7 @@ import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { createClient } from '@redis/client';
-import type { RedisConfig } from '../../src/config/config.ts';
+import type { RedisConfig } from '../../src/platform/config/config.ts';
 import { findProgram } from './find-program.ts';
 import { freePorts } from './ports.ts';
 import { Program } from './process.ts';

@@ -2,8 +2,8 @@
  * The public operations, and a valid request to each. What holds for all of them is tested by this table. It comes from
  * the proto files, but for what the bodies of each resource say.
  */
-import { loadOperations, type Operation } from '../../src/proto/operations.ts';
-import { operationOptions } from '../../src/proto/options.ts';
+import { loadOperations, type Operation } from '../../src/platform/proto/operations.ts';
+import { operationOptions } from '../../src/platform/proto/options.ts';
 import type { RestClient } from './rest-client.ts';
 
 interface Resource {

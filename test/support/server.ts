@@ -1,8 +1,8 @@
 /** A service in this process, with a database of its own. */
 import { readFile } from 'node:fs/promises';
 import { dirname } from 'node:path';
-import { demoKeyFile } from '../../src/access/keys/key-files.ts';
-import { readConfig } from '../../src/config/config.ts';
+import { demoKeyFile } from '../../src/platform/access/keys/key-files.ts';
+import { readConfig } from '../../src/platform/config/config.ts';
 import { createService } from '../../src/service.ts';
 import { createTestDatabase } from './database.ts';
 import { GrpcCaller } from './grpc-caller.ts';

@@ -1,8 +1,8 @@
 /** The whole service for a test or a benchmark: server, Envoy and database, on free ports, in a temporary folder. */
 import { readFile } from 'node:fs/promises';
-import { demoKeyFile } from '../../src/access/keys/key-files.ts';
-import { type Config, ConfigError, readConfig } from '../../src/config/config.ts';
-import { startStack } from '../../src/launcher/stack.ts';
+import { demoKeyFile } from '../../src/platform/access/keys/key-files.ts';
+import { type Config, ConfigError, readConfig } from '../../src/platform/config/config.ts';
+import { startStack } from '../../src/platform/launcher/stack.ts';
 import { GrpcCaller } from './grpc-caller.ts';
 import { freePortRange, freePorts } from './ports.ts';
 import { createDataDir } from './process.ts';

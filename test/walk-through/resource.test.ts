@@ -6,7 +6,7 @@ import { spawnSync } from 'node:child_process';
 import { cpSync, readdirSync, readFileSync, symlinkSync } from 'node:fs';
 import { join } from 'node:path';
 import test from 'ava';
-import { ROOT } from '../../src/launcher/paths.ts';
+import { ROOT } from '../../src/platform/launcher/paths.ts';
 import { temporaryFolder } from '../support/folder.ts';
 
 const PATCH = join(ROOT, 'test/walk-through/suppliers.patch');

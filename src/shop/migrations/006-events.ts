@@ -3,7 +3,7 @@
  * makes the change: an older release beside this one, or the operator.
  */
 import type { Knex } from 'knex';
-import { recordEvents } from '../../storage/event-triggers.ts';
+import { recordEvents } from '../../platform/storage/event-triggers.ts';
 
 export async function up(knex: Knex): Promise<void> {
   await knex.schema.createTable('events', (table) => {

@@ -1,9 +1,9 @@
 import test from 'ava';
 import pino from 'pino';
 import { CreateKeyRequest } from '../../../gen/petstore/admin/v1/admin.ts';
-import { audit } from '../../../src/access/interceptors/audit.ts';
-import { apiError } from '../../../src/errors.ts';
-import type { Next } from '../../../src/rpc/chain.ts';
+import { audit } from '../../../src/platform/access/interceptors/audit.ts';
+import { apiError } from '../../../src/platform/errors.ts';
+import type { Next } from '../../../src/platform/rpc/chain.ts';
 import { run as end, newCall, type TestCall } from '../../support/call.ts';
 
 // biome-ignore lint/suspicious/noExplicitAny: a log line is whatever was logged

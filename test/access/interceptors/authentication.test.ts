@@ -1,9 +1,9 @@
 import test from 'ava';
-import { authentication, operatorOnly } from '../../../src/access/interceptors/authentication.ts';
-import { createApiKeyCache } from '../../../src/access/keys/api-key-cache.ts';
-import { generateKey, hashKey } from '../../../src/access/keys/format.ts';
-import { type ApiError, apiError } from '../../../src/errors.ts';
-import { toAccountId, toKeyId } from '../../../src/rpc/caller.ts';
+import { authentication, operatorOnly } from '../../../src/platform/access/interceptors/authentication.ts';
+import { createApiKeyCache } from '../../../src/platform/access/keys/api-key-cache.ts';
+import { generateKey, hashKey } from '../../../src/platform/access/keys/format.ts';
+import { type ApiError, apiError } from '../../../src/platform/errors.ts';
+import { toAccountId, toKeyId } from '../../../src/platform/rpc/caller.ts';
 import { handler, newCall, RESPONSE } from '../../support/call.ts';
 
 const QUOTA = { perMinute: 60, perDay: 1_000 };

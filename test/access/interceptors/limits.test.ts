@@ -1,11 +1,11 @@
 /** What the interceptor makes of a limiter's decisions; the rules are in the suite of all limiters. */
 import test from 'ava';
-import { authentication } from '../../../src/access/interceptors/authentication.ts';
-import { limits } from '../../../src/access/interceptors/limits.ts';
-import { createMemoryLimiter } from '../../../src/access/limits/memory.ts';
-import { ApiError, AT_A_TIME, apiError } from '../../../src/errors.ts';
-import { toAccountId, toKeyId } from '../../../src/rpc/caller.ts';
-import type { Call } from '../../../src/rpc/chain.ts';
+import { authentication } from '../../../src/platform/access/interceptors/authentication.ts';
+import { limits } from '../../../src/platform/access/interceptors/limits.ts';
+import { createMemoryLimiter } from '../../../src/platform/access/limits/memory.ts';
+import { ApiError, AT_A_TIME, apiError } from '../../../src/platform/errors.ts';
+import { toAccountId, toKeyId } from '../../../src/platform/rpc/caller.ts';
+import type { Call } from '../../../src/platform/rpc/chain.ts';
 import { newCall, RESPONSE } from '../../support/call.ts';
 import { withinOneMinute } from '../../support/limit-windows.ts';
 

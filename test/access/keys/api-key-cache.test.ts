@@ -1,9 +1,9 @@
 import { setImmediate as turn } from 'node:timers/promises';
 import test from 'ava';
-import { createApiKeyCache } from '../../../src/access/keys/api-key-cache.ts';
-import { generateKey, hashKey } from '../../../src/access/keys/format.ts';
-import type { Account, ApiKey } from '../../../src/access/tables/model.ts';
-import { toAccountId, toKeyId } from '../../../src/rpc/caller.ts';
+import { createApiKeyCache } from '../../../src/platform/access/keys/api-key-cache.ts';
+import { generateKey, hashKey } from '../../../src/platform/access/keys/format.ts';
+import type { Account, ApiKey } from '../../../src/platform/access/tables/model.ts';
+import { toAccountId, toKeyId } from '../../../src/platform/rpc/caller.ts';
 
 const PLANS = {
   free: { perMinute: 60, perDay: 1_000 },

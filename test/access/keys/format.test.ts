@@ -1,6 +1,6 @@
 import { crc32 } from 'node:zlib';
 import test from 'ava';
-import { displayPrefix, generateKey, hashKey, isWellFormed } from '../../../src/access/keys/format.ts';
+import { displayPrefix, generateKey, hashKey, isWellFormed } from '../../../src/platform/access/keys/format.ts';
 
 const ALPHABET = '0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz';
 

@@ -1,8 +1,8 @@
 /** The memory limiter: the rules of all limiters, and the bounds of its memory. */
 import test from 'ava';
-import { BanTracker } from '../../../src/access/limits/ban-tracker.ts';
-import { createMemoryLimiter } from '../../../src/access/limits/memory.ts';
-import { toKeyId } from '../../../src/rpc/caller.ts';
+import { BanTracker } from '../../../src/platform/access/limits/ban-tracker.ts';
+import { createMemoryLimiter } from '../../../src/platform/access/limits/memory.ts';
+import { toKeyId } from '../../../src/platform/rpc/caller.ts';
 import { reportTests } from './suite/reports.ts';
 import { ruleTests } from './suite/rules.ts';
 import { KEY_ID, NOON_MS, OPTIONS, type Open, OTHER_KEY } from './suite/setup.ts';

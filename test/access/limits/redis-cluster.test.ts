@@ -1,6 +1,6 @@
 /** A Redis cluster of which one node is killed or frozen. */
 import { randomUUID } from 'node:crypto';
-import { toAccountId } from '../../../src/rpc/caller.ts';
+import { toAccountId } from '../../../src/platform/rpc/caller.ts';
 import { testUnless } from '../../support/programs.ts';
 import { MISSING_REDIS_SERVER, startRedisCluster } from '../../support/redis.ts';
 import { until } from '../../support/until.ts';

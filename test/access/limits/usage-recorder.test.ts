@@ -2,10 +2,14 @@
 import { setImmediate as turn } from 'node:timers/promises';
 import anyTest, { type TestFn } from 'ava';
 import pino from 'pino';
-import { createMemoryLimiter } from '../../../src/access/limits/memory.ts';
-import { createUsageRecorder, deleteOldUsage, restoreLimits } from '../../../src/access/limits/usage-recorder.ts';
-import { dayStartMs } from '../../../src/access/limits/windows.ts';
-import { type AccountId, type KeyId, toAccountId, toKeyId } from '../../../src/rpc/caller.ts';
+import { createMemoryLimiter } from '../../../src/platform/access/limits/memory.ts';
+import {
+  createUsageRecorder,
+  deleteOldUsage,
+  restoreLimits,
+} from '../../../src/platform/access/limits/usage-recorder.ts';
+import { dayStartMs } from '../../../src/platform/access/limits/windows.ts';
+import { type AccountId, type KeyId, toAccountId, toKeyId } from '../../../src/platform/rpc/caller.ts';
 import type { Store } from '../../../src/schema.ts';
 import { createTestStore } from '../../support/database.ts';
 import { until } from '../../support/until.ts';

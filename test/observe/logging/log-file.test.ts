@@ -2,8 +2,8 @@ import fs, { readFileSync, renameSync, symlinkSync, unlinkSync } from 'node:fs';
 import { syncBuiltinESMExports } from 'node:module';
 import { join } from 'node:path';
 import test from 'ava';
-import { LogFile } from '../../../src/observe/logging/log-file.ts';
-import { createLogger } from '../../../src/observe/logging/logger.ts';
+import { LogFile } from '../../../src/platform/observe/logging/log-file.ts';
+import { createLogger } from '../../../src/platform/observe/logging/logger.ts';
 import { temporaryFolder } from '../../support/folder.ts';
 
 /** A full device: each write to it fails with ENOSPC. */

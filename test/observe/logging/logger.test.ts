@@ -1,6 +1,6 @@
 import test from 'ava';
-import { generateKey, hideKeys } from '../../../src/access/keys/format.ts';
-import { createLogger } from '../../../src/observe/logging/logger.ts';
+import { generateKey, hideKeys } from '../../../src/platform/access/keys/format.ts';
+import { createLogger } from '../../../src/platform/observe/logging/logger.ts';
 
 /** What the logger writes while `log` runs. */
 function written(log: (logger: ReturnType<typeof createLogger>) => void, operatorKey?: string): string {

@@ -2,10 +2,10 @@ import { status as Status } from '@grpc/grpc-js';
 import test from 'ava';
 import { Registry } from 'prom-client';
 import { anyError, type ErrorCode } from '../../../src/error-table.ts';
-import { callMetrics } from '../../../src/observe/metrics/calls.ts';
-import { commitMetrics } from '../../../src/observe/metrics/dependencies.ts';
-import { type Caller, toAccountId, toKeyId } from '../../../src/rpc/caller.ts';
-import type { End } from '../../../src/rpc/chain.ts';
+import { callMetrics } from '../../../src/platform/observe/metrics/calls.ts';
+import { commitMetrics } from '../../../src/platform/observe/metrics/dependencies.ts';
+import { type Caller, toAccountId, toKeyId } from '../../../src/platform/rpc/caller.ts';
+import type { End } from '../../../src/platform/rpc/chain.ts';
 import { newCall } from '../../support/call.ts';
 import { samplesOf } from '../../support/exposition.ts';
 

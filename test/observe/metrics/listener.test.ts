@@ -6,7 +6,7 @@ import { connect, type Socket } from 'node:net';
 import { hostname } from 'node:os';
 import anyTest, { type TestFn } from 'ava';
 import { Gauge, Registry } from 'prom-client';
-import { listen } from '../../../src/observe/metrics/listener.ts';
+import { listen } from '../../../src/platform/observe/metrics/listener.ts';
 import { freePorts } from '../../support/ports.ts';
 import { createDataDir, startServerProcess } from '../../support/process.ts';
 import { until } from '../../support/until.ts';

@@ -8,7 +8,7 @@ import { join } from 'node:path';
 import type { ExecutionContext } from 'ava';
 import { parse, stringify } from 'yaml';
 import { isErrorCode } from '../../../src/error-table.ts';
-import { ROOT } from '../../../src/launcher/paths.ts';
+import { ROOT } from '../../../src/platform/launcher/paths.ts';
 import { backup } from '../../deploy/backups.ts';
 import { type Sample, samplesOf, scrape, typesOf } from '../../support/exposition.ts';
 import { findProgram } from '../../support/find-program.ts';

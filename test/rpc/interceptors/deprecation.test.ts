@@ -1,6 +1,6 @@
 import test from 'ava';
-import { restProtocol } from '../../../src/edge/rest-protocol.ts';
-import { deprecation } from '../../../src/rpc/interceptors/deprecation.ts';
+import { restProtocol } from '../../../src/platform/edge/rest-protocol.ts';
+import { deprecation } from '../../../src/platform/rpc/interceptors/deprecation.ts';
 import { handler, newCall, RESPONSE } from '../../support/call.ts';
 
 test('Deprecation - its link and the link to the next page of a list both stay', async (t) => {

@@ -1,12 +1,12 @@
 import anyTest, { type ExecutionContext, type TestFn } from 'ava';
 import { CategoryServiceService as Categories } from '../../../gen/petstore/v1/categories.ts';
 import { anyError, type ErrorCode } from '../../../src/error-table.ts';
-import { toAccountId, toKeyId } from '../../../src/rpc/caller.ts';
-import type { Call, Response } from '../../../src/rpc/chain.ts';
-import { idempotency } from '../../../src/rpc/interceptors/idempotency.ts';
+import { toAccountId, toKeyId } from '../../../src/platform/rpc/caller.ts';
+import type { Call, Response } from '../../../src/platform/rpc/chain.ts';
+import { idempotency } from '../../../src/platform/rpc/interceptors/idempotency.ts';
+import type { IdempotencyRecord } from '../../../src/platform/storage/model.ts';
+import { AlreadyDone } from '../../../src/platform/storage/store-errors.ts';
 import type { Store } from '../../../src/schema.ts';
-import type { IdempotencyRecord } from '../../../src/storage/model.ts';
-import { AlreadyDone } from '../../../src/storage/store-errors.ts';
 import { jsonCodec, newCall, RESPONSE, type TestCall } from '../../support/call.ts';
 import { createTestStore } from '../../support/database.ts';
 import { PUBLIC } from '../../support/resources.ts';

@@ -1,8 +1,8 @@
 import test from 'ava';
 import pino from 'pino';
-import { invalidArgument } from '../../../src/errors.ts';
-import type { Next } from '../../../src/rpc/chain.ts';
-import { logging } from '../../../src/rpc/interceptors/logging.ts';
+import { invalidArgument } from '../../../src/platform/errors.ts';
+import type { Next } from '../../../src/platform/rpc/chain.ts';
+import { logging } from '../../../src/platform/rpc/interceptors/logging.ts';
 import { newCall, run } from '../../support/call.ts';
 
 const { debug: DEBUG } = pino.levels.values;

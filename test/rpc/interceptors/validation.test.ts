@@ -1,11 +1,11 @@
 /** The rules of the proto files, by the interceptor that checks them. */
 import { create, type DescMessage, fromJson, toBinary } from '@bufbuild/protobuf';
 import test from 'ava';
-import { ApiError } from '../../../src/errors.ts';
-import { rulesOf } from '../../../src/openapi/constraints.ts';
-import { loadOperations } from '../../../src/proto/operations.ts';
-import { createValidation, MAX_JUDGED } from '../../../src/proto/validation-rules.ts';
-import { readMessage } from '../../../src/rpc/interceptors/read-message.ts';
+import { ApiError } from '../../../src/platform/errors.ts';
+import { rulesOf } from '../../../src/platform/openapi/constraints.ts';
+import { loadOperations } from '../../../src/platform/proto/operations.ts';
+import { createValidation, MAX_JUDGED } from '../../../src/platform/proto/validation-rules.ts';
+import { readMessage } from '../../../src/platform/rpc/interceptors/read-message.ts';
 import { handler, newCall, protoRegistry } from '../../support/call.ts';
 import { parcelOperations, parcelRegistry } from '../../support/lists/parcels.ts';
 

@@ -1,11 +1,11 @@
 /** The database of a storage test, and helpers to fill and occupy it. */
 import type { ExecutionContext, TestFn } from 'ava';
 import anyTest from 'ava';
+import type { Engine } from '../../../src/platform/storage/engine.ts';
+import { compile } from '../../../src/platform/storage/statement.ts';
+import { createStore } from '../../../src/platform/storage/store.ts';
 import { type Store, TABLES } from '../../../src/schema.ts';
 import type { CategoryId, Pet, PetId } from '../../../src/shop/model.ts';
-import type { Engine } from '../../../src/storage/engine.ts';
-import { compile } from '../../../src/storage/statement.ts';
-import { createStore } from '../../../src/storage/store.ts';
 import { holdTransaction } from '../../support/hold-transaction.ts';
 import { aPet } from '../../support/pets.ts';
 

@@ -1,9 +1,10 @@
 /** The events: one for each change of a row, in its transaction, in order. */
+
+import { type StoredEvent, toEventId } from '../../../src/platform/storage/model.ts';
+import { compile } from '../../../src/platform/storage/statement.ts';
 import type { Store } from '../../../src/schema.ts';
 import { toCategoryId, toPetId } from '../../../src/shop/model.ts';
 import { PETS } from '../../../src/shop/pet-table.ts';
-import { type StoredEvent, toEventId } from '../../../src/storage/model.ts';
-import { compile } from '../../../src/storage/statement.ts';
 import { aPet } from '../../support/pets.ts';
 import { newCategories, newCategory, test } from './database.ts';
 

@@ -1,8 +1,9 @@
 /** What storage refuses, the same on every engine: an occupied, failing or closed database. A newer schema. */
+
+import { compile } from '../../../src/platform/storage/statement.ts';
+import { StoreUnavailable } from '../../../src/platform/storage/store-errors.ts';
 import type { Store } from '../../../src/schema.ts';
 import { type CategoryId, toCategoryId, toPetId } from '../../../src/shop/model.ts';
-import { compile } from '../../../src/storage/statement.ts';
-import { StoreUnavailable } from '../../../src/storage/store-errors.ts';
 import { until } from '../../support/until.ts';
 import { newCategory, newPet, occupyWriter, runSql, test } from './database.ts';
 

@@ -1,9 +1,9 @@
 /** Idempotency records: stored exactly when their write is, and one per id. */
 import { randomBytes } from 'node:crypto';
+import type { IdempotencyRecord } from '../../../src/platform/storage/model.ts';
+import { AlreadyDone } from '../../../src/platform/storage/store-errors.ts';
 import type { Store } from '../../../src/schema.ts';
 import { type Category, type Pet, toCategoryId } from '../../../src/shop/model.ts';
-import type { IdempotencyRecord } from '../../../src/storage/model.ts';
-import { AlreadyDone } from '../../../src/storage/store-errors.ts';
 import { aPet } from '../../support/pets.ts';
 import { newCategory, occupyWriter, test } from './database.ts';
 

@@ -1,7 +1,7 @@
 /** List fields: a list in one column, in a table that the shop does not have. */
-import type { Engine } from '../../../src/storage/engine.ts';
-import { bigInteger, boolean, integer, list, optional, record, text } from '../../../src/storage/fields.ts';
-import { resource, table } from '../../../src/storage/table.ts';
+import type { Engine } from '../../../src/platform/storage/engine.ts';
+import { bigInteger, boolean, integer, list, optional, record, text } from '../../../src/platform/storage/fields.ts';
+import { resource, table } from '../../../src/platform/storage/table.ts';
 import { runSql, test } from './database.ts';
 
 interface Line {

@@ -1,8 +1,8 @@
 /** Reads of many rows: look-ups by id share loads; pages are in ascending order of id, each row once. */
 import assert from 'node:assert/strict';
 import fc from 'fast-check';
+import type { Page, PageRequest } from '../../../src/platform/storage/model.ts';
 import { type CategoryId, PET_STATUSES, type PetStatus, toCategoryId, toPetId } from '../../../src/shop/model.ts';
-import type { Page, PageRequest } from '../../../src/storage/model.ts';
 import { startLoad } from '../../support/load.ts';
 import { newCategories, newCategory, newPet, test } from './database.ts';
 

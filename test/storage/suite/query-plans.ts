@@ -1,14 +1,14 @@
 /** Every read uses an index, in the order of that index, and never scans a table. */
 import anyTest, { type TestFn } from 'ava';
-import { accountTable, keyTable } from '../../../src/access/tables/accounts.ts';
-import { usageTable } from '../../../src/access/tables/usage.ts';
-import { toAccountId } from '../../../src/rpc/caller.ts';
+import { accountTable, keyTable } from '../../../src/platform/access/tables/accounts.ts';
+import { usageTable } from '../../../src/platform/access/tables/usage.ts';
+import { toAccountId } from '../../../src/platform/rpc/caller.ts';
+import type { Engine, Runner } from '../../../src/platform/storage/engine.ts';
+import { idempotencyTable } from '../../../src/platform/storage/idempotency.ts';
+import type { Params, Statement } from '../../../src/platform/storage/statement.ts';
 import { toCategoryId, toPetId } from '../../../src/shop/model.ts';
 import { orderTable } from '../../../src/shop/order-table.ts';
 import { petTable } from '../../../src/shop/pet-table.ts';
-import type { Engine, Runner } from '../../../src/storage/engine.ts';
-import { idempotencyTable } from '../../../src/storage/idempotency.ts';
-import type { Params, Statement } from '../../../src/storage/statement.ts';
 
 /** Reads a statement's plan from the engine under test. */
 export interface Planner {

@@ -1,5 +1,5 @@
 /** The deletion of what is old, with rows that a wrong clock has dated ahead or too early. */
-import { compile } from '../../../src/storage/statement.ts';
+import { compile } from '../../../src/platform/storage/statement.ts';
 import { newCategories, runSql, test } from './database.ts';
 
 const NOW_MS = Date.UTC(2026, 6, 1);

@@ -1,7 +1,7 @@
 /** Rows of pets, categories, orders, accounts and keys: what is written is what is read. */
 import { randomBytes } from 'node:crypto';
-import type { Account, ApiKey } from '../../../src/access/tables/model.ts';
-import { type AccountId, PLANS, toAccountId, toKeyId } from '../../../src/rpc/caller.ts';
+import type { Account, ApiKey } from '../../../src/platform/access/tables/model.ts';
+import { type AccountId, PLANS, toAccountId, toKeyId } from '../../../src/platform/rpc/caller.ts';
 import type { Store } from '../../../src/schema.ts';
 import { PET_STATUSES, toCategoryId, toPetId } from '../../../src/shop/model.ts';
 import { aPet } from '../../support/pets.ts';

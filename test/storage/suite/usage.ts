@@ -1,7 +1,7 @@
 /** Usage, bans, and when keys were last used: rows that several servers store. */
-import type { Ban } from '../../../src/access/tables/model.ts';
-import type { AccessTransaction } from '../../../src/access/tables/tables.ts';
-import { type KeyId, toAccountId, toKeyId } from '../../../src/rpc/caller.ts';
+import type { Ban } from '../../../src/platform/access/tables/model.ts';
+import type { AccessTransaction } from '../../../src/platform/access/tables/tables.ts';
+import { type KeyId, toAccountId, toKeyId } from '../../../src/platform/rpc/caller.ts';
 import type { Store } from '../../../src/schema.ts';
 import { test } from './database.ts';
 import { NOW_MS, newAccount, newKey } from './rows.ts';

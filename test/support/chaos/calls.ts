@@ -1,7 +1,7 @@
 /** The requests of a chaos run, over REST and over gRPC. Their form in each follows from the proto files. */
 import { fromBinary, fromJsonString, toBinary, toJsonString } from '@bufbuild/protobuf';
 import { Client, type ServiceError, status } from '@grpc/grpc-js';
-import { toPetstoreError } from '../../../src/client/petstore-error.ts';
+import { toPetstoreError } from '../../../src/platform/client/petstore-error.ts';
 import { bearer, insecure, unary } from '../grpc.ts';
 import { PUBLIC, type PublicOperation } from '../resources.ts';
 import { RestClient, type RestResponse } from '../rest-client.ts';

@@ -1,7 +1,7 @@
 /** All attacks. The tests run each of them with callers beside it, who must be served. */
 import type { ClientHttp2Session, ClientHttp2Stream, OutgoingHttpHeaders } from 'node:http2';
 import { setTimeout as delay } from 'node:timers/promises';
-import { generateKey } from '../../../src/access/keys/format.ts';
+import { generateKey } from '../../../src/platform/access/keys/format.ts';
 import { type Attack, type AttackContext, type Outcomes, type Size, total } from './attack.ts';
 import type { Bounds } from './bounds.ts';
 import { END_STREAM, frame, headersFrame, PLAIN, PREFACE } from './frames.ts';

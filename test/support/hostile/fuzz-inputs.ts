@@ -1,6 +1,6 @@
 /** The inputs of the fuzz: malformed and ordinary requests, from a seed. */
 import fc, { type Arbitrary } from 'fast-check';
-import { loadOperations } from '../../../src/proto/operations.ts';
+import { loadOperations } from '../../../src/platform/proto/operations.ts';
 import { type Manner, manner } from './manners.ts';
 import { grpcFrame } from './sockets.ts';
 

@@ -3,7 +3,7 @@ import { connect } from 'node:net';
 import { join } from 'node:path';
 import { text } from 'node:stream/consumers';
 import { fileURLToPath } from 'node:url';
-import type { Child } from '../../../src/launcher/child.ts';
+import type { Child } from '../../../src/platform/launcher/child.ts';
 import type { TestStack } from '../stack.ts';
 import { until } from '../until.ts';
 

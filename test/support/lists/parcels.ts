@@ -2,7 +2,7 @@
 import { execFileSync } from 'node:child_process';
 import { type DescMessage, fromBinary } from '@bufbuild/protobuf';
 import { FileDescriptorSetSchema } from '@bufbuild/protobuf/wkt';
-import { loadOperations } from '../../../src/proto/operations.ts';
+import { loadOperations } from '../../../src/platform/proto/operations.ts';
 
 const MODULES = ['proto', 'test/support/lists', 'third_party/proto'].map((path) => ({ path }));
 

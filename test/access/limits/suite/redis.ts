@@ -1,7 +1,11 @@
 /** Limiters on a Redis server or cluster of the test. */
 import { randomUUID } from 'node:crypto';
 import type { ExecutionContext } from 'ava';
-import { openRedisLimiter, type RedisLimiter, type RedisLimiterOptions } from '../../../../src/access/limits/redis.ts';
+import {
+  openRedisLimiter,
+  type RedisLimiter,
+  type RedisLimiterOptions,
+} from '../../../../src/platform/access/limits/redis.ts';
 import { until } from '../../../support/until.ts';
 import { OPTIONS } from './setup.ts';
 

@@ -1,7 +1,7 @@
 /** The rules of windows and bans, exact to the request and to the millisecond, for every limiter. */
 import type { TestFn } from 'ava';
-import type { AccountAttempt, Decision, Limiter } from '../../../../src/access/limits/limiter.ts';
-import { toKeyId } from '../../../../src/rpc/caller.ts';
+import type { AccountAttempt, Decision, Limiter } from '../../../../src/platform/access/limits/limiter.ts';
+import { toKeyId } from '../../../../src/platform/rpc/caller.ts';
 import { ACCOUNT, ACCOUNT_ID, BAN_MS, GRACE, KEY_ID, NOON_MS, type Open, OTHER_ACCOUNT, OTHER_KEY } from './setup.ts';
 
 /** A request: when it comes, in ms after noon; from an account with fields of its own, or from an address. */

@@ -1,7 +1,12 @@
 /** What the tests of limiters share: how to open a limiter, and the requests that they send. */
 import type { ExecutionContext } from 'ava';
-import type { AccountAttempt, Decision, Limiter, LimiterOptions } from '../../../../src/access/limits/limiter.ts';
-import { toAccountId, toKeyId } from '../../../../src/rpc/caller.ts';
+import type {
+  AccountAttempt,
+  Decision,
+  Limiter,
+  LimiterOptions,
+} from '../../../../src/platform/access/limits/limiter.ts';
+import { toAccountId, toKeyId } from '../../../../src/platform/rpc/caller.ts';
 
 export const NOON_MS = Date.UTC(2026, 6, 1, 12);
 export const DAY_INDEX = Math.floor(NOON_MS / 86_400_000);

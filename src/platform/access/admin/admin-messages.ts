@@ -1,0 +1,82 @@
+/** What storage and the limits know, as messages of the admin service; and back. */
+import {
+  type Account as AccountMessage,
+  type ApiKey as ApiKeyMessage,
+  type Ban as BanMessage,
+  type BannedKey as BannedKeyMessage,
+  Plan as PlanMessage,
+  type Standing,
+  Window,
+} from '../../../../gen/petstore/admin/v1/admin.ts';
+import { invalidArgument } from '../../errors.ts';
+import type { Plan, Quota } from '../../rpc/caller.ts';
+import { type Instant, toTimestamp } from '../../storage/model.ts';
+import { type PlanQuotas, quotaOf } from '../keys/plans.ts';
+import type { Counts } from '../limits/limiter.ts';
+import { readWindows } from '../limits/windows.ts';
+import type { Account, ApiKey, Ban, BannedKey } from '../tables/model.ts';
+
+export const PLANS: Readonly<Record<Plan, PlanMessage>> = {
+  free: PlanMessage.PLAN_FREE,
+  pro: PlanMessage.PLAN_PRO,
+  business: PlanMessage.PLAN_BUSINESS,
+  enterprise: PlanMessage.PLAN_ENTERPRISE,
+};
+
+export function toPlan(message: PlanMessage): Plan {
+  const found = (Object.keys(PLANS) as Plan[]).find((plan) => PLANS[plan] === message);
+  if (found === undefined) throw invalidArgument([{ path: 'plan', name: 'plan', description: 'is no plan' }]);
+  return found;
+}
+
+export function toAccountMessage(account: Account, plans: PlanQuotas): AccountMessage {
+  const { id, name, plan, agreed, isSuspended, createdAtMs } = account;
+  const described = { id, name, plan: PLANS[plan], suspended: isSuspended, createTime: toTimestamp(createdAtMs) };
+  return { ...described, ...quotaOf(plan, agreed, plans) };
+}
+
+/** The ban and the last use of the key are looked up apart. */
+export function toKeyMessage(apiKey: ApiKey, ban?: Ban, lastUsedAtMs?: number): ApiKeyMessage {
+  const { createdAtMs, expiresAtMs, revokedAtMs, ...key } = apiKey;
+  return {
+    ...key,
+    createTime: toTimestamp(createdAtMs),
+    expireTime: toTimestamp(expiresAtMs),
+    revokeTime: toTimestamp(revokedAtMs),
+    lastUseTime: toTimestamp(lastUsedAtMs),
+    ban: ban && toBanMessage(ban),
+  };
+}
+
+export function toMs(instant: Instant | undefined): number | undefined {
+  return instant && Number(instant.seconds) * 1_000 + Math.floor(instant.nanos / 1_000_000);
+}
+
+export const WINDOWS = { minute: Window.WINDOW_MINUTE, day: Window.WINDOW_DAY } as const;
+
+export function toBanMessage({ keyId, untilMs, durationMs, refusals, window }: Ban): BanMessage {
+  return {
+    keyId,
+    endTime: toTimestamp(untilMs),
+    startTime: toTimestamp(untilMs - durationMs),
+    refusals,
+    window: WINDOWS[window],
+  };
+}
+
+export function toBannedKeyMessage({ prefix, label, accountId, accountName, ...ban }: BannedKey): BannedKeyMessage {
+  return { ban: toBanMessage(ban), prefix, label, accountId, accountName };
+}
+
+export function toStanding(quota: Quota, { counter, isLocal }: Counts, lastUsedAtMs: number | undefined): Standing {
+  const [minute, day] = readWindows(counter, quota).map(({ limit, used, resetAtSeconds }) => {
+    return { limit, used: BigInt(used), resetTime: toTimestamp(resetAtSeconds * 1_000) };
+  });
+  return {
+    minute,
+    day,
+    refusedToday: BigInt(counter.refused),
+    local: isLocal,
+    lastUseTime: toTimestamp(lastUsedAtMs),
+  };
+}

@@ -1,0 +1,189 @@
+/** AdminService: accounts, their plans, API keys, bans and usage. For the operator alone. */
+import type {
+  Account as AccountMessage,
+  AdminServiceServer,
+  ApiKey as ApiKeyMessage,
+} from '../../../../gen/petstore/admin/v1/admin.ts';
+import { apiError, existing, invalidArgument } from '../../errors.ts';
+import { trimmed } from '../../proto/name.ts';
+import { type KeyId, type Plan, type Quota, toAccountId, toKeyId } from '../../rpc/caller.ts';
+import { pageTokens } from '../../rpc/page-token.ts';
+import type { Service } from '../../rpc/service.ts';
+import { displayPrefix, generateKey, hashKey } from '../keys/format.ts';
+import { type PlanQuotas, quotaOf } from '../keys/plans.ts';
+import type { Limiter } from '../limits/limiter.ts';
+import { dayIndexAt, dayStartMs } from '../limits/windows.ts';
+import type { Account, ApiKey } from '../tables/model.ts';
+import type { AccessStore, AccessTransaction } from '../tables/tables.ts';
+import {
+  toAccountMessage,
+  toBanMessage,
+  toBannedKeyMessage,
+  toKeyMessage,
+  toMs,
+  toPlan,
+  toStanding,
+} from './admin-messages.ts';
+
+const ACCOUNT_PAGES = pageTokens(5);
+const KEY_PAGES = pageTokens(6);
+const BAN_PAGES = pageTokens(7);
+
+const DEFAULT_USAGE_DAYS = 30;
+
+export interface AdminParts {
+  readonly store: AccessStore;
+  readonly plans: PlanQuotas;
+  /** A key or an account has changed. */
+  readonly onChange: () => void;
+  readonly limits: Pick<Limiter, 'now' | 'counts' | 'unban'>;
+  /** Stores what the limits have counted so far. */
+  readonly flushUsage: () => Promise<void>;
+}
+
+export function adminService(parts: AdminParts): Service<AdminServiceServer> {
+  const { store, plans, onChange, limits, flushUsage } = parts;
+  const toMessage = (account: Account) => toAccountMessage(account, plans);
+
+  async function change(accountId: bigint, toChanged: (account: Account) => Account): Promise<AccountMessage> {
+    const changed = await store.transaction(async (tx) => {
+      const account = toChanged(await lock(tx, accountId));
+      await tx.accounts.update(account);
+      return account;
+    });
+    onChange();
+    return toMessage(changed);
+  }
+
+  const find = async (id: bigint) => existing(await store.accounts.find(toAccountId(id)), noAccount(id));
+  const lock = async (tx: AccessTransaction, id: bigint) =>
+    existing(await tx.accounts.lock(toAccountId(id)), noAccount(id));
+
+  /** Adds each key's ban and last use. Last uses at other servers are up to half a minute old. */
+  async function withActivity(keys: readonly ApiKey[]): Promise<ApiKeyMessage[]> {
+    await flushUsage();
+    const ids = keys.map(({ id }) => id);
+    const [bans, uses] = await Promise.all([store.bans.ofKeys(ids, await limits.now()), store.usage.lastUses(ids)]);
+    const banOf = new Map(bans.map((ban) => [ban.keyId, ban]));
+    const lastUseOf = new Map(uses.map(({ keyId, lastUsedAtMs }) => [keyId, lastUsedAtMs]));
+    return keys.map((key) => toKeyMessage(key, banOf.get(key.id), lastUseOf.get(key.id)));
+  }
+
+  return {
+    async createAccount({ name, ...request }) {
+      const plan = toPlan(request.plan);
+      const agreed = agreedLimits(plan, request, undefined);
+      const account = { name: trimmed(name), plan, agreed, isSuspended: false, createdAtMs: Date.now() };
+      return toMessage(await store.write(({ accounts }) => accounts.insert(account)));
+    },
+
+    getAccount: async ({ accountId }) => toMessage(await find(accountId)),
+
+    async listAccounts(request) {
+      const page = await store.accounts.page(ACCOUNT_PAGES.toPageRequest(request));
+      return { accounts: page.rows.map(toMessage), nextPageToken: ACCOUNT_PAGES.next(page, ({ id }) => id) };
+    },
+
+    updateAccount: ({ accountId, ...request }) =>
+      change(accountId, (account) => {
+        const plan = request.plan === undefined ? account.plan : toPlan(request.plan);
+        return { ...account, plan, agreed: agreedLimits(plan, request, account.agreed) };
+      }),
+
+    suspendAccount: ({ accountId }) => change(accountId, (account) => ({ ...account, isSuspended: true })),
+    resumeAccount: ({ accountId }) => change(accountId, (account) => ({ ...account, isSuspended: false })),
+
+    async createKey({ label, expireTime, ...request }) {
+      const key = generateKey();
+      const described = { prefix: displayPrefix(key), label, createdAtMs: Date.now(), expiresAtMs: toMs(expireTime) };
+      const created = await store.transaction(async (tx) => {
+        const { id: accountId } = await lock(tx, request.accountId);
+        return tx.keys.insert({ accountId, ...described }, hashKey(key));
+      });
+      return { apiKey: toKeyMessage(created), key };
+    },
+
+    async listKeys(request) {
+      const { id: accountId } = await find(request.accountId);
+      const page = await store.keys.page(KEY_PAGES.toPageRequest(request), { accountId });
+      return { keys: await withActivity(page.rows), nextPageToken: KEY_PAGES.next(page, ({ id }) => id) };
+    },
+
+    async revokeKey(request) {
+      const keyId = toKeyId(request.keyId);
+      const revoked = await store.transaction(async (tx) => {
+        const key = existing(await tx.keys.lock(keyId), noKey(keyId));
+        const changed = { ...key, revokedAtMs: key.revokedAtMs ?? Date.now() };
+        await tx.keys.update(changed);
+        return changed;
+      });
+      onChange();
+      return toKeyMessage(revoked);
+    },
+
+    async unbanKey(request) {
+      const keyId = toKeyId(request.keyId);
+      const key = existing(await store.keys.find(keyId), noKey(keyId));
+      await flushUsage(); // otherwise the ban could be stored after it was ended
+      const [ban] = await store.bans.ofKeys([keyId], await limits.now());
+      if (!(await limits.unban(key.accountId, keyId))) throw apiError('BAN_NOT_ENDED');
+      await store.write(({ bans }) => bans.remove(keyId));
+      return { apiKey: toKeyMessage(key), ended: ban && toBanMessage(ban) };
+    },
+
+    async listBans(request) {
+      const account = request.accountId === undefined ? undefined : await find(request.accountId);
+      await flushUsage();
+      const page = await store.bans.page(BAN_PAGES.toPageRequest(request), await limits.now(), account?.id);
+      return {
+        bans: page.rows.map(toBannedKeyMessage),
+        nextPageToken: BAN_PAGES.next(page, ({ keyId }) => keyId),
+      };
+    },
+
+    async getStanding(request) {
+      const { id, plan, agreed } = await find(request.accountId);
+      await flushUsage();
+      const [counts, lastUsedAtMs] = await Promise.all([limits.counts(id, Date.now()), store.usage.lastUseOf(id)]);
+      return toStanding(quotaOf(plan, agreed, plans), counts, lastUsedAtMs);
+    },
+
+    async getUsage({ days = DEFAULT_USAGE_DAYS, ...request }) {
+      const { id } = await find(request.accountId);
+      await flushUsage();
+      const usage = await store.usage.ofAccount(id, dayIndexAt(await limits.now()) - days + 1);
+      return {
+        days: usage.map(({ dayIndex, requests, refused }) => ({
+          day: new Date(dayStartMs(dayIndex)).toISOString().slice(0, 'YYYY-MM-DD'.length),
+          requests: BigInt(requests),
+          refused: BigInt(refused),
+        })),
+      };
+    },
+  };
+}
+
+const noAccount = (accountId: bigint) => () => apiError('ACCOUNT_NOT_FOUND', { accountId });
+const noKey = (keyId: KeyId) => () => apiError('API_KEY_NOT_FOUND', { keyId });
+
+type Asked<T> = { readonly [Name in keyof T]?: T[Name] | undefined };
+
+/** The limits agreed with an account of `plan`: an enterprise account needs both numbers, no other may have any. */
+function agreedLimits(plan: Plan, asked: Asked<Quota>, current: Quota | undefined): Quota | undefined {
+  const names = ['perMinute', 'perDay'] as const;
+  if (plan !== 'enterprise') {
+    const given = names.filter((name) => asked[name] !== undefined);
+    if (given.length > 0) throw badLimits(given, `is for enterprise accounts: the ${plan} plan has its own limits`);
+    return undefined;
+  }
+  const { perMinute = current?.perMinute, perDay = current?.perDay } = asked;
+  if (perMinute !== undefined && perDay !== undefined) return { perMinute, perDay };
+  const missing = names.filter((name) => (asked[name] ?? current?.[name]) === undefined);
+  throw badLimits(missing, 'is needed for an enterprise account');
+}
+
+const IN_PROTO = { perMinute: 'per_minute', perDay: 'per_day' };
+
+function badLimits(names: readonly (keyof typeof IN_PROTO)[], description: string) {
+  return invalidArgument(names.map((name) => ({ path: IN_PROTO[name], name, description })));
+}

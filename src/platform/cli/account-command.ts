@@ -1,0 +1,117 @@
+/** `petstore account …` */
+import { type Command, Option } from 'commander';
+import type { Account, Standing, WindowStanding } from '../../../gen/petstore/admin/v1/admin.ts';
+import { PLANS } from '../access/admin/admin-messages.ts';
+import type { Plan } from '../rpc/caller.ts';
+import { adminAction, type Output } from './admin.ts';
+import { toCount, toId } from './arguments.ts';
+import { allBans, type BanOfKey, explainBan } from './ban-command.ts';
+import { usageError } from './failure.ts';
+import { allPages, card, count, day, moment, nameOf, table } from './output.ts';
+
+interface Options {
+  readonly name: string;
+  readonly plan: Plan;
+  readonly perMinute?: number;
+  readonly perDay?: number;
+}
+
+export function accountCommand(account: Command): void {
+  account.description('Creates, lists and changes accounts.');
+
+  withLimits(account.command('create').description('Creates an account.'))
+    .requiredOption('--name <name>', 'what people call it')
+    .addOption(planOption().makeOptionMandatory())
+    .action(
+      adminAction(async (admin, { plan, ...options }: Options) =>
+        one(await admin.createAccount({ ...options, plan: PLANS[plan] })),
+      ),
+    );
+
+  account
+    .command('list')
+    .description('Lists all accounts.')
+    .action(
+      adminAction(async (admin) => {
+        const accounts = (await allPages(admin.listAccounts, { limit: 100 })).flatMap((page) => page.accounts);
+        const rows = accounts.map((each) => ({ ...toFields(each), created: day(each.createTime) }));
+        return { json: accounts, text: rows.length === 0 ? 'There is no account.' : table(rows) };
+      }),
+    );
+
+  withId(account.command('show').description('Shows an account: limits, what is left on all servers, bans.')).action(
+    adminAction(async (admin, accountId: bigint) => {
+      const shown = await admin.getAccount({ accountId });
+      return withStanding(shown, await admin.getStanding({ accountId }), await allBans(admin, accountId));
+    }),
+  );
+
+  withLimits(withId(account.command('set').description('Changes the plan or the agreed limits of an account.')))
+    .addOption(planOption())
+    .action(
+      adminAction(async (admin, accountId: bigint, { plan, ...limits }: Partial<Options>) => {
+        const change = plan === undefined ? limits : { ...limits, plan: PLANS[plan] };
+        if (Object.keys(change).length === 0) throw usageError('say what to set: --plan, --per-minute or --per-day');
+        return one(await admin.updateAccount({ accountId, ...change }));
+      }),
+    );
+
+  withId(
+    account.command('suspend').description('Suspends an account: its keys are refused until it is resumed.'),
+  ).action(adminAction(async (admin, accountId: bigint) => one(await admin.suspendAccount({ accountId }))));
+
+  withId(account.command('resume').description('Resumes a suspended account.')).action(
+    adminAction(async (admin, accountId: bigint) => one(await admin.resumeAccount({ accountId }))),
+  );
+}
+
+function withId(command: Command): Command {
+  return command.argument('<id>', 'the number of the account', toId);
+}
+
+function planOption(): Option {
+  return new Option('--plan <plan>', 'its plan').choices(Object.keys(PLANS));
+}
+
+function withLimits(command: Command): Command {
+  return command
+    .option('--per-minute <count>', 'requests a minute, as agreed: for enterprise accounts', toCount)
+    .option('--per-day <count>', 'requests a day, as agreed: for enterprise accounts', toCount);
+}
+
+function one(account: Account): Output {
+  return { json: account, text: card(toFields(account)) };
+}
+
+function toFields({ id, name, plan, perMinute, perDay, suspended, createTime }: Account) {
+  return {
+    id,
+    name,
+    plan: nameOf(PLANS, plan),
+    'per minute': perMinute,
+    'per day': perDay,
+    state: suspended ? 'suspended' : 'active',
+    created: moment(createTime),
+  };
+}
+
+function withStanding(account: Account, standing: Standing, bans: readonly BanOfKey[]): Output {
+  const [minute, ofDay] = [withLeft(standing.minute), withLeft(standing.day)];
+  const windows = [
+    { window: 'minute', ...minute },
+    { window: 'day', ...ofDay },
+  ];
+  const text = [
+    card({ ...toFields(account), 'last use': moment(standing.lastUseTime) ?? 'never' }),
+    table(windows.map(({ resetTime, ...window }) => ({ ...window, 'resets at': moment(resetTime) }))),
+    `Refused today: ${count(standing.refusedToday)}`,
+    ...(standing.local ? ['Redis is unavailable: these are the counts of this server only.'] : []),
+    ...bans.map(explainBan),
+  ];
+  return { json: { ...account, ...standing, minute, day: ofDay, bans }, text: text.join('\n\n') };
+}
+
+function withLeft(standing: WindowStanding | undefined) {
+  const { limit = 0, used = 0n, resetTime } = standing ?? {};
+  return { limit, used: Number(used), left: Math.max(0, limit - Number(used)), resetTime };
+}

@@ -1,0 +1,120 @@
+/** Runs a command against the admin service: finds address and operator key, connects, and explains failures. */
+import { readFile } from 'node:fs/promises';
+import { isIP } from 'node:net';
+import { status } from '@grpc/grpc-js';
+import type { Command } from 'commander';
+import { AdminServiceService } from '../../../gen/petstore/admin/v1/admin.ts';
+import { isWellFormed } from '../access/keys/format.ts';
+import { operatorKeyFile } from '../access/keys/key-files.ts';
+import { connect } from '../client/connection.ts';
+import type { Methods } from '../client/methods.ts';
+import { PetstoreError } from '../client/petstore-error.ts';
+import type { TlsOptions } from '../client/tls.ts';
+import { formatAddress, toReachableHost } from '../config/addresses.ts';
+import type { ServerAddress } from '../config/checks.ts';
+import { type Config, readConfig } from '../config/config.ts';
+import { readInternalTls } from '../files/tls-files.ts';
+import { failure, usageError } from './failure.ts';
+import { printable, toJson } from './output.ts';
+
+export type Admin = Methods<AdminServiceService>;
+
+/** The result of a command: messages to be printed as JSON for programs, and the same as text for people. */
+export interface Output {
+  readonly json: unknown;
+  readonly text: string;
+}
+
+/** A Commander action that calls the admin service. `call` gets the command's arguments and options. */
+export function adminAction<Inputs extends unknown[]>(call: (admin: Admin, ...inputs: Inputs) => Promise<Output>) {
+  return async (...args: [...Inputs, Command]): Promise<void> => {
+    const command = args.at(-1) as Command;
+    const config = readConfig();
+    const { key, source } = await findOperatorKey(config);
+    const server = await findServer(command, config);
+    const connection = connect({ ...server, apiKey: key });
+    try {
+      const { json, text } = await call(connection.service(AdminServiceService), ...(args.slice(0, -1) as Inputs));
+      const isJson = command.optsWithGlobals<{ json?: true }>().json;
+      command.configureOutput().writeOut?.(`${isJson ? toJson(json) : text}\n`);
+    } catch (error) {
+      throw error instanceof PetstoreError ? explain(error, command, server, source) : error;
+    } finally {
+      await connection.close();
+    }
+  };
+}
+
+/** Where a command connects to, and how. */
+export interface Server {
+  readonly address: string;
+  readonly tls: TlsOptions | false;
+}
+
+export async function findServer(command: Command, config = readConfig()): Promise<Server> {
+  const { address } = command.optsWithGlobals<{ address?: ServerAddress }>();
+  const { host, port } = address ?? { host: toReachableHost(config.grpcHost), port: config.grpcPort };
+  return { address: formatAddress(host, port), tls: await toTls(config, host) };
+}
+
+/**
+ * Mutual TLS if it is configured, with this host's certificate. A server that is addressed by IP must be this host: its
+ * certificate must have the name in this one.
+ */
+async function toTls({ internalTls }: Config, host: string): Promise<TlsOptions | false> {
+  if (internalTls === undefined) return false;
+  const { ca, cert, key, certificate } = await readInternalTls(internalTls);
+  if (isIP(host) === 0) return { ca, cert, key };
+  const [, serverName] = /DNS:([^,]+)/.exec(certificate.subjectAltName ?? '') ?? [];
+  if (serverName !== undefined) return { ca, cert, key, serverName };
+  throw usageError(`--address must name the server, not ${host}: INTERNAL_TLS_CERT has no name to expect there`);
+}
+
+/** The operator key and its source. */
+async function findOperatorKey({ operatorKey, dataDir }: Config): Promise<{ key: string; source: string }> {
+  if (operatorKey !== undefined) return { key: operatorKey, source: 'OPERATOR_KEY' };
+  const source = operatorKeyFile(dataDir);
+  const key = await readFile(source, 'utf8').catch(({ code, message }: NodeJS.ErrnoException) => {
+    const problem =
+      code === 'ENOENT'
+        ? `there is no operator key: the service creates ${source} when it first starts; or set OPERATOR_KEY`
+        : `the operator key can't be read: ${message}`;
+    throw failure('OPERATOR_KEY_MISSING', problem);
+  });
+  if (isWellFormed(key.trim(), 'pso')) return { key: key.trim(), source };
+  throw failure('OPERATOR_KEY_MISSING', `there is no operator key in ${source}, or it is damaged`);
+}
+
+/**
+ * What went wrong and what to do about it, in one line. Messages of the server are unchanged, but for what does not
+ * print. `keySource` tells where the operator key is from; undefined for a call with an API key.
+ */
+export function explain(error: PetstoreError, command: Command, { address, tls }: Server, keySource?: string): Error {
+  const { code, grpcStatus, retryAfterMs } = error;
+  if (code === 'OPERATOR_KEY_INVALID')
+    return failure(code, `the server at ${address} does not accept the key in ${keySource}`);
+  if (grpcStatus === status.INVALID_ARGUMENT) return usageError(printable(nameFlags(error, command)), code);
+  if (grpcStatus === status.DEADLINE_EXCEEDED) return failure(code, `the server at ${address} did not answer in time`);
+  if (grpcStatus === status.UNAVAILABLE && retryAfterMs === undefined) {
+    const where = `${address}${tls ? ' by mutual TLS' : ''}`;
+    const settings = 'INTERNAL_TLS_CA, INTERNAL_TLS_CERT and INTERNAL_TLS_KEY';
+    const hint = tls ? '' : `; a server with mutual TLS answers only with its host's ${settings}`;
+    const advice = `start the service with "npm start", or name another --address${hint}`;
+    return failure('SERVER_AWAY', `nothing answers at ${where}: ${advice}`);
+  }
+  const isUnknown = grpcStatus === status.UNAUTHENTICATED || grpcStatus === status.UNIMPLEMENTED;
+  if (isUnknown && keySource !== undefined) {
+    const advice = 'it is on the private gRPC port (GRPC_PORT), not on the public one';
+    return failure('NO_ADMIN_SERVICE', `there is no admin service at ${address}: ${advice}`);
+  }
+  return failure(code, printable(error.message));
+}
+
+/** The violations of the request, with the options that people type in place of the fields. */
+function nameFlags({ message, violations }: PetstoreError, { options }: Command): string {
+  const flagOf = (field: string) => {
+    const name = field === 'expireTime' ? 'expires' : field.replace(/\[\d+\]$/, ''); // an item of a list
+    return options.find((option) => option.attributeName() === name)?.long ?? field;
+  };
+  return violations.map(({ field, description }) => `${flagOf(field)} ${description}`).join('; ') || message;
+}

@@ -1,0 +1,92 @@
+/** What commands print: text for people, and JSON for programs. */
+import type { Timestamp } from '../../../gen/google/protobuf/timestamp.ts';
+import { PLANS, toMs, WINDOWS } from '../access/admin/admin-messages.ts';
+import { pages } from '../client/pages.ts';
+import { failure } from './failure.ts';
+
+/** Values by their names. An id is a bigint, a count a number. */
+export type Fields = Readonly<Record<string, string | number | bigint | undefined>>;
+
+const GAP = '  ';
+
+/** A name and a value per line. Undefined values are left out. */
+export function card(fields: Fields): string {
+  const known = Object.entries(fields).filter(([, value]) => value !== undefined);
+  const width = Math.max(...known.map(([name]) => name.length));
+  return known.map(([name, value]) => `${name.padEnd(width)}${GAP}${format(value)}`).join('\n');
+}
+
+/** A line per row, under the names of the fields. */
+export function table(rows: readonly Fields[]): string {
+  const columns = Object.keys(rows[0] ?? {}).map((name) => {
+    const cells = [name.toUpperCase(), ...rows.map((row) => format(row[name]))];
+    const isNumber = rows.every((row) => typeof row[name] !== 'string');
+    const width = Math.max(...cells.map(({ length }) => length));
+    return cells.map((cell) => (isNumber ? cell.padStart(width) : cell.padEnd(width)));
+  });
+  const lines = ['titles', ...rows].map((_, line) => columns.map((cells) => cells[line]).join(GAP));
+  return lines.map((line) => line.trimEnd()).join('\n');
+}
+
+function format(value: Fields[string]): string {
+  return typeof value === 'number' ? count(value) : printable(String(value ?? ''));
+}
+
+/**
+ * Without characters that could move the cursor or begin a line, and without those that change the direction of what
+ * follows them: a label may contain them, and the name of a pet, which any caller sets, the latter.
+ */
+export function printable(text: string): string {
+  return text.replaceAll(/[\p{Cc}\p{Bidi_Control}\u2028\u2029]/gu, '\u{fffd}');
+}
+
+/** More than any operator has: a server that sends pages without end is none of ours. */
+const MAX_PAGES = 10_000;
+
+/** All pages of a list. */
+export async function allPages<Request extends { pageToken?: string }, Page extends { nextPageToken: string }>(
+  list: (request: Request) => Promise<Page>,
+  request: Request,
+): Promise<Page[]> {
+  const all: Page[] = [];
+  for await (const page of pages(list, request)) {
+    if (all.push(page) > MAX_PAGES) throw failure('TOO_MANY_PAGES', `there are more than ${count(MAX_PAGES)} pages`);
+  }
+  return all;
+}
+
+/** `12,345`. */
+export function count(value: number | bigint): string {
+  return value.toLocaleString('en-US');
+}
+
+/** `2026-07-01T09:30:00.000Z`. */
+function rfc3339(time: Timestamp | undefined): string | undefined {
+  return time && new Date(toMs(time) ?? 0).toISOString();
+}
+
+/** `2026-07-01 09:30:00Z`. */
+export function moment(time: Timestamp | undefined): string | undefined {
+  return rfc3339(time)?.replace('T', ' ').replace(/\.\d+/, '');
+}
+
+/** `2026-07-01`. */
+export function day(time: Timestamp | undefined): string | undefined {
+  return rfc3339(time)?.slice(0, 'YYYY-MM-DD'.length);
+}
+
+/** The name of a plan or window. */
+export function nameOf<Name extends string>(names: Readonly<Record<Name, number>>, value: unknown): Name | undefined {
+  return (Object.keys(names) as Name[]).find((name) => names[name] === value);
+}
+
+/** Messages of the admin service as JSON: int64 as numbers, times by RFC 3339, plans and windows by their names. */
+export function toJson(messages: unknown): string {
+  const convert = (name: string, value: unknown) => {
+    if (typeof value === 'bigint') return Number(value);
+    if (name.endsWith('Time')) return rfc3339(value as Timestamp | undefined);
+    if (name === 'plan') return nameOf(PLANS, value);
+    return name === 'window' ? nameOf(WINDOWS, value) : value;
+  };
+  return JSON.stringify(messages, convert, 2);
+}

@@ -1,0 +1,62 @@
+/** Follows the feed of events, and goes on by itself after a lost connection. */
+import { setTimeout as delay } from 'node:timers/promises';
+import { status } from '@grpc/grpc-js';
+import { type Event, EventServiceService } from '../../../gen/petstore/v1/events.ts';
+import type { Connection } from './connection.ts';
+import { PetstoreError } from './petstore-error.ts';
+
+/** The delays before a stream is opened again: 0.2 s, twice as long after each failure, and 0 to 50 % more. */
+const FIRST_DELAY_MS = 200;
+const MAX_DELAY_MS = 10_000;
+
+/** With any other status the stream ends: the same request would fail again. */
+const PASSING = [
+  ...[status.UNAVAILABLE, status.DEADLINE_EXCEEDED, status.RESOURCE_EXHAUSTED],
+  ...[status.CANCELLED, status.INTERNAL, status.UNKNOWN], // a connection that broke amid the stream
+];
+
+export interface EventsOptions {
+  /** The id of the last event, or checkpoint, that you have: what followed comes first. Default: begin now. */
+  readonly after?: bigint | undefined;
+  /** Only events of these types, such as `pet.created`. Default: all. */
+  readonly types?: readonly string[];
+  /** Ends the stream when it aborts; the iteration then throws the signal's reason. */
+  readonly signal?: AbortSignal | undefined;
+  /**
+   * Called with an id up to which you have got everything: at the start, and every 15 s without an event. Store it like
+   * the id of an event. With `types` it may be well ahead of the last event.
+   */
+  readonly onCheckpoint?: (id: bigint) => void;
+}
+
+/**
+ * Each event once, in ascending order of id, without end.
+ *
+ * @throws PetstoreError `EVENTS_EXPIRED` when what follows `after` is not kept any more, `EVENT_NOT_REACHED` when the
+ * feed is older than `after`, as after a restored backup: read the lists again. Other errors that a retry does not mend
+ * are thrown too, and CANCELLED when the connection is closed.
+ */
+export async function* follow(
+  { stream, closing }: Connection,
+  { after, types = [], onCheckpoint, signal: aborted }: EventsOptions,
+): AsyncGenerator<Event, void, undefined> {
+  const signal = aborted === undefined ? closing : AbortSignal.any([closing, aborted]);
+  for (let failures = 0; ; failures += 1) {
+    let retryAfterMs = 0;
+    try {
+      const messages = stream(EventServiceService.watchEvents, { after, types: [...types] }, signal);
+      for await (const { event, checkpoint } of messages) {
+        failures = 0;
+        after = event?.id ?? checkpoint?.id ?? after;
+        if (event !== undefined) yield event;
+        else if (checkpoint !== undefined) onCheckpoint?.(checkpoint.id);
+      }
+    } catch (error) {
+      if (signal.aborted || !(error instanceof PetstoreError) || !PASSING.includes(error.grpcStatus)) throw error;
+      retryAfterMs = error.retryAfterMs ?? 0;
+    }
+    const backoffMs = Math.min(FIRST_DELAY_MS * 2 ** failures, MAX_DELAY_MS) * (1 + Math.random() / 2);
+    await delay(Math.max(backoffMs, retryAfterMs), undefined, { signal }).catch(() => undefined);
+    signal.throwIfAborted();
+  }
+}

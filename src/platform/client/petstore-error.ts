@@ -1,0 +1,74 @@
+/** The error that a call of the client rejects with, and how it is read from the server's status details. */
+import { type ServiceError, status } from '@grpc/grpc-js';
+import { BadRequest, ErrorInfo } from '../../../gen/google/rpc/error_details.ts';
+import { Status } from '../../../gen/google/rpc/status.ts';
+
+/** A violated rule of one field of the request. */
+export interface FieldViolation {
+  /** The field's path in the request message, in camel case, as in the types: `pet.categoryId`. */
+  readonly field: string;
+  /** What is wrong with the field: `must be 1 to 200 characters after trimming`. */
+  readonly description: string;
+}
+
+/** A pushback is an int32. */
+const MAX_PUSHBACK_MS = 2 ** 31 - 1;
+
+interface Fields {
+  readonly code: string;
+  readonly grpcStatus: status;
+  readonly violations?: readonly FieldViolation[];
+  readonly retryAfterMs?: number | undefined;
+}
+
+/** A failed call: the server refused it, could not be reached, or did not respond before the deadline. */
+export class PetstoreError extends Error {
+  override readonly name = 'PetstoreError';
+  /**
+   * The reason in the server's `google.rpc.ErrorInfo`, such as `PET_NOT_FOUND` or `RATE_LIMITED`. Without one, the
+   * name of the gRPC status: `UNAVAILABLE`, `DEADLINE_EXCEEDED`, `CANCELLED`.
+   */
+  readonly code: string;
+  /** The gRPC status code, a number: 5 is NOT_FOUND. */
+  readonly grpcStatus: status;
+  /** The violated rules of fields; empty when the error is about something else. */
+  readonly violations: readonly FieldViolation[];
+  /** How long to wait before a retry, in milliseconds; undefined when a retry is of no use. */
+  readonly retryAfterMs: number | undefined;
+
+  constructor(message: string, { code, grpcStatus, violations = [], retryAfterMs }: Fields, options?: ErrorOptions) {
+    super(message, options);
+    this.code = code;
+    this.grpcStatus = grpcStatus;
+    this.violations = violations;
+    this.retryAfterMs = retryAfterMs;
+  }
+}
+
+/** The error of a call that the client itself ends: its deadline has passed, or the client is closed. */
+export function clientError(code: 'DEADLINE_EXCEEDED' | 'CANCELLED', message: string): PetstoreError {
+  return new PetstoreError(message, { code, grpcStatus: status[code] });
+}
+
+/** An error of grpc-js as a PetstoreError, with the standard details of `google.rpc` if it has them. */
+export function toPetstoreError({ code: grpcStatus, details: message, metadata }: ServiceError): PetstoreError {
+  let code = status[grpcStatus] ?? 'UNKNOWN';
+  let violations: FieldViolation[] = [];
+  const [bytes] = metadata.get('grpc-status-details-bin');
+  try {
+    for (const { typeUrl, value } of Buffer.isBuffer(bytes) ? Status.decode(bytes).details : []) {
+      if (typeUrl.endsWith('/google.rpc.ErrorInfo')) code = ErrorInfo.decode(value).reason;
+      if (!typeUrl.endsWith('/google.rpc.BadRequest')) continue;
+      violations = BadRequest.decode(value).fieldViolations.map(({ field, description }) => {
+        return { field: field.replace(/_(\w)/g, (_, letter: string) => letter.toUpperCase()), description };
+      });
+    }
+  } catch {
+    // Not from this service. The status and its message still hold.
+  }
+  // The server's pushback (gRFC A6) is the one hint that Envoy's own refusals have too. If negative: no retry.
+  const [pushback] = metadata.get('grpc-retry-pushback-ms');
+  const pushbackMs = typeof pushback === 'string' && /^\d+$/.test(pushback) ? Number(pushback) : Number.NaN;
+  const retryAfterMs = pushbackMs <= MAX_PUSHBACK_MS ? pushbackMs : undefined;
+  return new PetstoreError(message, { code, grpcStatus, violations, retryAfterMs });
+}

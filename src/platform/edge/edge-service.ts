@@ -1,0 +1,128 @@
+/**
+ * EdgeService: the errors for requests that Envoy has refused itself. The interceptors have checked the key and the
+ * limits by then. What is left is to find out what was wrong, from the routes in the proto files and Envoy's message.
+ */
+import { type DescField, ScalarType } from '@bufbuild/protobuf';
+import { status as Status } from '@grpc/grpc-js';
+import type { EdgeServiceServer, RefuseRequest } from '../../../gen/petstore/edge/v1/edge.ts';
+import {
+  type ApiError,
+  type ApiErrorOptions,
+  apiError,
+  errorSaying,
+  invalidArgument,
+  notAllowed,
+  short,
+} from '../errors.ts';
+import { fieldAt, noneOf, TIMESTAMP, wrappedList } from '../proto/fields.ts';
+import type { Operation, RestRoute } from '../proto/operations.ts';
+import type { Protocol } from '../rpc/chain.ts';
+import type { Service } from '../rpc/service.ts';
+import { checkContentType, checkQuery } from './rest.ts';
+
+/** How much of a wrong value an error quotes, in bytes of a header. */
+const MAX_VALUE = 80;
+
+export function edgeService(
+  operations: Iterable<Operation>,
+): Service<EdgeServiceServer, { readonly protocol: Pick<Protocol, 'name'> }> {
+  const routes = [...operations].flatMap((operation) => operation.routes.map((route) => ({ ...route, operation })));
+  return {
+    judge: async () => ({}), // the interceptors have judged the caller already
+    async refuse(request, { protocol }) {
+      if (request.status === 413) throw apiError('BODY_TOO_LARGE');
+      if (request.status === 408) throw apiError('REQUEST_TIMEOUT');
+      if (request.status === 405) throw notAllowed(request, 'POST', OF_HTTP);
+      if (request.status === 415) throw unsupportedConnect({ ...OF_HTTP, httpStatus: 415, headers: ACCEPT_POST });
+      if (request.status === 501) throw unsupportedConnect({ grpcStatus: Status.UNIMPLEMENTED });
+      // A call over Connect has no route. All that is a 400 before it is one of gRPC is its Host.
+      if (protocol.name === 'Connect' && request.status === 400) throw invalidArgument([BAD_HOST]);
+      throw badRequest(request, routes);
+    },
+    async fail({ status }) {
+      throw apiError(status === 504 ? 'DEADLINE_EXCEEDED' : 'UNAVAILABLE');
+    },
+  };
+}
+
+const BAD_HOST = { path: '', name: 'Host', description: 'must be a host, with or without a port' };
+
+/** The code with which clients of Connect take a status of HTTP. */
+const OF_HTTP = { grpcStatus: Status.UNKNOWN };
+const ACCEPT_POST = { 'accept-post': 'application/grpc, application/grpc-web, application/proto' };
+
+/** For what is no call, on the path of a method, and for the parts of Connect that this service does not support. */
+function unsupportedConnect(options: ApiErrorOptions): ApiError {
+  const message =
+    'calls over the Connect protocol are unary and in Protobuf here: send "Content-Type: application/proto", ' +
+    '"Connect-Protocol-Version: 1" and no Content-Encoding';
+  return errorSaying('UNSUPPORTED_CONTENT_TYPE', message, options);
+}
+
+type Route = RestRoute & { readonly operation: Operation };
+
+function badRequest({ method, path, reply, contentType }: RefuseRequest, routes: readonly Route[]): ApiError {
+  const [pathname = ''] = path.split('?', 1);
+  const onPath = routes.filter(({ pattern }) => pattern.test(pathname));
+  if (onPath.length === 0) return apiError('ROUTE_NOT_FOUND', { method, path: pathname });
+  const route = onPath.find((candidate) => candidate.method === method || candidate.method === '*');
+  if (route === undefined) {
+    const methods = onPath.map((candidate) => candidate.method);
+    return notAllowed({ method, path: pathname }, methods.toSorted().join(', '));
+  }
+  checkContentType(contentType);
+  checkQuery(path, route.operation);
+  // Envoy has no message for HEAD, which has no body either.
+  if (method === 'HEAD') return errorSaying('INVALID_ARGUMENT', 'a value in the path or the query is invalid');
+  return wrongBody(Buffer.from(reply).toString(), route.operation);
+}
+
+/**
+ * Words what caller.lua has found (`Host`), or json.lua or the transcoder: where text is no JSON (`JSON ends at 17`),
+ * or a wrong value, which both tell in one form (`pet.category_id: invalid value "x" for type TYPE_INT64`). No words of
+ * theirs are passed on.
+ */
+function wrongBody(text: string, operation: Operation): ApiError {
+  if (text === 'Host') return invalidArgument([BAD_HOST]);
+  const [, end] = /^JSON ends at (\d+)$/.exec(text) ?? [];
+  if (end !== undefined) return apiError('MALFORMED_BODY', { detail: `it is not JSON at byte ${end}` });
+  const [, path, finding = ''] = /^([\w.[\]]*): (.*)$/s.exec(text) ?? [];
+  if (path === undefined) return apiError('MALFORMED_BODY', { detail: 'it is not JSON' });
+  // The end of a long value, and with it the type, may be missing.
+  const [, value, type = ''] = /^invalid value (.*?)(?: for type (\S+))?$/s.exec(finding) ?? [];
+  if (type === 'TWICE') return twice(path, value ?? '', operation);
+  // The index of an item is that of json.lua. The transcoder counts only those items that it refuses.
+  const { field, name } = fieldAt(operation, BY_LUA.has(type) ? path : path.replace(/\[\d+\]$/, ''));
+  const isBody = path === '' || path === operation.bodyField;
+  const description = describeValue(value, type, field, operation.queryParameters.has(name));
+  return invalidArgument([{ path, name: isBody ? 'body' : name, description }]);
+}
+
+/** A member that an object has twice, by its key in JSON. */
+function twice(path: string, key: string, operation: Operation): ApiError {
+  const { field, name } = fieldAt(operation, `${path}.${key.slice(1, -1)}`);
+  return invalidArgument([{ path, name: field === undefined ? key : name, description: 'is given more than once' }]);
+}
+
+/** The types of values that json.lua refuses; others are the transcoder's. */
+const BY_LUA = new Set(['ITEM', 'LIST', 'RANGE']);
+
+/** Says what a wrong value should be. */
+function describeValue(value: string | undefined, type: string, field: DescField | undefined, isInQuery: boolean) {
+  if (value === undefined || field === undefined) return 'has a value of another type';
+  if (value.startsWith("Field '")) return problemOf('', type, field); // the transcoder has no value
+  const separated = isInQuery && field.fieldKind === 'list' && /^"(.*?),/.exec(value);
+  const advice = separated ? `: repeat the name for each, ${field.jsonName}=${separated[1]}&${field.jsonName}=…` : '';
+  return `${short(value, MAX_VALUE)} ${problemOf(value, type, wrappedList(field) ?? field)}${advice}`;
+}
+
+function problemOf(value: string, type: string, field: DescField): string {
+  if (type === 'LIST') return 'is not a list';
+  if (field.enum) return noneOf(field.enum);
+  if (field.message) return field.message.typeName === TIMESTAMP ? 'is no RFC 3339 timestamp' : 'is not an object';
+  if (field.scalar === ScalarType.STRING) return 'is not a string';
+  if (field.scalar === ScalarType.BOOL) return 'is neither true nor false';
+  return type === 'RANGE' || (type !== 'ITEM' && /^"?-?\d+"?$/.test(value))
+    ? 'is out of range'
+    : 'is not a whole number';
+}

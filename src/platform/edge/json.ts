@@ -1,0 +1,83 @@
+/**
+ * Writes response messages as JSON: the mapping of proto3 (https://protobuf.dev/programming-guides/json), but with
+ * int64 as numbers. A writer is compiled once from the descriptor of a message.
+ *
+ * A field without presence is always written. An absent optional field is left out, and so is an empty list, which
+ * protobuf's binary form does not have: so the entity tag, a digest of that, changes if and only if the JSON does.
+ */
+import { type DescField, type DescMessage, ScalarType } from '@bufbuild/protobuf';
+import type { Timestamp } from '../../../gen/google/protobuf/timestamp.ts';
+import { TIMESTAMP, wrappedList } from '../proto/fields.ts';
+import type { ListField } from '../proto/operations.ts';
+
+type Write<T = unknown> = (value: T) => string;
+
+/** Compiles a writer for messages of this type, as ts-proto represents them. */
+export function jsonWriter({ typeName, fields }: DescMessage): Write {
+  if (typeName === TIMESTAMP) return writeTimestamp as Write;
+  const writers = fields.map((field) => ({
+    property: field.localName,
+    isList: field.fieldKind === 'list',
+    name: `${JSON.stringify(field.jsonName)}:`,
+    write: fieldWriter(field),
+  }));
+  return (message) => {
+    const values = message as Readonly<Record<string, unknown>>;
+    let text = '';
+    for (const { property, isList, name, write } of writers) {
+      const value = values[property];
+      if (value === undefined || (isList && (value as readonly unknown[]).length === 0)) continue;
+      text += `${text === '' ? '' : ','}${name}${write(value)}`;
+    }
+    return `{${text}}`;
+  };
+}
+
+/** Compiles a writer for the values of a repeated field, as an array. */
+export function jsonArrayWriter(field: ListField): Write {
+  const write = valueWriter(field);
+  return (values) => `[${(values as readonly unknown[]).map(write).join()}]`;
+}
+
+function fieldWriter(field: DescField): Write {
+  const list = wrappedList(field);
+  if (list !== undefined) {
+    const write = jsonArrayWriter(list);
+    return (message) => write((message as Readonly<Record<string, unknown>>)[list.localName]);
+  }
+  return field.fieldKind === 'list' ? jsonArrayWriter(field) : valueWriter(field);
+}
+
+function valueWriter(field: DescField): Write {
+  if (field.message !== undefined) return jsonWriter(field.message);
+  if (field.enum !== undefined) {
+    const names = new Map(field.enum.values.map(({ number, name }) => [number, JSON.stringify(name)]));
+    return (value) => names.get(value as number) ?? String(value);
+  }
+  switch (field.scalar) {
+    case ScalarType.STRING:
+      return JSON.stringify;
+    case ScalarType.BOOL:
+    case ScalarType.INT64:
+      return String;
+    case ScalarType.INT32:
+      return writeInt32 as Write;
+    default:
+      throw new Error(`${field} has a type that is not supported yet`);
+  }
+}
+
+/** A number that does not fit is a fault of ours, as it is for gRPC. */
+function writeInt32(value: number): string {
+  if ((value | 0) !== value) throw new Error(`invalid int32: ${value}`);
+  return String(value);
+}
+
+/** RFC 3339 with 0, 3, 6 or 9 fractional digits, as few as the value needs. */
+function writeTimestamp({ seconds, nanos }: Timestamp): string {
+  const digits = String(nanos)
+    .padStart(9, '0')
+    .replace(/(000)+$/, '');
+  const second = new Date(Number(seconds) * 1_000).toISOString().slice(0, -'.000Z'.length);
+  return `"${second}${digits === '' ? '' : `.${digits}`}Z"`;
+}

@@ -1,0 +1,115 @@
+/**
+ * Responses over REST: the status of the operation, JSON, Location, Link to the next page (RFC 8288), or 304 Not
+ * Modified (RFC 9110, section 13.1.2). Each operation's response is compiled once, at start: what can't be compiled,
+ * such as a field of a type that JSON is not written for yet, fails there and not after a commit.
+ *
+ * Envoy turns REST requests into gRPC calls. Its transcoder passes a response that is not gRPC through unchanged. So
+ * the server sends the final response: nothing is translated a second time, and headers and body leave in one write.
+ */
+import type { HttpBody } from '../../../gen/google/api/httpbody.ts';
+import type { ApiError } from '../errors.ts';
+import { compilePath, type Operation } from '../proto/operations.ts';
+import type { Call, HttpResponse, Protocol, Response } from '../rpc/chain.ts';
+import { matchesWeakly } from '../rpc/entity-tags.ts';
+import { addLink } from '../rpc/interceptors/deprecation.ts';
+import { ETAG } from '../rpc/interceptors/etags.ts';
+import { errorHeaders } from '../rpc/status.ts';
+import { EVENT_STREAM, eventStream } from './event-stream.ts';
+import { EDGE_HEADERS, isHead, ORIGINAL_PATH } from './headers.ts';
+import { jsonArrayWriter, jsonWriter } from './json.ts';
+import { parameterName } from './rest.ts';
+
+const NOT_MODIFIED: HttpResponse = { status: 304, headers: {}, body: '' };
+
+type Render = (call: Call, response: Response) => HttpResponse;
+
+/** Compiles the responses of those `operations` that have a REST route. */
+export function restProtocol(operations: Iterable<Operation>): Protocol {
+  const withRoutes = [...operations].filter(({ routes, isStream }) => routes.length > 0 && !isStream);
+  const renderers = new Map(withRoutes.map((operation) => [operation, compile(operation)]));
+  const feeds = new Map([...operations].filter(({ isFeed }) => isFeed).map((feed) => [feed, eventStream(feed.output)]));
+  return {
+    name: 'REST',
+    respond(call, response) {
+      const render = renderers.get(call.operation);
+      if (render === undefined) throw new Error(`${call.operation.path} is not part of REST`);
+      return render(call, response);
+    },
+    fail: restError,
+    begin(call, first) {
+      if (call.operation.isFeed) return EVENT_STREAM;
+      const { contentType = '' } = (first ?? {}) as Partial<HttpBody>;
+      return { status: 200, headers: typed(contentType), body: '' };
+    },
+    piece(call, message) {
+      const feed = feeds.get(call.operation);
+      return feed === undefined ? ((message as HttpBody).data as Buffer) : feed(call, message);
+    },
+  };
+}
+
+function compile({ path, output, isRaw, response: { status, location, list, next } }: Operation): Render {
+  if (isRaw) {
+    return (call, { message }) => {
+      const { contentType, data } = message as HttpBody;
+      return withBody(call, status, contentType, Buffer.from(data));
+    };
+  }
+  if (status === 204) return () => ({ status, headers: {}, body: '' });
+  if (list !== undefined) {
+    const [write, items] = [jsonArrayWriter(list), list.localName];
+    return (call, response) => {
+      const message = response.message as Readonly<Record<string, unknown>>;
+      if (next !== undefined && message[next.field.localName]) {
+        addNextPage(call, next.parameter, String(message[next.field.localName]));
+      }
+      return isUnmodified(call) ? NOT_MODIFIED : withBody(call, status, 'application/json', write(message[items]));
+    };
+  }
+  const write = jsonWriter(output);
+  const toLocation = location === undefined ? undefined : compilePath(location, output);
+  if (status === 201 && toLocation === undefined) throw new Error(`${path} has no Location`);
+  return (call, { message }) => {
+    if (toLocation !== undefined) call.responseHeaders.set('location', toLocation(message));
+    return isUnmodified(call) ? NOT_MODIFIED : withBody(call, status, 'application/json', write(message));
+  };
+}
+
+function isUnmodified({ ifNoneMatch, responseHeaders }: Call): boolean {
+  const etag = responseHeaders.get(ETAG);
+  return ifNoneMatch !== undefined && etag !== undefined && matchesWeakly(ifNoneMatch, etag);
+}
+
+/** Adds a link to the next page: the path of this request, with another value of the parameter. */
+function addNextPage(call: Call, name: string, value: string): void {
+  const [pathname = '', query = ''] = (call.header(ORIGINAL_PATH) ?? '').split(/\?(.*)/s, 2);
+  const kept = query.split('&').filter((parameter) => parameter !== '' && parameterName(parameter) !== name);
+  addLink(call.responseHeaders, `<${pathname}?${[...kept, `${name}=${value}`].join('&')}>; rel="next"`);
+}
+
+/** The error as a response, for REST and for what Envoy asks on behalf of REST callers. */
+export function restError(call: Call, error: ApiError): HttpResponse {
+  return withError(call, error, error.httpStatus, restBody(error));
+}
+
+/** A response with this body, and the headers of the error. */
+export function withError(call: Call, error: ApiError, status: number, body: string): HttpResponse {
+  const response = withBody(call, status, 'application/json', body);
+  return { ...response, headers: { ...errorHeaders(error), ...response.headers } };
+}
+
+/** `{code, message, status}` */
+export function restBody({ code, message, httpStatus }: ApiError): string {
+  return JSON.stringify({ code, message, status: httpStatus });
+}
+
+/** A response with this body. For HEAD the body is left out, and a header tells Envoy's filter its length. */
+export function withBody(call: Call, status: number, type: string, body: string | Buffer): HttpResponse {
+  const length = String(Buffer.byteLength(body));
+  if (isHead(call)) return { status, headers: { ...typed(type), [EDGE_HEADERS.length]: length }, body: '' };
+  return { status, headers: { ...typed(type), 'content-length': length }, body };
+}
+
+function typed(contentType: string): Readonly<Record<string, string>> {
+  return contentType === '' ? {} : { 'content-type': contentType };
+}

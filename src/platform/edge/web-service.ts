@@ -1,0 +1,46 @@
+/**
+ * WebService: health and public files, without a key. A file is sent in pieces, each after the previous one is on its
+ * way. A caller who does not read therefore holds a piece or two in memory, here and in Envoy, not the whole file.
+ */
+import type { HttpBody } from '../../../gen/google/api/httpbody.ts';
+import type { WebServiceServer } from '../../../gen/petstore/web/v1/web.ts';
+import { apiError } from '../errors.ts';
+import type { Call } from '../rpc/chain.ts';
+import type { Service } from '../rpc/service.ts';
+import { FILES } from './files.ts';
+import { EDGE_HEADERS, isHead, ORIGINAL_PATH } from './headers.ts';
+
+const PIECE_BYTES = 16_384;
+
+export const webService: Service<WebServiceServer, Call> = {
+  /** An empty body without a content type. */
+  checkHealth: async () => ({ contentType: '', data: Buffer.alloc(0), extensions: [] }),
+
+  async *getFile({ file: name }, call) {
+    const file = FILES.get(name);
+    if (file === undefined) {
+      throw apiError('ROUTE_NOT_FOUND', { method: 'GET', path: call.header(ORIGINAL_PATH) ?? name });
+    }
+    const hasBody = !isHead(call);
+    const isCompressed = acceptsGzip(call.header('accept-encoding') ?? '');
+    const bytes = isCompressed ? await file.compress() : file.bytes;
+    const headers = call.responseHeaders;
+    for (const [header, value] of Object.entries(file.headers)) headers.set(header, value);
+    headers.set('vary', 'accept-encoding');
+    if (isCompressed) headers.set('content-encoding', 'gzip');
+    if (call.protocol.name === 'REST') headers.set(hasBody ? 'content-length' : EDGE_HEADERS.length, `${bytes.length}`);
+    yield* pieces(file.contentType, hasBody ? bytes : Buffer.alloc(0));
+  },
+};
+
+/** At least one piece, because it carries the content type. */
+function* pieces(contentType: string, bytes: Buffer): Generator<HttpBody> {
+  for (let start = 0; start === 0 || start < bytes.length; start += PIECE_BYTES) {
+    yield { contentType, data: bytes.subarray(start, start + PIECE_BYTES), extensions: [] };
+  }
+}
+
+/** RFC 9110, section 12.5.3, as far as needed: gzip is listed, and its weight is not zero. */
+function acceptsGzip(header: string): boolean {
+  return header.split(',').some((part) => /^\s*gzip\s*(;\s*q=(?!0(\.0*)?\s*$).*)?$/i.test(part));
+}

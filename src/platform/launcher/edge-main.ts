@@ -1,0 +1,35 @@
+/** `npm run edge`: runs Envoy without servers in the foreground, until a signal stops it. */
+import { listServers } from '../../../envoy/config/servers.ts';
+import { formatAddress } from '../config/addresses.ts';
+import { type Config, ConfigError } from '../config/config.ts';
+import { createLogger } from '../observe/logging/logger.ts';
+import { run } from './command.ts';
+import { logDir } from './paths.ts';
+import { printLine, publicUrl, runInForeground } from './program.ts';
+
+await run(async (config) => {
+  checkSecret(config);
+  await runInForeground({ config, isEdge: true, report: createReporter(config), startMessage });
+});
+
+function checkSecret({ edgeSecret, internalTls }: Config): void {
+  if (edgeSecret !== undefined || internalTls !== undefined) return;
+  const why = 'its servers would take all callers for one address';
+  throw new ConfigError(`npm run edge needs EDGE_SECRET, the same as its servers', or INTERNAL_TLS_CA: ${why}`);
+}
+
+/** Prints lines for people, or logs them as JSON if all logs go to stdout. */
+function createReporter(config: Config): (line: string) => void {
+  if (config.logs === 'files') return printLine;
+  const logger = createLogger(config);
+  return (line) => logger.info(line.trim());
+}
+
+function startMessage(config: Config): string {
+  const servers = listServers(config)
+    .map(({ host, port }) => formatAddress(host, port))
+    .join(', ');
+  const how = config.internalTls === undefined ? 'in plain text' : 'by mutual TLS';
+  const logs = config.logs === 'files' ? ` Logs are in ${logDir(config)}.` : '';
+  return `The edge is open at ${publicUrl(config)}, and sends calls to ${servers} ${how}.${logs} Ctrl-C stops it.`;
+}

@@ -1,0 +1,123 @@
+/** The error responses of the document, from the server's own tables of errors (src/error-table.ts). */
+import { STATUS_CODES } from 'node:http';
+import { anyError, type ErrorCode, isErrorCode } from '../../error-table.ts';
+import type { ApiError } from '../errors.ts';
+import { FIRST_ID } from './examples.ts';
+import type { JsonObject } from './json.ts';
+import { headers, headersIfKnown } from './parts.ts';
+
+/** The errors of any request. The document has one response per status, to which all operations refer. */
+const COMMON = [
+  ...['API_KEY_MISSING', 'API_KEY_INVALID', 'METHOD_NOT_ALLOWED', 'REQUEST_TIMEOUT', 'BODY_TOO_LARGE'],
+  ...['RATE_LIMITED', 'API_KEY_BANNED', 'INTERNAL', 'UNAVAILABLE', 'DEADLINE_EXCEEDED'],
+];
+
+/** The errors of any operation: a bad query, or a body that is not JSON, even where no body is expected. */
+const OF_ANY_OPERATION = ['INVALID_ARGUMENT', 'UNSUPPORTED_CONTENT_TYPE', 'MALFORMED_BODY'];
+
+/** The errors of a request that matches no operation. */
+const OF_NO_OPERATION = ['ROUTE_NOT_FOUND'];
+
+/** The fields that the messages of all codes take, but for ids, with values for the examples. */
+const SAMPLE = {
+  after: 7n,
+  allow: 'GET, HEAD, POST',
+  contentType: 'text/plain',
+  etag: '"4lopUGI33HG_w_A_43xix1"',
+  detail: 'it is not JSON at byte 17',
+  inStock: 3,
+  isSuspended: false,
+  limit: 1_000,
+  method: 'PUT',
+  newest: 3n,
+  oldest: 1_000n,
+  path: '/pets',
+  requestId: '7b0bfa0a-4c5e-4b5e-9d5c-0f6f2f3c8a11',
+  retryAfterSeconds: 30,
+  streams: 10, // the default of EVENT_STREAMS, as the page on following changes has it
+  violations: [{ path: 'colour', name: 'colour', description: 'is not a query parameter here' }],
+  wanted: 5,
+  window: 'minute',
+};
+
+/** Each id that is not among the fields is the first one, as in all examples. */
+const WITH_IDS = {
+  get: (fields: object, name: string) => Reflect.get(fields, name) ?? (name.endsWith('Id') ? FIRST_ID : undefined),
+};
+
+/** Throws when a name, which may be of a proto file, is no error code. */
+function sample(code: string): ApiError {
+  if (!isErrorCode(code)) throw new Error(`${code} is no error code`);
+  // Each message takes its own fields from those of all codes, which the type of `anyError` can't express.
+  const error = (anyError as (code: ErrorCode, fields: object) => ApiError)(code, new Proxy(SAMPLE, WITH_IDS));
+  if (error.message.includes('undefined')) {
+    throw new Error(
+      `give SAMPLE in src/platform/openapi/error-responses.ts the field that ${code} needs: "${error.message}"`,
+    );
+  }
+  return error;
+}
+
+/** Builds the error responses of a document and collects the codes that they name. */
+export class ErrorResponses {
+  /** The responses that all operations share, under `components`. */
+  readonly components: JsonObject;
+  /** References to them, by HTTP status. */
+  readonly common: JsonObject;
+  readonly #named = new Set<string>();
+
+  constructor() {
+    const shared = Object.entries(this.#responses(COMMON)).map(([status, response]) => {
+      return { status, name: (STATUS_CODES[status] ?? status).replaceAll(' ', ''), response };
+    });
+    this.components = Object.fromEntries(shared.map(({ name, response }) => [name, response]));
+    const refs = shared.map(({ status, name }) => [status, { $ref: `#/components/responses/${name}` }]);
+    this.common = Object.fromEntries(refs);
+  }
+
+  /** The responses of one operation, by HTTP status. `ownErrors` are the codes that its proto file names. */
+  ofOperation(ownErrors: readonly string[]): Record<string, JsonObject> {
+    // An own code with a status that all operations share: the response has all of these codes.
+    const own = new Set(ownErrors.map((code) => sample(code).httpStatus));
+    const sharing = COMMON.filter((code) => own.has(sample(code).httpStatus));
+    return this.#responses([...OF_ANY_OPERATION, ...sharing, ...ownErrors]);
+  }
+
+  /** A Markdown table of all codes, ordered by status. */
+  table(): string {
+    const errors = [...this.#named, ...OF_NO_OPERATION].map((code) => sample(code));
+    errors.sort((a, b) => a.httpStatus - b.httpStatus);
+    const rows = errors.map(({ code, httpStatus, message }) => `| ${httpStatus} | \`${code}\` | ${message} |`);
+    return ['| Status | Code | For example |', '|---|---|---|', ...rows].join('\n');
+  }
+
+  #responses(codes: readonly string[]): Record<string, JsonObject> {
+    for (const code of codes) this.#named.add(code);
+    const errors = codes.map((code) => sample(code));
+    const byStatus = Map.groupBy(errors, ({ httpStatus }) => httpStatus);
+    return Object.fromEntries([...byStatus].map(([status, same]) => [status, response(status, same)]));
+  }
+}
+
+/** Headers that all responses with a status have. */
+const HEADERS: Readonly<Record<number, readonly string[]>> = {
+  401: ['WWW-Authenticate'],
+  405: ['Allow'],
+  429: ['Retry-After'],
+  503: ['Retry-After'],
+};
+
+function response(status: number, errors: readonly ApiError[]): JsonObject {
+  const lines = errors.map(({ code, message }) => `- \`${code}\`: ${message}`);
+  const examples = errors.map(({ code, message }) => [code, { value: { code, message, status } }]);
+  return {
+    description: [`${STATUS_CODES[status]}.`, ...lines].join('\n'),
+    headers: (status >= 503 ? headersIfKnown : headers)(...(HEADERS[status] ?? [])),
+    content: {
+      'application/json': {
+        schema: { $ref: '#/components/schemas/ErrorBody' },
+        examples: Object.fromEntries(examples),
+      },
+    },
+  };
+}

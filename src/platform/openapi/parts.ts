@@ -1,0 +1,45 @@
+/** The parts of the description that are written by hand: document.yaml, and the pages of docs/callers. */
+import { readFileSync } from 'node:fs';
+import { parse } from 'yaml';
+import type { JsonObject } from './json.ts';
+
+interface Base extends JsonObject {
+  readonly components: Readonly<Record<'schemas' | 'parameters' | 'headers', Readonly<Record<string, JsonObject>>>>;
+}
+
+/** The document without its operations and pages. */
+export const BASE: Base = parse(readPart('document.yaml'));
+
+/** A reference to a header or parameter in document.yaml. */
+export function refTo(kind: 'parameters' | 'headers', name: string): JsonObject {
+  if (BASE.components[kind][name] === undefined) throw new Error(`document.yaml has no ${name} in its ${kind}`);
+  return { $ref: `#/components/${kind}/${name}` };
+}
+
+const RATE_LIMIT = ['X-RateLimit-Limit', 'X-RateLimit-Remaining', 'X-RateLimit-Reset', 'RateLimit-Policy', 'RateLimit'];
+const ALWAYS = [...RATE_LIMIT, 'X-Request-Id'];
+
+/** The headers of every response, and the named ones. */
+export function headers(...names: readonly string[]): JsonObject {
+  return Object.fromEntries([...ALWAYS, ...names].map((name) => [name, refTo('headers', name)]));
+}
+
+/** The same, but those of every response are optional: Envoy has none when the server, which counts, is unavailable. */
+export function headersIfKnown(...names: readonly string[]): JsonObject {
+  const known = ALWAYS.map((name) => [name, { ...BASE.components.headers[name], required: undefined }]);
+  return { ...headers(...names), ...Object.fromEntries(known) };
+}
+
+/**
+ * A page as a tag without operations, which docs pages show as text. `x-traitTag` marks it for Redoc and others. The
+ * table of errors is filled in at `{{errors}}`.
+ */
+export function readPage(name: string, errors: string): JsonObject {
+  const [, title = '', text = ''] = /^# (.+?)\n\n(.+)\n$/s.exec(readPart(`../../../docs/callers/${name}.md`)) ?? [];
+  if (text === '') throw new Error(`the page ${name}.md has no title or no text`);
+  return { name: title, description: text.replace('{{errors}}', () => errors), 'x-traitTag': true };
+}
+
+function readPart(file: string): string {
+  return readFileSync(new URL(file, import.meta.url), 'utf8');
+}

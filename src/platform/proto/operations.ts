@@ -1,0 +1,234 @@
+/**
+ * The operations of the service with everything that the proto files define for them, read from the descriptor set of
+ * all proto files. `buf build` makes it, and Envoy's transcoder reads the same file.
+ */
+import { readFileSync } from 'node:fs';
+import {
+  createFileRegistry,
+  type DescField,
+  type DescMessage,
+  type DescMethod,
+  type FileRegistry,
+  fromBinary,
+  type Registry,
+} from '@bufbuild/protobuf';
+import {
+  EmptySchema,
+  type FileDescriptorSet,
+  FileDescriptorSetSchema,
+  MethodOptions_IdempotencyLevel,
+} from '@bufbuild/protobuf/wkt';
+import { type HttpRule, httpRule, type OperationOptions, operationOptions } from './options.ts';
+
+const DESCRIPTOR_SET = new URL('../../../gen/petstore.binpb', import.meta.url);
+const HTTP_BODY = 'google.api.HttpBody';
+
+export interface RestRoute {
+  /** The HTTP method, in upper case; `*` for all. */
+  readonly method: string;
+  /** The path with fields of the request message in braces: `/pets/{pet_id}`, or `/{file=docs}` for a fixed value. */
+  readonly template: string;
+  /** Matches its paths, with any slashes at their ends: the transcoder ignores those. */
+  readonly pattern: RegExp;
+}
+
+export interface Deprecation {
+  readonly since: Date;
+  readonly sunset: Date;
+  /** The path of the successor, with fields of the request message in braces. */
+  readonly successor: string;
+  /** That path for a request message. */
+  readonly successorOf: (request: unknown) => string;
+  /** `Deprecation` (RFC 9745) and `Sunset` (RFC 8594). */
+  readonly headers: Readonly<Record<'deprecation' | 'sunset', string>>;
+}
+
+/** A repeated field. */
+export type ListField = DescField & { readonly fieldKind: 'list' };
+
+/** The REST response of a successful call. */
+export interface SuccessResponse {
+  readonly status: 200 | 201 | 204;
+  /**
+   * The path of the created resource, with fields of the response message in braces; undefined for other operations.
+   */
+  readonly location: string | undefined;
+  /** The field of the response message that is written as a bare array; undefined unless the response is a list. */
+  readonly list: ListField | undefined;
+  /** Where the next page of a list begins: in the response message, and the query parameter that goes there. */
+  readonly next: { readonly field: DescField; readonly parameter: string } | undefined;
+}
+
+export interface Operation {
+  /** The gRPC path: `/petstore.v1.PetService/GetPet`. */
+  readonly path: string;
+  readonly input: DescMessage;
+  readonly output: DescMessage;
+  /** True when the response is a stream of messages. */
+  readonly isStream: boolean;
+  /** True for a stream of JSON messages without an end of its own: server-sent events over REST. */
+  readonly isFeed: boolean;
+  /** True when the response is bytes of any content type (google.api.HttpBody) instead of JSON. */
+  readonly isRaw: boolean;
+  /** True when it changes nothing. Envoy may send it to a second server before the first has responded. */
+  readonly isRead: boolean;
+  /** The routes on the REST side; empty for an operation of gRPC alone. */
+  readonly routes: readonly RestRoute[];
+  readonly response: SuccessResponse;
+  /** True when the response is one resource, which has an entity tag (RFC 9110, section 8.8.3). */
+  readonly isTagged: boolean;
+  /** The field with ids of a list that is tagged like the resource when it has exactly one. */
+  readonly oneOf: ListField | undefined;
+  /** The conditional header that it supports (RFC 9110, section 13.1). */
+  readonly condition: 'if-match' | 'if-none-match' | undefined;
+  /** The field of the request message that is the REST body. */
+  readonly bodyField: string | undefined;
+  /** The fields that are its query parameters, by name. */
+  readonly queryParameters: ReadonlyMap<string, DescField>;
+  /** True when it supports Idempotency-Key: operations that create something. */
+  readonly takesIdempotencyKey: boolean;
+  readonly deprecation: Deprecation | undefined;
+  /** Which calls count against the limits: all, none, or only those beyond the limit. */
+  readonly counting: 'always' | 'never' | 'refusals';
+}
+
+export interface Operations {
+  readonly registry: FileRegistry;
+  /** Every operation, by gRPC path. */
+  readonly byPath: ReadonlyMap<string, Operation>;
+}
+
+function readDescriptorSet(): FileDescriptorSet {
+  return fromBinary(FileDescriptorSetSchema, readFileSync(DESCRIPTOR_SET));
+}
+
+/** Loads the operations of the proto files in `gen/`, or of other descriptors. */
+export function loadOperations(descriptors: FileDescriptorSet = readDescriptorSet()): Operations {
+  const registry = createFileRegistry(descriptors);
+  const services = [...registry.files].flatMap((file) => file.services);
+  const operations = services.flatMap(({ methods }) => methods.map((method) => toOperation(method, registry)));
+  return { registry, byPath: new Map(operations.map((operation) => [operation.path, operation])) };
+}
+
+/**
+ * Compiles a path with fields of a message in braces: `/pets/{id}`. Each becomes the field's value, URL-encoded.
+ *
+ * @throws Error when the message has no such field.
+ */
+export function compilePath(template: string, { typeName, fields }: DescMessage): (message: unknown) => string {
+  const properties = new Map(fields.map(({ name, localName }) => [name, localName]));
+  const [head = '', ...rest] = template.split('{');
+  const parts = rest.map((part) => {
+    const [name = '', text = ''] = part.split('}');
+    const property = properties.get(name);
+    if (property === undefined) throw new Error(`the path ${template} needs a field ${name} of ${typeName}`);
+    return { property, text };
+  });
+  return (message) => {
+    const values = message as Readonly<Record<string, unknown>>;
+    return parts.reduce((path, { property, text }) => path + encodeURIComponent(String(values[property])) + text, head);
+  };
+}
+
+/** Reads one method from its descriptor. */
+export function toOperation(method: DescMethod, registry: Registry): Operation {
+  const base = {
+    path: `/${method.parent.typeName}/${method.name}`,
+    input: method.input,
+    output: method.output,
+    isStream: method.methodKind === 'server_streaming' || method.methodKind === 'bidi_streaming',
+    isRead: method.idempotency === MethodOptions_IdempotencyLevel.NO_SIDE_EFFECTS,
+  };
+  return withOptions(base, httpRule(method, registry), operationOptions(method, registry));
+}
+
+/** Stands for all methods that do not exist. */
+export const UNKNOWN: Operation = withOptions({
+  path: '/unknown',
+  input: EmptySchema,
+  output: EmptySchema,
+  isStream: false,
+  isRead: true,
+});
+
+type Base = Pick<Operation, 'path' | 'input' | 'output' | 'isStream' | 'isRead'>;
+
+function withOptions(base: Base, rule?: HttpRule, options?: OperationOptions): Operation {
+  const { input, output } = base;
+  const routes = rule === undefined ? [] : [rule, ...rule.additionalBindings].map(toRoute);
+  const isRaw = output.typeName === HTTP_BODY;
+  const response = toSuccessResponse(base, options);
+  const isOneMessage = !isRaw && !base.isStream && response.status !== 204 && response.list === undefined;
+  const isTagged = routes.length > 0 && isOneMessage;
+  const oneOf = input.fields.find((field) => field.fieldKind === 'list' && field.name === options?.oneOf);
+  return {
+    ...base,
+    isFeed: base.isStream && !isRaw && routes.length > 0,
+    isRaw,
+    routes,
+    response,
+    isTagged,
+    oneOf: oneOf?.fieldKind === 'list' ? oneOf : undefined,
+    condition: conditionOf(routes, isTagged || oneOf !== undefined),
+    bodyField: rule?.body || undefined,
+    queryParameters: queryParameters(input, rule, routes),
+    takesIdempotencyKey: Boolean(options?.created),
+    deprecation: options?.deprecation && toDeprecation(options.deprecation, input),
+    counting: options?.uncounted ? 'never' : options?.countsRefusalsOnly ? 'refusals' : 'always',
+  };
+}
+
+function toRoute({ pattern }: HttpRule): RestRoute {
+  if (pattern.case === undefined) throw new Error('an HTTP rule has no path');
+  if (pattern.case === 'custom') return { method: pattern.value.kind, ...toPaths(pattern.value.path) };
+  return { method: pattern.case.toUpperCase(), ...toPaths(pattern.value) };
+}
+
+/** `{pet_id}` matches one segment of the path, `{file=docs}` matches `docs`. */
+function toPaths(template: string): Pick<RestRoute, 'template' | 'pattern'> {
+  const regex = template
+    .replaceAll('.', '\\.')
+    .replace(/\{\w+=([^}]*)\}/g, '$1')
+    .replace(/\{\w+\}/g, '[^/]+');
+  return { template, pattern: new RegExp(`^${regex}/*$`) };
+}
+
+/** Resources are read with If-None-Match and changed with If-Match. What is yet to be created has no tag. */
+function conditionOf([route]: readonly RestRoute[], isTagged: boolean): Operation['condition'] {
+  if (route?.method === 'GET') return isTagged ? 'if-none-match' : undefined;
+  return route !== undefined && ['PUT', 'PATCH', 'DELETE'].includes(route.method) ? 'if-match' : undefined;
+}
+
+/** An empty message means no body; a message of a list and `next_page_token`, or the like, is a page of a list. */
+function toSuccessResponse({ input, output }: Base, options: OperationOptions | undefined): SuccessResponse {
+  const location = options?.created || undefined;
+  const [items, field] = output.fields;
+  const parameter = input.fields.find(({ name }) => field?.name === `next_${name}`)?.jsonName;
+  const next = field === undefined || parameter === undefined ? undefined : { field, parameter };
+  return {
+    status: output.typeName === EmptySchema.typeName ? 204 : location === undefined ? 200 : 201,
+    location,
+    list: next !== undefined && items?.fieldKind === 'list' ? items : undefined,
+    next,
+  };
+}
+
+/** Per google.api.http: without a body, every field that is not in the path is a query parameter. */
+function queryParameters(input: DescMessage, rule: HttpRule | undefined, routes: readonly RestRoute[]) {
+  const isInPath = (name: string) => routes.some(({ template }) => new RegExp(`{${name}[=}]`).test(template));
+  const fields = rule?.body === '' ? input.fields.filter(({ name }) => !isInPath(name)) : [];
+  return new Map(fields.map((field) => [field.jsonName, field]));
+}
+
+function toDeprecation(options: NonNullable<OperationOptions['deprecation']>, input: DescMessage): Deprecation {
+  const { successor } = options;
+  const [since, sunset] = [toDate(options.since), toDate(options.sunset)];
+  const headers = { deprecation: `@${Math.floor(since.getTime() / 1_000)}`, sunset: sunset.toUTCString() };
+  return { since, sunset, successor, successorOf: compilePath(successor, input), headers };
+}
+
+function toDate(rfc3339: string): Date {
+  const date = new Date(rfc3339);
+  if (Number.isNaN(date.getTime())) throw new Error(`"${rfc3339}" in the proto files is not an RFC 3339 instant`);
+  return date;
+}
