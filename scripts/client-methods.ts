@@ -1,11 +1,12 @@
 /** What the typed client needs to know besides messages, from the proto files. */
 import { basename } from 'node:path';
 import { MethodOptions_IdempotencyLevel } from '@bufbuild/protobuf/wkt';
+import { API_PACKAGE } from '../src/identity.ts';
 import type { Operations } from '../src/platform/proto/operations.ts';
 
 /** The operations that accept a condition (RFC 9110, section 13.1.1). */
 const WRITES = ['PUT', 'PATCH', 'DELETE'];
-const PACKAGE = '/petstore.v1.';
+const PACKAGE = `/${API_PACKAGE}.`;
 
 /** A TypeScript module with lists of gRPC paths, and the request message of each. */
 export function clientMethods({ registry, byPath }: Operations): string {

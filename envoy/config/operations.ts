@@ -1,5 +1,6 @@
 /** What Envoy has to know of the proto files. */
 import type { DescMessage } from '@bufbuild/protobuf';
+import { API_PACKAGE } from '../../src/identity.ts';
 import { loadOperations, type Operation } from '../../src/platform/proto/operations.ts';
 import { bodiesToRead } from './json.ts';
 
@@ -10,7 +11,7 @@ const ON_REST = [...byPath.values()].filter(({ routes }) => routes.length > 0);
 const WITH_JSON = ON_REST.filter(({ isRaw }) => !isRaw);
 
 /** The packages that callers may call over gRPC and Connect begin with this. */
-export const API_PREFIX = '/petstore.v1.';
+export const API_PREFIX = `/${API_PACKAGE}.`;
 
 /** The methods of the REST routes. */
 export const HTTP_METHODS = distinct(ON_REST.flatMap(({ routes }) => routes.map(({ method }) => method)))

@@ -1,5 +1,6 @@
 /** `npm start`: runs the service in the foreground. Its message when it is open has a curl line that can be pasted. */
 import { existsSync } from 'node:fs';
+import { TITLE } from '../../identity.ts';
 import { demoKeyFile } from '../access/keys/key-files.ts';
 import { type Config, ConfigError } from '../config/config.ts';
 import { run } from './command.ts';
@@ -30,7 +31,7 @@ function startMessage(config: Config): string {
   const file = demoKeyFile(config.dataDir);
   const hasDemoKey = config.demoAccount && existsSync(file);
   const key = hasDemoKey ? `$(cat ${shellQuote(file)})` : '<API_KEY>';
-  const lines = [`The pet store is open: ${url}`, `Its documentation: ${url}/docs`, ''];
+  const lines = [`The ${TITLE} is open: ${url}`, `Its documentation: ${url}/docs`, ''];
   lines.push(`  curl ${options}-H "Authorization: Bearer ${key}" ${shellQuote(`${url}/pets`)}`, '');
   if (!hasDemoKey) {
     lines.push('Accounts and keys are made with the petstore command: npm run -s petstore -- --help', '');

@@ -12,9 +12,9 @@ import {
   RetryInfo,
 } from '../../../gen/google/rpc/error_details.ts';
 import { Status } from '../../../gen/google/rpc/status.ts';
+import { NAME } from '../../identity.ts';
 import type { ApiError } from '../errors.ts';
 
-const DOMAIN = 'petstore';
 /** When a gRPC client may retry by itself, in milliseconds (gRFC A6). */
 const PUSHBACK = 'grpc-retry-pushback-ms';
 
@@ -62,7 +62,7 @@ export function errorHeaders({ headers, retryAfterSeconds }: ApiError): Readonly
 /** The same as a `google.rpc.Status`. */
 export function toDetails(error: ApiError): Status {
   const details = [
-    pack('google.rpc.ErrorInfo', ErrorInfo.encode({ reason: error.code, domain: DOMAIN, metadata: {} }).finish()),
+    pack('google.rpc.ErrorInfo', ErrorInfo.encode({ reason: error.code, domain: NAME, metadata: {} }).finish()),
   ];
   if (error.violations.length > 0) {
     const fieldViolations = error.violations.map(({ path, description }) => ({

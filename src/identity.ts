@@ -1,0 +1,13 @@
+/**
+ * What this service is called. Code takes its names from here; what can't, such as package.json and the proto files, is
+ * compared with it by `npm run check`.
+ */
+
+/** In the names of files, metrics, headers, Envoy's clusters and the command. */
+export const NAME = 'petstore';
+
+/** In sentences: "The pet store is open". */
+export const TITLE = 'pet store';
+
+/** The proto package that callers may call. The platform's own packages begin with `platform.`. */
+export const API_PACKAGE = 'petstore.v1';
