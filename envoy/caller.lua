@@ -26,8 +26,8 @@ local SAME_KEY_BURSTS = 20
 local NAMESPACE = "petstore.key"
 
 -- Refuses a request beyond the allowance. `errors` is the shape of the response.
-local function refuse(handle, headers, errors)
-  local reply = errors == "grpc" and settings.flood[headers:get("content-type")] or settings.flood[errors]
+local function refuse(handle, errors)
+  local reply = settings.flood[errors]
   reply.headers["x-ratelimit-reset"] = tostring(math.floor(handle:timestamp() / 1000) + 1)
   handle:respond(reply.headers, reply.body)
 end
@@ -47,7 +47,7 @@ end
 local function check(handle, headers, judge, errors)
   local now_ms, address = handle:timestamp(), headers:get("x-forwarded-for")
   if judge == "nobody" then
-    if not allowance.take("open ", address, now_ms) then refuse(handle, headers, errors) end
+    if not allowance.take("open ", address, now_ms) then refuse(handle, errors) end
     return
   end
   local spelling = headers:get("authorization")
@@ -58,7 +58,7 @@ local function check(handle, headers, judge, errors)
     is_known, must_renew = keys.is_known(spelling, now_ms)
   end
   if is_known and not must_renew then return end
-  if not is_known and not is_allowed(spelling, address, now_ms) then refuse(handle, headers, errors) end
+  if not is_known and not is_allowed(spelling, address, now_ms) then refuse(handle, errors) end
   if judge == "server" then
     headers:replace(HEADERS.anonymous, "1")
     handle:clearRouteCache()
@@ -90,9 +90,9 @@ function M.on_request(handle)
   check(handle, headers, judge, errors)
   headers = handle:headers() -- Envoy invalidates objects while the script is suspended
   local host = headers:get(":authority") or ""
-  -- HTTP/2 to the server allows neither an empty host nor such a one: the server would reset the call.
-  if host == "" or host:find(settings.in_bad_host) then handle:respond({ [":status"] = "400" }, "Host") end
-  if judge ~= "edge" then return end
+  -- HTTP/2 to the server allows neither an empty host nor such a one. The server refuses the one in its place.
+  if host == "" or host:find(settings.in_bad_host) then headers:replace(":authority", settings.bad_host) end
+  if judge ~= "edge" or errors == "grpc" then return end
   local length = headers:get("content-length")
   if length and tonumber(length) > settings.max_body_bytes then handle:respond({ [":status"] = "413" }, "") end
   if not headers:get(":path") then -- CONNECT

@@ -13,7 +13,7 @@ local CLUSTER, ANONYMOUS_CLUSTER = "petstore", "petstore_anonymous"
 local CLOCK_SLACK_MS = 100
 
 -- Calls a method of EdgeService. `values` are the request's fields. The server authenticates the caller by `caller`:
--- authorization, forwarded_for, request_id. caller.errors is the shape of an error: `rest` or `connect`.
+-- authorization, forwarded_for, request_id. caller.errors is the shape of an error.
 -- Returns the response's headers, and the body of an error; nil, nil and a status if the server does not respond: 504
 -- if it is too late, otherwise 503.
 function M.call(handle, name, values, caller, timeout_ms)
@@ -35,7 +35,7 @@ function M.call(handle, name, values, caller, timeout_ms)
     ["x-forwarded-for"] = caller.forwarded_for,
     ["x-request-id"] = caller.request_id,
     [settings.headers.edge] = settings.edge_secret,
-    [settings.headers.connect] = caller.errors == "connect" and "1" or nil,
+    [settings.headers.connect] = caller.errors ~= "rest" and caller.errors or nil,
   }
   local message = grpc_message.frame(grpc_message.encode(method.fields, values))
   local cluster = keys.is_known(caller.authorization, 0) and CLUSTER or ANONYMOUS_CLUSTER
@@ -43,7 +43,7 @@ function M.call(handle, name, values, caller, timeout_ms)
     timeout_ms = timeout_ms,
     send_xff = false,
   })
-  if response["content-type"] == "application/json" then return response, body or "" end
+  if response[settings.headers.code] then return response, body or "" end
   if response[":status"] == "200" and not response["grpc-status"] then return response end
   -- Envoy's own error, in plain text: it can't reach the server.
   return nil, nil, handle:timestamp() - start_ms >= timeout_ms - CLOCK_SLACK_MS and 504 or 503
@@ -58,8 +58,9 @@ function M.error_response(response, error, status, shape)
   end
   local headers = { [":status"] = response[":status"] }
   for name, value in pairs(response) do
-    local is_transport = name:find("^:") or name:find("^grpc%-") or name:find("^content%-") or name:find("^x%-envoy%-")
-    if not is_transport and name ~= "date" and name ~= "server" then headers[name] = value end
+    local is_transport = name:find("^:") or name:find("^content%-") or name:find("^x%-envoy%-")
+    local is_of_question = is_transport or shape ~= "grpc" and name:find("^grpc%-")
+    if not is_of_question and name ~= "date" and name ~= "server" then headers[name] = value end
   end
   return headers, error
 end
@@ -77,8 +78,6 @@ function M.judge(handle, errors)
   if response and not error then return true end
   local reply, body = M.error_response(response, error, status, errors)
   reply["content-type"] = "application/json"
-  -- local-replies.ts leaves a 401 and a 429 alone, so that refusals are cheap.
-  if reply[":status"] ~= "401" and reply[":status"] ~= "429" then reply[settings.headers.worded] = "1" end
   -- The response to a caller with a valid key, such as one over its limit, has the key's id for the access log.
   return reply[settings.headers.key] ~= nil, reply, body
 end

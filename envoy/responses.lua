@@ -58,7 +58,6 @@ end
 local function on_local_reply(handle)
   local headers = handle:headers()
   local refused = take_request(headers)
-  if take(headers, HEADERS.worded) then return headers:replace("content-type", "application/json") end
   local status = tonumber(headers:get(":status"))
   local body = handle:body(true) -- before the script is suspended: Envoy can't read it later
   local error_headers, error = fetch_error(handle, refused, status, body:getBytes(0, body:length()))
@@ -76,6 +75,11 @@ end
 function M.on_response(handle)
   local headers = handle:headers()
   if headers:get(HEADERS.refused) then return on_local_reply(handle) end
+  -- Envoy drops the content type of a reply without a body, unless it knows the request's for one of gRPC.
+  local type = take(headers, HEADERS.refused .. "-type")
+  if type and not headers:get("content-type") then
+    headers:replace("content-type", type:lower():match("^application/grpc%-web[%l+-]*") or "application/grpc")
+  end
   if take(headers, HEADERS.accepted) then caller.on_accepted(handle) end
   local length = take(headers, HEADERS.length)
   if length then headers:replace("content-length", length) end

@@ -20,7 +20,7 @@ import { addAccessLogHeaders } from './platform/edge/access-log.ts';
 import { edgeService } from './platform/edge/edge-service.ts';
 import { origins } from './platform/edge/protocols.ts';
 import { READINESS_SERVICE, Readiness } from './platform/edge/readiness.ts';
-import { edgeOnly, rest } from './platform/edge/rest.ts';
+import { edgeOnly, host, rest } from './platform/edge/rest.ts';
 import { webService } from './platform/edge/web-service.ts';
 import type { EventFeed } from './platform/events/feed.ts';
 import type { CallMetrics } from './platform/observe/metrics/calls.ts';
@@ -73,13 +73,14 @@ export function createServer(config: Config, parts: Parts) {
 
   // The order of errors: 401, then 429, then those in the request itself, then those that the method finds.
   const message = readMessage(createValidation(operations.registry));
-  const forAnybody = [keyless, message];
+  const forAnybody = [keyless, host, message];
   const judged = [
     authentication(keys, anonymous),
     countRequest, // against the account of the caller
   ];
   const forCallers = [
     ...judged,
+    host,
     rest,
     message,
     etags, // reads the message
@@ -106,7 +107,7 @@ export function createServer(config: Config, parts: Parts) {
       // No key is needed for files, health checks and reflection.
       ...serve(operations, implement<WebServiceServer>(WebServiceService, webService), forAnybody),
       ...serve(operations, implement<HealthServer>(HealthService, health.service), forAnybody),
-      ...serve(operations, reflection(operations, listed), [keyless]),
+      ...serve(operations, reflection(operations, listed), [keyless, host]),
     ],
     forUnknown: judged,
     operations,

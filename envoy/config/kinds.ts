@@ -4,8 +4,7 @@
  * The kind of a request is the first one that matches its headers as they came. A filter that a kind does not name in
  * `without` runs: what nobody thought of is judged, bounded and counted. CONNECT has no path, so it has no kind, and
  * passes all filters. Two things have no row, since they end before any of these filters: preflights, which the CORS
- * filter answers, and invalid HTTP, which gets a 400 (local-replies.ts). A bad Host has none, since it ends requests of
- * every kind: the filter for callers responds with a 400, which judges the caller, but for one of gRPC.
+ * filter answers, and invalid HTTP, which gets a 400 (local-replies.ts).
  */
 import { MAX_BODY_BYTES } from '../../src/platform/config/constants.ts';
 import { any, header, type Message } from './message.ts';
@@ -55,6 +54,11 @@ export interface Kind {
 
 /** gRPC and gRPC-Web. */
 export const GRPC_TYPE = contentType('application/grpc(\\+.*|-web(-text)?(\\+proto)?)?');
+const GRPC_WEB_TEXT = contentType('application/grpc-web-text(\\+proto)?');
+/** What no Host has: a user, or several of them, which Envoy joins by commas (RFC 9112, section 3.2). */
+export const IN_BAD_HOST = '[@,]';
+export const BAD_HOST = { name: ':authority', string_match: { safe_regex: { regex: `|.*${IN_BAD_HOST}.*` } } };
+const GOOD_HOST = { ...BAD_HOST, invert_match: true };
 const GET_OR_HEAD = { name: ':method', string_match: { safe_regex: { regex: 'GET|HEAD' } } };
 const WANTS_PAGE = { name: 'accept', string_match: { contains: 'text/html' } };
 /** No body, unless one comes in chunks or frames: then its length is not in the headers. */
@@ -84,6 +88,14 @@ export const KINDS: readonly Kind[] = [
     to: 'petstore_open',
   },
   {
+    name: 'gRPC-Web in text',
+    matches: [{ prefix: '/', headers: [GRPC_WEB_TEXT] }],
+    judge: 'edge', // the filter for gRPC-Web refuses what is not Base64
+    errors: 'grpc',
+    without: OF_GRPC,
+    to: 'method',
+  },
+  {
     name: 'gRPC',
     matches: [{ prefix: '/', headers: [GRPC_TYPE] }],
     judge: 'server',
@@ -94,8 +106,8 @@ export const KINDS: readonly Kind[] = [
   {
     name: 'redirect',
     matches: [
-      { path: '/', headers: [GET_OR_HEAD, WANTS_PAGE] },
-      { path: '/docs/', headers: [GET_OR_HEAD] },
+      { path: '/', headers: [GOOD_HOST, GET_OR_HEAD, WANTS_PAGE] },
+      { path: '/docs/', headers: [GOOD_HOST, GET_OR_HEAD] },
     ],
     judge: 'nobody',
     errors: 'rest',
@@ -164,9 +176,6 @@ export function ofKind({ judge, errors, without }: Kind, maxBytes = judge === 'n
     typed_per_filter_config: Object.fromEntries([...limited, ...skipped]),
   };
 }
-
-/** What no Host has: a user, or several of them, which Envoy joins by commas (RFC 9112, section 3.2). */
-export const IN_BAD_HOST = '[@,]';
 
 /** Any of these paths. */
 export function anyOf(paths: readonly string[]): Message {

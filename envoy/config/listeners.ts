@@ -5,15 +5,12 @@ import { MAX_BODY_BYTES } from '../../src/platform/config/constants.ts';
 import type { Files } from './bootstrap.ts';
 import { connectionManager, publicConnectionManager, toRanges } from './connection-manager.ts';
 import { ROUTER } from './filters.ts';
-import { IN_BAD_HOST } from './kinds.ts';
+import { BAD_HOST } from './kinds.ts';
 import { INVALID_HTTP, IS_ERROR } from './local-replies.ts';
 import { extension, type Message, when } from './message.ts';
 import { secretFromFile } from './servers.ts';
 
 const TLS_CONTEXT = 'envoy.extensions.transport_sockets.tls.v3.DownstreamTlsContext';
-
-/** A redirect to it would lead elsewhere. */
-const BAD_HOST = { name: ':authority', string_match: { safe_regex: { regex: `|.*${IN_BAD_HOST}.*` } } };
 
 const HTTP_INSPECTOR = listenerFilter('http_inspector', 'HttpInspector');
 const TLS_INSPECTOR = listenerFilter('tls_inspector', 'TlsInspector');

@@ -2,16 +2,16 @@
  * Errors that Envoy detects, in the API's error shape. Where possible the Lua filter asks the server for the response:
  * headers of the local reply describe the request, and its body has Envoy's message.
  */
-import { status as Status } from '@grpc/grpc-js';
 import type { Config } from '../../src/platform/config/config.ts';
 import { connectBody } from '../../src/platform/edge/connect-error.ts';
 import { EDGE_HEADERS } from '../../src/platform/edge/headers.ts';
 import { restBody } from '../../src/platform/edge/rest-protocol.ts';
-import { apiError, errorSaying } from '../../src/platform/errors.ts';
+import { type ApiError, apiError, errorSaying } from '../../src/platform/errors.ts';
+import { toTrailers } from '../../src/platform/rpc/status.ts';
 import { LOG_NAMESPACE } from './access-log.ts';
 import { allowedOrigin } from './cors.ts';
 import { FILTERS, GRPC_TYPE } from './kinds.ts';
-import { any, header, type Message, when } from './message.ts';
+import { any, header, literal, type Message, when } from './message.ts';
 import { CONNECT_HEADER, REST_HEADER } from './routes.ts';
 
 export const CALLER_ADDRESS = '%DOWNSTREAM_REMOTE_ADDRESS_WITHOUT_PORT%';
@@ -29,13 +29,20 @@ const HAS_PASSED = {
 const IS_CONNECT = and(HAS_PASSED, hasHeader(CONNECT_HEADER));
 const IS_NOT_GRPC = hasHeader({ ...GRPC_TYPE, invert_match: true, treat_missing_header_as_empty: true });
 const IS_REST_OR_CONNECT = or(IS_NOT_GRPC, and(HAS_PASSED, hasHeader(REST_HEADER)), IS_CONNECT);
-const IS_UNAVAILABLE = or(
-  { response_flag_filter: { flags: ['UO', 'OM'] } },
+/** Envoy's memory runs out, or the server has failed during its response. */
+const PASSES_NO_FILTER = or(
+  { response_flag_filter: { flags: ['OM'] } },
   expression(
     "response.code_details.startsWith('upstream_reset_after_response_started') || response.code_details == 'overload'",
   ),
 );
+const IS_UNAVAILABLE = or({ response_flag_filter: { flags: ['UO'] } }, PASSES_NO_FILTER);
 export const IS_ERROR = status('GE', 400);
+
+/** The Lua filters have the whole response already. The first two are all the refusals of a flood over HTTP. */
+const IS_WHOLE = or(status('EQ', 401), status('EQ', 429), expression(`'${EDGE_HEADERS.code}' in response.headers`));
+/** For the Lua filter, which gives the reply that of gRPC if it has none. */
+const CONTENT_TYPE = refused('-type', '%REQ(CONTENT-TYPE)%');
 
 export const INVALID_HTTP = json(
   restBody(errorSaying('INVALID_ARGUMENT', 'the request is not valid HTTP, or its headers are too large')),
@@ -46,30 +53,19 @@ export function localReplies({ corsOrigins }: Config): readonly Message[] {
   const unavailable = apiError('UNAVAILABLE');
   // Such a reply passes no filter, so the CORS filter can't add the header.
   const origin = when(corsOrigins.length > 0, header('access-control-allow-origin', allowedOrigin(corsOrigins)));
-  const retryAfter = [header('retry-after', '1'), ...origin];
-  const refused = (name: string, value: string) => header(EDGE_HEADERS.refused + name, value);
   return [
-    // The Lua filters have the whole response already.
-    { filter: or(status('EQ', 401), status('EQ', 429)) },
+    { filter: IS_WHOLE, headers_to_add: [CONTENT_TYPE] },
     // The server is not asked if all its slots are in use or Envoy's memory runs out, since a refused call must cost
-    // nothing. Nor is it asked if it failed during its response: such a reply passes no filter.
-    {
-      filter: and(IS_CONNECT, IS_UNAVAILABLE),
+    // nothing. Nor is it asked if no filter could do so.
+    ...[
+      { is: IS_CONNECT, body: connectBody(unavailable) },
+      { is: IS_REST_OR_CONNECT, body: restBody(unavailable) },
+    ].map(({ is, body }) => ({
+      filter: and(is, IS_UNAVAILABLE),
       status_code: 503,
-      headers_to_add: retryAfter,
-      body_format_override: json(connectBody(unavailable)),
-    },
-    {
-      filter: and(IS_REST_OR_CONNECT, IS_UNAVAILABLE),
-      status_code: 503,
-      headers_to_add: retryAfter,
-      body_format_override: json(restBody(unavailable)),
-    },
-    {
-      filter: IS_UNAVAILABLE,
-      headers_to_add: [header('grpc-retry-pushback-ms', '1000'), ...origin],
-      body_format_override: { text_format_source: { inline_string: unavailable.message } },
-    },
+      headers_to_add: [header('retry-after', '1'), ...origin],
+      body_format_override: json(body),
+    })),
     // Invalid HTTP in a body: the connection ends with the reply, so the server is not asked.
     invalidHttp(expression("response.code_details.startsWith('http1.')")),
     // All other errors of what has passed the filters: the Lua filter asks the server.
@@ -88,11 +84,22 @@ export function localReplies({ corsOrigins }: Config): readonly Message[] {
     },
     // There may be no complete request, and its headers are the caller's own.
     invalidHttp(IS_ERROR),
-    // Envoy would say INTERNAL, and so would clients of gRPC-Web that see a 400.
-    grpcReply(400, Status.INVALID_ARGUMENT, 'the request is not valid HTTP or gRPC-Web'),
-    // When the server is too late to say so. Envoy would say UNKNOWN.
-    grpcReply(408, Status.DEADLINE_EXCEEDED, apiError('REQUEST_TIMEOUT').message),
+    // Envoy makes it one of gRPC if it knows the content type. For others 503 says UNAVAILABLE.
+    {
+      filter: PASSES_NO_FILTER,
+      headers_to_add: [...trailers(unavailable), ...origin],
+      body_format_override: { text_format_source: { inline_string: unavailable.message } },
+    },
+    grpcReply(status('EQ', 400), errorSaying('INVALID_ARGUMENT', 'the request is not valid HTTP or gRPC-Web')),
+    // When the server is too late to say so.
+    grpcReply(status('EQ', 408), apiError('REQUEST_TIMEOUT')),
+    grpcReply(status('EQ', 504), apiError('DEADLINE_EXCEEDED')),
+    grpcReply(IS_ERROR, unavailable, origin),
   ];
+}
+
+function refused(name: string, value: string): Message {
+  return header(EDGE_HEADERS.refused + name, value);
 }
 
 function invalidHttp(filter: Message): Message {
@@ -104,14 +111,18 @@ function invalidHttp(filter: Message): Message {
   };
 }
 
-/** For gRPC and gRPC-Web. The content type is for gRPC-Web; Envoy replaces it for gRPC. */
-function grpcReply(httpStatus: number, grpcStatus: Status, message: string): Message {
+/** For gRPC and gRPC-Web: headers alone. The Lua filter adds the content type. */
+function grpcReply(filter: Message, error: ApiError, more: readonly Message[] = []): Message {
   return {
-    filter: status('EQ', httpStatus),
+    filter,
     status_code: 200,
-    headers_to_add: [header('grpc-status', String(grpcStatus)), header('grpc-message', message)],
-    body_format_override: { content_type: 'application/grpc-web+proto', text_format_source: { inline_string: '' } },
+    headers_to_add: [CONTENT_TYPE, ...trailers(error), ...more],
+    body_format_override: { text_format_source: { inline_string: '' } },
   };
+}
+
+function trailers(error: ApiError): readonly Message[] {
+  return Object.entries(toTrailers(error)).map(([name, value]) => header(name, literal(value)));
 }
 
 function and(...filters: readonly Message[]): Message {

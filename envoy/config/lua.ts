@@ -2,10 +2,10 @@
 import type { Config } from '../../src/platform/config/config.ts';
 import { ACCOUNT_KEY, BODY_TIMEOUT_MS, CALL_TIMEOUT_MS, MAX_BODY_BYTES } from '../../src/platform/config/constants.ts';
 import { connectBody, connectHttpStatus } from '../../src/platform/edge/connect-error.ts';
-import { EDGE_HEADERS } from '../../src/platform/edge/headers.ts';
+import { BAD_HOST, EDGE_HEADERS } from '../../src/platform/edge/headers.ts';
 import { restBody } from '../../src/platform/edge/rest-protocol.ts';
 import { type ApiError, apiError } from '../../src/platform/errors.ts';
-import { errorHeaders, toFrame, toTrailers } from '../../src/platform/rpc/status.ts';
+import { errorHeaders, toTrailers } from '../../src/platform/rpc/status.ts';
 import { IN_BAD_HOST } from './kinds.ts';
 import { extension, type Message } from './message.ts';
 import { BODIES, EDGE_METHODS, UNARY } from './operations.ts';
@@ -26,13 +26,13 @@ export function luaFilter(name: string, config: Config, root: string, code: stri
 /** Lua code that defines the module `settings`. */
 export function luaSettings(config: Config): string {
   const { edgeSecret = '', limits } = config;
-  const flood = floodError(limits);
   const settings = {
     edge_secret: edgeSecret,
     headers: EDGE_HEADERS,
     /** An account's key in its one spelling. */
     key_pattern: `^Bearer ${ACCOUNT_KEY.start}${'%w'.repeat(ACCOUNT_KEY.length)}$`,
     in_bad_host: IN_BAD_HOST,
+    bad_host: BAD_HOST,
     max_body_bytes: MAX_BODY_BYTES,
     call_timeout_ms: CALL_TIMEOUT_MS,
     retry_on: HEDGED_RETRY_ON,
@@ -43,7 +43,7 @@ export function luaSettings(config: Config): string {
     address_per_second: limits.addressPerSecond,
     /** The responses if the server is not asked, or is unreachable. */
     replies: { unavailable: replies(apiError('UNAVAILABLE')), late: replies(apiError('DEADLINE_EXCEEDED')) },
-    flood: { ...replies(flood), ...grpcReplies(flood) },
+    flood: replies(floodError(limits)),
     operations: toSet(UNARY),
     bodies: BODIES,
     edge_methods: EDGE_METHODS,
@@ -69,25 +69,8 @@ function replies(error: ApiError): LuaTable {
   return {
     rest: reply(error.httpStatus, error, restBody(error)),
     connect: reply(connectHttpStatus(error), error, connectBody(error)),
+    grpc: reply(200, error, '', toTrailers(error)),
   };
-}
-
-/**
- * The same in gRPC, and in gRPC-Web by its content types. There the trailers are in the body, in a frame of their own:
- * Envoy drops the content type of a response without a body, and clients in Go and Dart take none without the type.
- */
-function grpcReplies(error: ApiError): LuaTable {
-  const trailers = toTrailers(error);
-  const lines = Object.entries(trailers).map(([name, value]) => `${name}: ${value}\r\n`);
-  const frame = toFrame(Buffer.from(lines.join('')));
-  frame[0] = 0x80; // trailers
-  const web = (type: string, body: string) => [type, reply(200, error, body, { 'content-type': type })];
-  const replies = ['', '+proto'].flatMap((codec) => [
-    web(`application/grpc-web${codec}`, frame.toString('latin1')),
-    web(`application/grpc-web-text${codec}`, frame.toString('base64')),
-  ]);
-  // Envoy makes the first one a response of gRPC.
-  return { grpc: reply(error.httpStatus, error, '', trailers), ...Object.fromEntries(replies) };
 }
 
 function reply(status: number, error: ApiError, body: string, more: Readonly<Record<string, string>> = {}): LuaTable {

@@ -9,16 +9,7 @@ import { BODY_TIMEOUT_MS, CALL_TIMEOUT_MS } from '../../src/platform/config/cons
 import { EDGE_HEADERS, ORIGINAL_PATH } from '../../src/platform/edge/headers.ts';
 import type { ServerCluster } from './clusters.ts';
 import { corsPolicy } from './cors.ts';
-import {
-  anyOf,
-  filterMetadata,
-  GRPC_TYPE,
-  KINDS,
-  type Kind,
-  MAX_ASKED_BYTES,
-  ofKind,
-  type RouteMatch,
-} from './kinds.ts';
+import { anyOf, filterMetadata, KINDS, type Kind, MAX_ASKED_BYTES, ofKind, type RouteMatch } from './kinds.ts';
 import { extension, header, type Message, seconds, when } from './message.ts';
 import { API_PREFIX, FEEDS, FILE_METHODS, PROBE_METHODS, READS } from './operations.ts';
 import { hedgeDelayMs } from './servers.ts';
@@ -152,7 +143,7 @@ function convertedWithoutKey(): readonly Message[] {
 
 /** Requests as they arrive. */
 function arrived(config: Config, kind: Kind): readonly Message[] {
-  if (kind.to === 'method') return grpcCalls(config).map((route) => ({ ...route, ...ofKind(kind) }));
+  if (kind.to === 'method') return grpcCalls(config, kind);
   return kind.matches.flatMap((match: RouteMatch) => [
     ...when(kind.judge === 'edge', {
       match: { ...match, headers: [ANONYMOUS, ...(match.headers ?? [])] },
@@ -173,7 +164,8 @@ function targetOf({ to, judge }: Kind): Message {
 }
 
 /** Calls over gRPC and gRPC-Web, in the order of their routes. */
-function grpcCalls(config: Config): readonly Message[] {
+function grpcCalls(config: Config, kind: Kind): readonly Message[] {
+  const headers = kind.matches.flatMap((match) => match.headers ?? []);
   // From the headers of a request to the end of its response: the deadline includes the time for the body.
   const deadline = [header('grpc-timeout', grpcTimeout(BODY_TIMEOUT_MS + CALL_TIMEOUT_MS), 'ADD_IF_ABSENT')];
   // The server judges and counts calls of anything else, and responds UNIMPLEMENTED: the slash at the end makes each
@@ -182,7 +174,8 @@ function grpcCalls(config: Config): readonly Message[] {
   const regex_rewrite = { pattern: { regex: '^[^?]*' }, substitution: '\\0/' };
   return [...CALLS, unknown].flatMap((calls: Calls) =>
     [ANONYMOUS, undefined].map((anonymous) => ({
-      match: { ...calls.match, headers: anonymous ? [anonymous, GRPC_TYPE] : [GRPC_TYPE] },
+      match: { ...calls.match, headers: anonymous ? [anonymous, ...headers] : headers },
+      ...ofKind(kind),
       request_headers_to_add: calls.isEndless ? undefined : deadline,
       route: {
         ...toMethod(config, calls, anonymous ? calls.anonymous : calls.known),

@@ -2,7 +2,6 @@
 import { gzipSync } from 'node:zlib';
 import { status as Code } from '@grpc/grpc-js';
 import { CreateCategoryRequest, ListCategoriesRequest } from '../../gen/petstore/v1/categories.ts';
-import { Http1Connection } from '../support/hostile/http1-connection.ts';
 import { exchangeAlone, type RawCall, rawGrpc } from '../support/hostile/http2.ts';
 import { hostileTest } from '../support/hostile/service.ts';
 import { grpcFrame, grpcHeaders, targetOf } from '../support/hostile/sockets.ts';
@@ -165,42 +164,47 @@ for (const port of ['publicAddress', 'grpcAddress'] as const) {
   });
 }
 
-/** Over HTTP/1.1: what Envoy refuses itself. */
-const REFUSED: Readonly<Record<string, readonly [path: string, host: string, type: string, ...own: string[]]>> = {
-  'a path with a fragment': [`${PATH}#x`, 'petstore', 'application/grpc'],
-  "a path with a fragment and Envoy's header for Connect": [
-    `${PATH}#x`,
-    'a',
-    'application/grpc',
-    'x-petstore-connect: 1',
-  ],
-  "a path with a fragment and Envoy's header for REST": [
-    `${PATH}#x`,
-    'a',
-    'application/grpc',
-    'x-envoy-original-path: /',
-  ],
-  'a Host with a user': [PATH, 'a@b', 'application/grpc'],
-  'a Host with a user over gRPC-Web': [PATH, 'a@b', 'application/grpc-web'],
-  'text that is not Base64 over gRPC-Web': [PATH, 'petstore', 'application/grpc-web-text'],
+const FRAGMENT = { ':path': `${PATH}#x` };
+
+/** What Envoy finds itself, and whether it judges the caller first. */
+const REFUSED: Readonly<Record<string, readonly [own: Record<string, string>, isJudged: boolean]>> = {
+  'a path with a fragment': [FRAGMENT, false],
+  "a path with a fragment and Envoy's header for Connect": [{ ...FRAGMENT, 'x-petstore-connect': '1' }, false],
+  "a path with a fragment and Envoy's header for REST": [{ ...FRAGMENT, 'x-envoy-original-path': '/' }, false],
+  'a Host that is two': [{ ':authority': 'a,b' }, true],
+  'text that is not Base64': [{ 'content-type': 'application/grpc-web-text' }, true],
 };
 
-for (const [title, [path, host, type, ...own]] of Object.entries(REFUSED)) {
-  test(`gRPC errors - ${title} is INVALID_ARGUMENT`, async (t) => {
+/** Media types as callers may send them, and the start of those of the responses. */
+const TYPES = {
+  'application/grpc': 'application/grpc',
+  'application/grpc; x=y': 'application/grpc',
+  'Application/GRPC': 'application/grpc',
+  'application/grpc-web; charset=utf-8': 'application/grpc-web',
+  'application/grpc-web-text': 'application/grpc-web',
+};
+
+for (const [title, [own, isJudged]] of Object.entries(REFUSED)) {
+  test(`gRPC errors - ${title} is INVALID_ARGUMENT${isJudged ? ', after the key' : ''}`, async (t) => {
     const { key, publicAddress } = t.context;
-    const headers = [
-      ...own,
-      `Host: ${host}`,
-      `Content-Type: ${type}`,
-      `Authorization: Bearer ${key}`,
-      'Content-Length: 5',
-    ];
-    const connection = new Http1Connection(targetOf(publicAddress, '127.0.0.1'));
-    const request = [`POST ${path} HTTP/1.1`, ...headers, '', '@@@@@'].join('\r\n');
-    const answer = await connection.exchange(Buffer.from(request));
-    connection.close();
-    if (typeof answer === 'string') return t.fail(answer);
-    t.deepEqual([answer.status, answer.headers.get('grpc-status')], [200, String(INVALID_ARGUMENT)]);
-    t.not(answer.headers.get('grpc-message'), null);
+    const body = Buffer.from('@@@@@');
+    const types = Object.entries(TYPES).filter(([type]) => [undefined, type].includes(own['content-type']));
+    t.not(types.length, 0);
+    for (const [type, expected] of types) {
+      for (const by of [key, undefined]) {
+        const headers = { ...grpcHeaders(PATH, by), 'content-type': type, ...own };
+        const answer = await exchangeAlone(targetOf(publicAddress, '127.0.0.1'), headers, { body });
+        const status = isJudged && by === undefined ? Code.UNAUTHENTICATED : INVALID_ARGUMENT;
+        t.deepEqual([answer.status, answer.headers.get('grpc-status')], [200, String(status)], type);
+        t.true(answer.headers.get('content-type')?.startsWith(expected), type);
+        t.not(answer.headers.get('grpc-message'), null);
+        t.not(answer.headers.get('grpc-status-details-bin'), null);
+        if (status === Code.UNAUTHENTICATED) t.true(answer.headers.has('x-ratelimit-limit'), type);
+        t.deepEqual(
+          [...answer.headers.keys()].filter((name) => name.startsWith('x-petstore')),
+          [],
+        );
+      }
+    }
   });
 }

@@ -98,6 +98,10 @@ test('HTTP errors - a Host that is empty, has a user or is given twice is a 400'
     t.regex(refused.body?.message ?? '', /^Host: must be a host/);
     const own = [host, withKey(t.context)];
     isRefused(t, await post(t.context, ['Content-Length: 15', '', BODY], own), 'INVALID_ARGUMENT', 'POST');
+    for (const path of ['/healthz', '/docs', '/docs/', '/']) {
+      const open = `GET ${path} HTTP/1.1\r\nAccept: text/html\r\n${host}\r\n${withKey(t.context)}\r\n\r\n`;
+      isRefused(t, await http1(publicAddress, open), path === '/' ? 'ROUTE_NOT_FOUND' : 'INVALID_ARGUMENT', path);
+    }
   }
   const call = { ...grpcHeaders(Categories.listCategories.path, t.context.key), ':authority': 'a,b' };
   const connect = { ...call, 'content-type': 'application/proto' };
@@ -111,7 +115,12 @@ test('HTTP errors - invalid HTTP is a plain 400 of Envoy, whatever id and privat
     'x-petstore-body-type: text/evil',
     withKey(t.context),
   ];
-  for (const start of ['GET /pets#x HTTP/1.1\r\nHost: x', 'GET /pets/%00 HTTP/1.1\r\nHost: x', 'GET /pets HTTP/1.1']) {
+  for (const start of [
+    'GET /pets#x HTTP/1.1\r\nHost: x',
+    'GET /pets/%00 HTTP/1.1\r\nHost: x',
+    'GET /pets HTTP/1.1',
+    'QUERY /pets HTTP/1.1\r\nHost: x', // without a content type (RFC 10008, section 2)
+  ]) {
     const refused = await http1(t.context.publicAddress, `${[start, ...own].join('\r\n')}\r\n\r\n`);
     isRefused(t, refused, 'INVALID_ARGUMENT', 'GET');
     t.regex(refused.body?.message ?? '', /^the request is not valid HTTP/);

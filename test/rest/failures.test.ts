@@ -11,7 +11,7 @@ import { isError, isUnavailable } from '../support/contract.ts';
 import { change } from '../support/database.ts';
 import { temporaryFolder } from '../support/folder.ts';
 import { rawGrpc } from '../support/hostile/http2.ts';
-import { targetOf } from '../support/hostile/sockets.ts';
+import { grpcFrame, targetOf } from '../support/hostile/sockets.ts';
 import { startTestStack, type TestStack } from '../support/stack.ts';
 import { until } from '../support/until.ts';
 
@@ -48,13 +48,17 @@ test('500 - INTERNAL does not contain the cause, which is logged with the reques
 test('504 - what gets no response in time is DEADLINE_EXCEEDED, also HEAD and unsent gRPC messages', async (t) => {
   const program = fileURLToPath(new URL('../support/mute-server.ts', import.meta.url));
   const { rest, key, publicAddress } = await start(t, {}, { program });
-  const [read, nowhere, change, head, connect, grpc] = await Promise.all([
+  const [read, nowhere, change, head, connect, grpc, late, web] = await Promise.all([
     rest.get('/categories/1'),
     rest.get('/nowhere'),
     rest.post('/categories', { name: 'Dogs' }),
     rest.send('HEAD', '/categories/1'),
     callOverConnect(rest),
-    rawGrpc(targetOf(publicAddress, '127.0.0.1'), { ...GET_PET, key, isEnded: false }),
+    ...[
+      { isEnded: false },
+      { body: grpcFrame() },
+      { body: grpcFrame(), headers: { 'content-type': 'application/grpc-web; x=y' } },
+    ].map((call) => rawGrpc(targetOf(publicAddress, '127.0.0.1'), { ...GET_PET, key, ...call })),
   ]);
   const message = 'the request was not answered in time';
   for (const response of [read, nowhere, change]) {
@@ -64,6 +68,8 @@ test('504 - what gets no response in time is DEADLINE_EXCEEDED, also HEAD and un
   t.deepEqual([head.status, connect.status], [504, 504]);
   t.like(await connect.json(), { code: 'deadline_exceeded', message });
   t.like(grpc, { status: Status.DEADLINE_EXCEEDED, message: apiError('REQUEST_TIMEOUT').message });
+  for (const call of [late, web])
+    t.like(call, { status: Status.DEADLINE_EXCEEDED, message, reason: 'DEADLINE_EXCEEDED' });
   // This method begins its response and disconnects: the caller sees nothing of it.
   isUnavailable(t, await rest.get('/store/inventory'));
 });
@@ -79,6 +85,14 @@ test('503 - under memory pressure every request is UNAVAILABLE with Retry-After'
   for (const path of ['/pets', '/healthz']) isUnavailable(t, await rest.get(path));
   isUnavailable(t, await rest.post('/pets', {}));
   t.is((await callOverConnect(rest)).status, 503);
-  const { status, headers } = await rawGrpc(targetOf(publicAddress, '127.0.0.1'), GET_PET);
-  t.deepEqual([status, headers.get('grpc-retry-pushback-ms')], [Status.UNAVAILABLE, '1000']);
+  for (const type of ['application/grpc', 'application/grpc; x=y', 'application/grpc-web']) {
+    const call = { ...GET_PET, headers: { 'content-type': type } };
+    const { status, reason, headers } = await rawGrpc(targetOf(publicAddress, '127.0.0.1'), call);
+    t.deepEqual([status, reason], [Status.UNAVAILABLE, 'UNAVAILABLE'], type);
+    t.is(headers.get('grpc-retry-pushback-ms'), '1000');
+    t.deepEqual(
+      [...headers.keys()].filter((name) => name.startsWith('x-petstore')),
+      [],
+    );
+  }
 });

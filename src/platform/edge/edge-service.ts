@@ -16,27 +16,22 @@ import {
 } from '../errors.ts';
 import { fieldAt, noneOf, TIMESTAMP, wrappedList } from '../proto/fields.ts';
 import type { Operation, RestRoute } from '../proto/operations.ts';
-import type { Protocol } from '../rpc/chain.ts';
 import type { Service } from '../rpc/service.ts';
 import { checkContentType, checkQuery } from './rest.ts';
 
 /** How much of a wrong value an error quotes, in bytes of a header. */
 const MAX_VALUE = 80;
 
-export function edgeService(
-  operations: Iterable<Operation>,
-): Service<EdgeServiceServer, { readonly protocol: Pick<Protocol, 'name'> }> {
+export function edgeService(operations: Iterable<Operation>): Service<EdgeServiceServer, unknown> {
   const routes = [...operations].flatMap((operation) => operation.routes.map((route) => ({ ...route, operation })));
   return {
     judge: async () => ({}), // the interceptors have judged the caller already
-    async refuse(request, { protocol }) {
+    async refuse(request) {
       if (request.status === 413) throw apiError('BODY_TOO_LARGE');
       if (request.status === 408) throw apiError('REQUEST_TIMEOUT');
       if (request.status === 405) throw notAllowed(request, 'POST', OF_HTTP);
       if (request.status === 415) throw unsupportedConnect({ ...OF_HTTP, httpStatus: 415, headers: ACCEPT_POST });
       if (request.status === 501) throw unsupportedConnect({ grpcStatus: Status.UNIMPLEMENTED });
-      // A call over Connect has no route. All that is a 400 before it is one of gRPC is its Host.
-      if (protocol.name === 'Connect' && request.status === 400) throw invalidArgument([BAD_HOST]);
       throw badRequest(request, routes);
     },
     async fail({ status }) {
@@ -44,8 +39,6 @@ export function edgeService(
     },
   };
 }
-
-const BAD_HOST = { path: '', name: 'Host', description: 'must be a host, with or without a port' };
 
 /** The code with which clients of Connect take a status of HTTP. */
 const OF_HTTP = { grpcStatus: Status.UNKNOWN };
@@ -78,12 +71,10 @@ function badRequest({ method, path, reply, contentType }: RefuseRequest, routes:
 }
 
 /**
- * Words what caller.lua has found (`Host`), or json.lua or the transcoder: where text is no JSON (`JSON ends at 17`),
- * or a wrong value, which both tell in one form (`pet.category_id: invalid value "x" for type TYPE_INT64`). No words of
- * theirs are passed on.
+ * Words what json.lua or the transcoder has found: where text is no JSON (`JSON ends at 17`), or a wrong value, which
+ * both tell in one form (`pet.category_id: invalid value "x" for type TYPE_INT64`). No words of theirs are passed on.
  */
 function wrongBody(text: string, operation: Operation): ApiError {
-  if (text === 'Host') return invalidArgument([BAD_HOST]);
   const [, end] = /^JSON ends at (\d+)$/.exec(text) ?? [];
   if (end !== undefined) return apiError('MALFORMED_BODY', { detail: `it is not JSON at byte ${end}` });
   const [, path, finding = ''] = /^([\w.[\]]*): (.*)$/s.exec(text) ?? [];

@@ -9,7 +9,7 @@ export const EDGE_HEADERS = {
   edge: 'x-petstore-edge',
   /** To the server, for a request with a body: its content type; empty when it has none. */
   bodyType: 'x-petstore-body-type',
-  /** To the routes and the server: the caller speaks the Connect protocol. */
+  /** To the routes and the server: the caller speaks the Connect protocol. In a question `grpc`, if he speaks that. */
   connect: 'x-petstore-connect',
   /** To the routes and the server: Envoy does not know the caller's key to be valid. */
   anonymous: 'x-petstore-anonymous',
@@ -23,10 +23,12 @@ export const EDGE_HEADERS = {
   /** From the server, for the access log: the code of an error, and the gRPC status as a number. */
   code: 'x-petstore-code',
   grpcStatus: 'x-petstore-grpc-status',
-  /** Within Envoy: a local reply that the server is asked to word, and one that it has worded. */
+  /** Within Envoy: a local reply that the server is asked to word. */
   refused: 'x-petstore-refused',
-  worded: 'x-petstore-worded',
 } as const;
+
+/** Takes the place of a Host that HTTP/2 does not allow. No host has this name (RFC 2606). */
+export const BAD_HOST = 'host.invalid';
 
 /** True for a HEAD request over REST: its response has no body. */
 export function isHead(call: Pick<Call, 'header'>): boolean {

@@ -63,7 +63,8 @@ export function origins(operations: Iterable<Operation>, edgeSecret: string | un
   };
 
   const protocolOf = (call: Arrival): Protocol => {
-    if (call.header(EDGE_HEADERS.connect) !== undefined) return CONNECT;
+    const shape = call.header(EDGE_HEADERS.connect);
+    if (shape !== undefined) return shape === 'grpc' ? GRPC : CONNECT;
     if (call.operation.path.startsWith(EDGE_SERVICES)) return EDGE;
     return call.header(ORIGINAL_PATH) === undefined ? GRPC : rest;
   };

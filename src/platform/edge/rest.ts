@@ -6,12 +6,18 @@ import { apiError, invalidArgument } from '../errors.ts';
 import type { Operation } from '../proto/operations.ts';
 import type { Interceptor } from '../rpc/chain.ts';
 import { resume } from './event-stream.ts';
-import { EDGE_HEADERS, ORIGINAL_PATH } from './headers.ts';
+import { BAD_HOST, EDGE_HEADERS, ORIGINAL_PATH } from './headers.ts';
 
 /** Admits only Envoy: what it asks about callers counts nothing against them. */
 export const edgeOnly: Interceptor = async (call, next) => {
   if (!call.isForwarded) throw apiError('ROUTE_NOT_FOUND', { method: 'POST', path: call.operation.path });
   return next(call);
+};
+
+/** Refuses a Host that Envoy has replaced. */
+export const host: Interceptor = async (call, next) => {
+  if (call.header(':authority') !== BAD_HOST) return next(call);
+  throw invalidArgument([{ path: '', name: 'Host', description: 'must be a host, with or without a port' }]);
 };
 
 export const rest: Interceptor = async (call, next) => {
