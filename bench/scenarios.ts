@@ -2,7 +2,7 @@
  * What is measured: scenarios, and the variants of the service that each scenario compares. Each variant is a service
  * with a database of its own.
  */
-import { PET_PAGES } from '../src/shop/pets.ts';
+import { PET_PAGES } from '../src/shop/pets/service.ts';
 import { CATEGORIES } from './fill.ts';
 import { UNIQUE } from './load.ts';
 

@@ -5,11 +5,11 @@ import { DEFAULT_LIMIT } from '../platform/rpc/page-token.ts';
 import { type Service, SharedMessages } from '../platform/rpc/service.ts';
 import type { Row } from '../platform/storage/fields.ts';
 import { type StoredEvent, toEventId, toTimestamp } from '../platform/storage/model.ts';
-import { CATEGORIES } from './category-table.ts';
-import { inventoryMessage } from './inventory.ts';
-import { ORDERS } from './order-table.ts';
-import { PETS } from './pet-table.ts';
-import { petMessage } from './pets.ts';
+import { CATEGORIES } from './categories/table.ts';
+import { inventoryMessage } from './inventory/service.ts';
+import { ORDERS } from './orders/table.ts';
+import { petMessage } from './pets/service.ts';
+import { PETS } from './pets/table.ts';
 
 /** What the service uses of a call. */
 export interface WatchCall {

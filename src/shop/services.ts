@@ -6,11 +6,11 @@ import { type OrderServiceServer, OrderServiceService } from '../../gen/petstore
 import { type PetServiceServer, PetServiceService } from '../../gen/petstore/v1/pets.ts';
 import type { EventFeed } from '../platform/events/feed.ts';
 import { type Implementation, implement } from '../platform/rpc/service.ts';
-import { categoryService } from './categories.ts';
+import { categoryService } from './categories/service.ts';
 import { eventService } from './events.ts';
-import { inventoryService } from './inventory.ts';
-import { orderService } from './orders.ts';
-import { petService } from './pets.ts';
+import { inventoryService } from './inventory/service.ts';
+import { orderService } from './orders/service.ts';
+import { petService } from './pets/service.ts';
 import type { ShopStore } from './tables.ts';
 
 export function shopServices(store: ShopStore, events: EventFeed): readonly Implementation[] {

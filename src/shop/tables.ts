@@ -1,11 +1,11 @@
 /** The shop's tables, and the migrations that make them. */
 import type { Migration } from '../platform/storage/migrate.ts';
 import type { CallStore, Transaction } from '../platform/storage/store.ts';
-import { categoryTable } from './category-table.ts';
+import { categoryTable } from './categories/table.ts';
 import * as catalogue from './migrations/001-catalogue.ts';
 import * as events from './migrations/006-events.ts';
-import { orderTable } from './order-table.ts';
-import { petTable } from './pet-table.ts';
+import { orderTable } from './orders/table.ts';
+import { petTable } from './pets/table.ts';
 
 export const SHOP_TABLES = { pets: petTable, categories: categoryTable, orders: orderTable };
 

@@ -11,7 +11,7 @@ import { openSqlite } from '../../src/platform/storage/sqlite.ts';
 import { compile } from '../../src/platform/storage/statement.ts';
 import { createStore } from '../../src/platform/storage/store.ts';
 import { MIGRATIONS, TABLES } from '../../src/schema.ts';
-import { toCategoryId } from '../../src/shop/model.ts';
+import { toCategoryId } from '../../src/shop/categories/table.ts';
 import { freePorts } from '../support/ports.ts';
 import { TestProcess } from '../support/process.ts';
 import { beginCall } from '../support/unfinished-call.ts';

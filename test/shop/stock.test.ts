@@ -1,6 +1,6 @@
 import test from 'ava';
-import { PET_STATUSES, type PetStatus } from '../../src/shop/model.ts';
-import { close, restock, returnUnits, type Stock, take } from '../../src/shop/stock.ts';
+import { close, restock, returnUnits, type Stock, take } from '../../src/shop/inventory/stock.ts';
+import { PET_STATUSES, type PetStatus } from '../../src/shop/pets/table.ts';
 
 const ANY = PET_STATUSES;
 

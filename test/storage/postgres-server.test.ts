@@ -14,7 +14,7 @@ import { compile, param } from '../../src/platform/storage/statement.ts';
 import { createStore } from '../../src/platform/storage/store.ts';
 import { Cancelled, StoreUnavailable } from '../../src/platform/storage/store-errors.ts';
 import { MIGRATIONS, TABLES } from '../../src/schema.ts';
-import type { Pet } from '../../src/shop/model.ts';
+import type { Pet } from '../../src/shop/pets/table.ts';
 import { temporaryFolder } from '../support/folder.ts';
 import { postgresMissing, query, startPostgres, type TestPostgres } from '../support/postgres.ts';
 import { testUnless } from '../support/programs.ts';

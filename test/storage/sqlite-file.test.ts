@@ -7,7 +7,7 @@ import { SqliteConnection } from '../../src/platform/storage/sqlite-connection.t
 import { compile, param } from '../../src/platform/storage/statement.ts';
 import { createStore } from '../../src/platform/storage/store.ts';
 import { TABLES } from '../../src/schema.ts';
-import { categoryTable } from '../../src/shop/category-table.ts';
+import { categoryTable } from '../../src/shop/categories/table.ts';
 import { createTestDatabase, type TestDatabase } from '../support/database.ts';
 
 interface Context {

@@ -1,5 +1,5 @@
 /** Pets that tests store. */
-import type { Pet } from '../../src/shop/model.ts';
+import type { Pet } from '../../src/shop/pets/table.ts';
 
 type NewPet = Omit<Pet, 'id' | 'quantity'>;
 

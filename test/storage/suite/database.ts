@@ -5,7 +5,8 @@ import type { Engine } from '../../../src/platform/storage/engine.ts';
 import { compile } from '../../../src/platform/storage/statement.ts';
 import { createStore } from '../../../src/platform/storage/store.ts';
 import { type Store, TABLES } from '../../../src/schema.ts';
-import type { CategoryId, Pet, PetId } from '../../../src/shop/model.ts';
+import type { CategoryId } from '../../../src/shop/categories/table.ts';
+import type { Pet, PetId } from '../../../src/shop/pets/table.ts';
 import { holdTransaction } from '../../support/hold-transaction.ts';
 import { aPet } from '../../support/pets.ts';
 

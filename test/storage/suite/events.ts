@@ -3,8 +3,8 @@
 import { type StoredEvent, toEventId } from '../../../src/platform/storage/model.ts';
 import { compile } from '../../../src/platform/storage/statement.ts';
 import type { Store } from '../../../src/schema.ts';
-import { toCategoryId, toPetId } from '../../../src/shop/model.ts';
-import { PETS } from '../../../src/shop/pet-table.ts';
+import { toCategoryId } from '../../../src/shop/categories/table.ts';
+import { PETS, toPetId } from '../../../src/shop/pets/table.ts';
 import { aPet } from '../../support/pets.ts';
 import { newCategories, newCategory, test } from './database.ts';
 

@@ -3,7 +3,8 @@
 import { compile } from '../../../src/platform/storage/statement.ts';
 import { StoreUnavailable } from '../../../src/platform/storage/store-errors.ts';
 import type { Store } from '../../../src/schema.ts';
-import { type CategoryId, toCategoryId, toPetId } from '../../../src/shop/model.ts';
+import { type CategoryId, toCategoryId } from '../../../src/shop/categories/table.ts';
+import { toPetId } from '../../../src/shop/pets/table.ts';
 import { until } from '../../support/until.ts';
 import { newCategory, newPet, occupyWriter, runSql, test } from './database.ts';
 

@@ -3,7 +3,8 @@ import { randomBytes } from 'node:crypto';
 import type { IdempotencyRecord } from '../../../src/platform/storage/model.ts';
 import { AlreadyDone } from '../../../src/platform/storage/store-errors.ts';
 import type { Store } from '../../../src/schema.ts';
-import { type Category, type Pet, toCategoryId } from '../../../src/shop/model.ts';
+import { type Category, toCategoryId } from '../../../src/shop/categories/table.ts';
+import type { Pet } from '../../../src/shop/pets/table.ts';
 import { aPet } from '../../support/pets.ts';
 import { newCategory, occupyWriter, test } from './database.ts';
 

@@ -2,7 +2,8 @@
 import assert from 'node:assert/strict';
 import fc from 'fast-check';
 import type { Page, PageRequest } from '../../../src/platform/storage/model.ts';
-import { type CategoryId, PET_STATUSES, type PetStatus, toCategoryId, toPetId } from '../../../src/shop/model.ts';
+import { type CategoryId, toCategoryId } from '../../../src/shop/categories/table.ts';
+import { PET_STATUSES, type PetStatus, toPetId } from '../../../src/shop/pets/table.ts';
 import { startLoad } from '../../support/load.ts';
 import { newCategories, newCategory, newPet, test } from './database.ts';
 

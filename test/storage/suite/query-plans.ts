@@ -6,9 +6,9 @@ import { toAccountId } from '../../../src/platform/rpc/caller.ts';
 import type { Engine, Runner } from '../../../src/platform/storage/engine.ts';
 import { idempotencyTable } from '../../../src/platform/storage/idempotency.ts';
 import type { Params, Statement } from '../../../src/platform/storage/statement.ts';
-import { toCategoryId, toPetId } from '../../../src/shop/model.ts';
-import { orderTable } from '../../../src/shop/order-table.ts';
-import { petTable } from '../../../src/shop/pet-table.ts';
+import { toCategoryId } from '../../../src/shop/categories/table.ts';
+import { orderTable } from '../../../src/shop/orders/table.ts';
+import { petTable, toPetId } from '../../../src/shop/pets/table.ts';
 
 /** Reads a statement's plan from the engine under test. */
 export interface Planner {

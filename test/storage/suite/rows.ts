@@ -3,7 +3,8 @@ import { randomBytes } from 'node:crypto';
 import type { Account, ApiKey } from '../../../src/platform/access/tables/model.ts';
 import { type AccountId, PLANS, toAccountId, toKeyId } from '../../../src/platform/rpc/caller.ts';
 import type { Store } from '../../../src/schema.ts';
-import { PET_STATUSES, toCategoryId, toPetId } from '../../../src/shop/model.ts';
+import { toCategoryId } from '../../../src/shop/categories/table.ts';
+import { PET_STATUSES, toPetId } from '../../../src/shop/pets/table.ts';
 import { aPet } from '../../support/pets.ts';
 import { newCategory, newPet, test } from './database.ts';
 

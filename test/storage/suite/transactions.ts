@@ -1,7 +1,8 @@
 /** Transactions, and writes of a single statement: durable, isolated, rolled back alone, also in a group. */
 
 import { Cancelled } from '../../../src/platform/storage/store-errors.ts';
-import { type PetId, toCategoryId, toPetId } from '../../../src/shop/model.ts';
+import { toCategoryId } from '../../../src/shop/categories/table.ts';
+import { type PetId, toPetId } from '../../../src/shop/pets/table.ts';
 import { aPet } from '../../support/pets.ts';
 import { addOne, newCategories, newCategory, newPet, occupyWriter, test } from './database.ts';
 

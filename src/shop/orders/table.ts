@@ -1,10 +1,21 @@
 /** The `orders` table. */
-import type { Engine, Runner } from '../platform/storage/engine.ts';
-import { bigInteger, boolean, integer, optional, record } from '../platform/storage/fields.ts';
-import type { Instant } from '../platform/storage/model.ts';
-import { compile, param } from '../platform/storage/statement.ts';
-import { onlyRow, resource, table } from '../platform/storage/table.ts';
-import type { Order, OrderId, PetId } from './model.ts';
+import type { Engine, Runner } from '../../platform/storage/engine.ts';
+import { bigInteger, boolean, integer, optional, record } from '../../platform/storage/fields.ts';
+import type { Id, Instant } from '../../platform/storage/model.ts';
+import { compile, param } from '../../platform/storage/statement.ts';
+import { onlyRow, resource, table } from '../../platform/storage/table.ts';
+import type { PetId } from '../pets/table.ts';
+
+export type OrderId = Id<'order'>;
+export const toOrderId = (id: bigint) => id as OrderId;
+
+export interface Order {
+  readonly id: OrderId;
+  readonly petId: PetId | undefined;
+  readonly quantity: number;
+  readonly shipDate: Instant | undefined;
+  readonly complete: boolean;
+}
 
 export const ORDERS = table<Order>('orders', {
   id: bigInteger<OrderId>('id'),

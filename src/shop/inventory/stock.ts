@@ -7,7 +7,7 @@
  * A pet's stock and the units in its open orders are at most `MAX_UNITS` together. Orders move units between the two,
  * so only setting the stock must check the limit, and cancelling an order never fails.
  */
-import type { PetStatus } from './model.ts';
+import type { PetStatus } from '../pets/table.ts';
 
 /** The maximum stock, as in the validation rules of InventoryUpdate. */
 export const MAX_UNITS = 1_000_000_000;

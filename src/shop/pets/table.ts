@@ -1,10 +1,26 @@
 /** The `pets` table: pets, and the stock of each. */
 import type { Knex } from 'knex';
-import type { Engine, Runner } from '../platform/storage/engine.ts';
-import { bigInteger, integer, oneOf, text } from '../platform/storage/fields.ts';
-import { compile, param } from '../platform/storage/statement.ts';
-import { compileInsert, paramsOf, resource, table } from '../platform/storage/table.ts';
-import { type CategoryId, PET_STATUSES, type Pet, type PetId } from './model.ts';
+import type { Engine, Runner } from '../../platform/storage/engine.ts';
+import { bigInteger, integer, oneOf, text } from '../../platform/storage/fields.ts';
+import type { Id } from '../../platform/storage/model.ts';
+import { compile, param } from '../../platform/storage/statement.ts';
+import { compileInsert, paramsOf, resource, table } from '../../platform/storage/table.ts';
+import type { CategoryId } from '../categories/table.ts';
+
+export type PetId = Id<'pet'>;
+export const toPetId = (id: bigint) => id as PetId;
+
+export const PET_STATUSES = ['available', 'pending', 'sold'] as const;
+export type PetStatus = (typeof PET_STATUSES)[number];
+
+export interface Pet {
+  readonly id: PetId;
+  readonly name: string;
+  readonly categoryId: CategoryId;
+  readonly status: PetStatus;
+  /** Units in stock: the pet's inventory entry. */
+  readonly quantity: number;
+}
 
 export const PETS = table<Pet>('pets', {
   id: bigInteger<PetId>('id'),

@@ -3,15 +3,15 @@ import {
   Category as CategoryMessage,
   type CategoryServiceServer,
   type NewCategory,
-} from '../../gen/petstore/v1/categories.ts';
-import { existing } from '../platform/errors.ts';
-import { trimmed } from '../platform/proto/name.ts';
-import { checkIfMatch } from '../platform/rpc/if-match.ts';
-import { pageTokens } from '../platform/rpc/page-token.ts';
-import type { Context, Service } from '../platform/rpc/service.ts';
-import { shopError } from './errors.ts';
-import { type Category, toCategoryId } from './model.ts';
-import type { ShopStore, ShopTransaction } from './tables.ts';
+} from '../../../gen/petstore/v1/categories.ts';
+import { existing } from '../../platform/errors.ts';
+import { trimmed } from '../../platform/proto/name.ts';
+import { checkIfMatch } from '../../platform/rpc/if-match.ts';
+import { pageTokens } from '../../platform/rpc/page-token.ts';
+import type { Context, Service } from '../../platform/rpc/service.ts';
+import { shopError } from '../errors.ts';
+import type { ShopStore, ShopTransaction } from '../tables.ts';
+import { type Category, toCategoryId } from './table.ts';
 
 const PAGES = pageTokens(2);
 

@@ -1,14 +1,14 @@
 /** OrderService: orders and their effect on stock. An order and its pet change in one transaction. */
-import { Order as OrderMessage, type OrderServiceServer } from '../../gen/petstore/v1/orders.ts';
-import { existing } from '../platform/errors.ts';
-import { checkIfMatch } from '../platform/rpc/if-match.ts';
-import { pageTokens } from '../platform/rpc/page-token.ts';
-import type { Context, Service } from '../platform/rpc/service.ts';
-import { shopError } from './errors.ts';
-import { type Order, type OrderId, type Pet, type PetId, toOrderId, toPetId } from './model.ts';
-import { contendedPet } from './pet-table.ts';
-import { close, returnUnits, type Stock, take } from './stock.ts';
-import type { ShopStore, ShopTransaction } from './tables.ts';
+import { Order as OrderMessage, type OrderServiceServer } from '../../../gen/petstore/v1/orders.ts';
+import { existing } from '../../platform/errors.ts';
+import { checkIfMatch } from '../../platform/rpc/if-match.ts';
+import { pageTokens } from '../../platform/rpc/page-token.ts';
+import type { Context, Service } from '../../platform/rpc/service.ts';
+import { shopError } from '../errors.ts';
+import { close, returnUnits, type Stock, take } from '../inventory/stock.ts';
+import { contendedPet, type Pet, type PetId, toPetId } from '../pets/table.ts';
+import type { ShopStore, ShopTransaction } from '../tables.ts';
+import { type Order, type OrderId, toOrderId } from './table.ts';
 
 const PAGES = pageTokens(3);
 

@@ -1,15 +1,19 @@
 /** PetService: the animals that the store keeps. */
-import { type NewPet, Pet as PetMessage, type PetServiceServer } from '../../gen/petstore/v1/pets.ts';
-import { existing } from '../platform/errors.ts';
-import { trimmed } from '../platform/proto/name.ts';
-import { checkIfMatch } from '../platform/rpc/if-match.ts';
-import { pageTokens } from '../platform/rpc/page-token.ts';
-import type { Context, Service } from '../platform/rpc/service.ts';
-import { shopError } from './errors.ts';
-import { type Pet, toCategoryId, toPetId } from './model.ts';
-import { fromProtoStatus, toProtoStatus } from './pet-status.ts';
-import { contendedPet } from './pet-table.ts';
-import type { ShopStore, ShopTransaction } from './tables.ts';
+import {
+  type NewPet,
+  Pet as PetMessage,
+  type PetServiceServer,
+  PetStatus as ProtoStatus,
+} from '../../../gen/petstore/v1/pets.ts';
+import { existing } from '../../platform/errors.ts';
+import { trimmed } from '../../platform/proto/name.ts';
+import { checkIfMatch } from '../../platform/rpc/if-match.ts';
+import { pageTokens } from '../../platform/rpc/page-token.ts';
+import type { Context, Service } from '../../platform/rpc/service.ts';
+import { toCategoryId } from '../categories/table.ts';
+import { shopError } from '../errors.ts';
+import type { ShopStore, ShopTransaction } from '../tables.ts';
+import { contendedPet, PET_STATUSES, type Pet, type PetStatus, toPetId } from './table.ts';
 
 export const PET_PAGES = pageTokens(1);
 
@@ -90,4 +94,13 @@ function replacement(pet: NewPet | undefined): Omit<Pet, 'id' | 'quantity'> {
 
 export function petMessage({ id, name, categoryId, status }: Pet): PetMessage {
   return { id, name, categoryId, status: toProtoStatus(status) };
+}
+
+/** Undefined for an absent status. Validation refuses the unspecified one. */
+export function fromProtoStatus(status: ProtoStatus | undefined): PetStatus | undefined {
+  return PET_STATUSES.find((name) => ProtoStatus[name] === status);
+}
+
+export function toProtoStatus(status: PetStatus): ProtoStatus {
+  return ProtoStatus[status];
 }

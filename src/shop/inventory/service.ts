@@ -1,15 +1,14 @@
 /** InventoryService: the stock of each pet. */
-import { InventoryItem, type InventoryServiceServer } from '../../gen/petstore/v1/inventory.ts';
-import { existing, invalidArgument } from '../platform/errors.ts';
-import { checkIfMatch } from '../platform/rpc/if-match.ts';
-import { pageTokens } from '../platform/rpc/page-token.ts';
-import type { Service } from '../platform/rpc/service.ts';
-import { shopError } from './errors.ts';
-import { type Pet, toPetId } from './model.ts';
-import { fromProtoStatus, toProtoStatus } from './pet-status.ts';
-import { contendedPet } from './pet-table.ts';
+import { InventoryItem, type InventoryServiceServer } from '../../../gen/petstore/v1/inventory.ts';
+import { existing, invalidArgument } from '../../platform/errors.ts';
+import { checkIfMatch } from '../../platform/rpc/if-match.ts';
+import { pageTokens } from '../../platform/rpc/page-token.ts';
+import type { Service } from '../../platform/rpc/service.ts';
+import { shopError } from '../errors.ts';
+import { fromProtoStatus, toProtoStatus } from '../pets/service.ts';
+import { contendedPet, type Pet, toPetId } from '../pets/table.ts';
+import type { ShopStore, ShopTransaction } from '../tables.ts';
 import { MAX_UNITS, restock } from './stock.ts';
-import type { ShopStore, ShopTransaction } from './tables.ts';
 
 const PAGES = pageTokens(4);
 

@@ -1,0 +1,24 @@
+/** The `categories` table. */
+import type { Engine } from '../../platform/storage/engine.ts';
+import { bigInteger, optional, text } from '../../platform/storage/fields.ts';
+import type { Id } from '../../platform/storage/model.ts';
+import { resource, table } from '../../platform/storage/table.ts';
+
+export type CategoryId = Id<'category'>;
+export const toCategoryId = (id: bigint) => id as CategoryId;
+
+export interface Category {
+  readonly id: CategoryId;
+  readonly name: string;
+  readonly description: string | undefined;
+}
+
+export const CATEGORIES = table<Category>('categories', {
+  id: bigInteger<CategoryId>('id'),
+  name: text('name'),
+  description: optional(text('description')),
+});
+
+export function categoryTable(engine: Engine) {
+  return resource(engine, CATEGORIES);
+}
