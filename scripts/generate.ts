@@ -43,7 +43,7 @@ async function generate(target: string): Promise<void> {
   const gen = join(target, 'gen');
   buf('generate', '--output', target);
   // For Envoy's transcoder, for reflection, and for the options that the server reads at start.
-  build(join(gen, 'petstore.binpb'), '--exclude-source-info');
+  build(join(gen, 'descriptors.binpb'), '--exclude-source-info');
   // For callers, at /petstore.binpb: the public services and what they import.
   const published = join(gen, 'public.binpb');
   build(published, '--path', 'proto/petstore/v1');

@@ -11,3 +11,6 @@ export const TITLE = 'pet store';
 
 /** The proto package that callers may call. The platform's own packages begin with `platform.`. */
 export const API_PACKAGE = 'petstore.v1';
+
+/** How API keys begin: an account's, and an operator's. Lower-case letters, and an underscore at the end. */
+export const KEY_PREFIXES = { account: 'pst_', operator: 'pso_' } as const;

@@ -55,7 +55,7 @@ test.before(async (t) => {
     }
   };
   await calls();
-  for (const key of [stack.key, unknown, generateKey('pso')]) await sendEverywhere(stack, key);
+  for (const key of [stack.key, unknown, generateKey('operator')]) await sendEverywhere(stack, key);
   for (let count = 0; count < 30; count += 1) errors.push((await rest.withKey(banned).get('/pets')).text);
 
   // From here on the service fails.

@@ -1,6 +1,7 @@
 /** The Lua filters in envoy/, and what they need to know of the proto files, the server and the settings. */
+import { KEY_PREFIXES } from '../../src/identity.ts';
 import type { Config } from '../../src/platform/config/config.ts';
-import { ACCOUNT_KEY, BODY_TIMEOUT_MS, CALL_TIMEOUT_MS, MAX_BODY_BYTES } from '../../src/platform/config/constants.ts';
+import { BODY_TIMEOUT_MS, CALL_TIMEOUT_MS, KEY_LENGTH, MAX_BODY_BYTES } from '../../src/platform/config/constants.ts';
 import { connectBody, connectHttpStatus } from '../../src/platform/edge/connect-error.ts';
 import { BAD_HOST, EDGE_HEADERS } from '../../src/platform/edge/headers.ts';
 import { restBody } from '../../src/platform/edge/rest-protocol.ts';
@@ -30,7 +31,7 @@ export function luaSettings(config: Config): string {
     edge_secret: edgeSecret,
     headers: EDGE_HEADERS,
     /** An account's key in its one spelling. */
-    key_pattern: `^Bearer ${ACCOUNT_KEY.start}${'%w'.repeat(ACCOUNT_KEY.length)}$`,
+    key_pattern: `^Bearer ${KEY_PREFIXES.account}${'%w'.repeat(KEY_LENGTH)}$`,
     in_bad_host: IN_BAD_HOST,
     bad_host: BAD_HOST,
     max_body_bytes: MAX_BODY_BYTES,

@@ -90,7 +90,7 @@ test('server - one that is away, refuses the key, or is another, is named with w
   const files = ['wrong', 'damaged'].map((name) => join(config.dataDir, name));
   const [wrong = '', damaged = ''] = files;
   for (const folder of files) await mkdir(folder);
-  await writeFile(join(wrong, 'operator.key'), `${generateKey('pso')}\n`);
+  await writeFile(join(wrong, 'operator.key'), `${generateKey('operator')}\n`);
   await writeFile(join(damaged, 'operator.key'), 'not a key\n');
   const away = /^nothing answers at 127\.0\.0\.1:1: start the service with "npm start", or name another --address/;
   const advice = 'it is on the private gRPC port (GRPC_PORT), not on the public one';
@@ -101,7 +101,7 @@ test('server - one that is away, refuses the key, or is another, is named with w
   const cases: readonly (readonly [string, string | RegExp, Settings, string?])[] = [
     ['SERVER_AWAY', away, { GRPC_PORT: '1' }],
     ['NO_ADMIN_SERVICE', noAdmin, {}, `--address=${publicAddress}`],
-    ['OPERATOR_KEY_INVALID', `${refused} OPERATOR_KEY`, { OPERATOR_KEY: generateKey('pso') }],
+    ['OPERATOR_KEY_INVALID', `${refused} OPERATOR_KEY`, { OPERATOR_KEY: generateKey('operator') }],
     ['OPERATOR_KEY_INVALID', `${refused} ${wrong}/operator.key`, { DATA_DIR: wrong }],
     [
       'OPERATOR_KEY_MISSING',

@@ -65,7 +65,7 @@ function edit(file: string, from: string | RegExp, to: string): void {
 }
 
 function addDescriptors(folder: string, protos: string, interop: Uint8Array): void {
-  const [own, built] = [join(folder, 'gen/petstore.binpb'), join(folder, 'suite.binpb')];
+  const [own, built] = [join(folder, 'gen/descriptors.binpb'), join(folder, 'suite.binpb')];
   execFileSync('buf', ['build', protos, '--as-file-descriptor-set', '-o', built], { cwd: folder });
   const sets = [readFileSync(built), servedOnly(interop), readFileSync(own)];
   const all = new Map(sets.flatMap((bytes) => parse(bytes).file.map((file) => [file.name, file])));

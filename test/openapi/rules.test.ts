@@ -17,7 +17,7 @@ import { toKeywords } from '../../src/platform/openapi/constraints.ts';
 import { describe } from '../../src/platform/openapi/document.ts';
 import { parcelRegistry } from '../support/lists/parcels.ts';
 
-const readFiles = () => fromBinary(FileDescriptorSetSchema, readFileSync('gen/petstore.binpb'));
+const readFiles = () => fromBinary(FileDescriptorSetSchema, readFileSync('gen/descriptors.binpb'));
 const registry = createFileRegistry(readFiles());
 
 function fieldOf(message: string, field: string, from = registry): DescField {

@@ -50,7 +50,7 @@ test('Generation - a failure says what is wrong in one line, and changes nothing
 test('Generation - needs nothing of gen/, of which files may be missing or broken', (t) => {
   const gen = join(t.context.copy, 'gen');
   for (const file of ['petstore', 'openapi', 'client/services.ts']) rmSync(join(gen, file), { recursive: true });
-  for (const file of ['petstore.binpb', 'google/rpc/status.ts', 'client/methods.ts']) {
+  for (const file of ['descriptors.binpb', 'google/rpc/status.ts', 'client/methods.ts']) {
     writeFileSync(join(gen, file), 'broken');
   }
   t.is(generate(t.context).stderr, '');

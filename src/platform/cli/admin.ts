@@ -81,7 +81,7 @@ async function findOperatorKey({ operatorKey, dataDir }: Config): Promise<{ key:
         : `the operator key can't be read: ${message}`;
     throw failure('OPERATOR_KEY_MISSING', problem);
   });
-  if (isWellFormed(key.trim(), 'pso')) return { key: key.trim(), source };
+  if (isWellFormed(key.trim(), 'operator')) return { key: key.trim(), source };
   throw failure('OPERATOR_KEY_MISSING', `there is no operator key in ${source}, or it is damaged`);
 }
 

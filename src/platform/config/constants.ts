@@ -9,8 +9,8 @@ export const MAX_BODY_BYTES = 65_536;
 /** How long the body of a request may take after the headers. */
 export const BODY_TIMEOUT_MS = 30_000;
 
-/** The form of an account's key: its beginning, and the length of the rest (src/platform/access/keys/format.ts). */
-export const ACCOUNT_KEY = { start: 'pst_', length: 38 } as const;
+/** How many characters follow the prefix of an API key (src/platform/access/keys/format.ts). */
+export const KEY_LENGTH = 38;
 
 /** How long a call may take after the whole request has arrived. */
 export const CALL_TIMEOUT_MS = 15_000;

@@ -20,7 +20,7 @@ import {
 } from '@bufbuild/protobuf/wkt';
 import { type HttpRule, httpRule, type OperationOptions, operationOptions } from './options.ts';
 
-const DESCRIPTOR_SET = new URL('../../../gen/petstore.binpb', import.meta.url);
+const DESCRIPTOR_SET = new URL('../../../gen/descriptors.binpb', import.meta.url);
 const HTTP_BODY = 'google.api.HttpBody';
 
 export interface RestRoute {

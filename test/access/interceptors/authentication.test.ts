@@ -8,7 +8,7 @@ import { handler, newCall, RESPONSE } from '../../support/call.ts';
 
 const QUOTA = { perMinute: 60, perDay: 1_000 };
 const PLANS = { free: QUOTA, pro: QUOTA, business: QUOTA };
-const [KEY, OPERATOR_KEY] = [generateKey(), generateKey('pso')];
+const [KEY, OPERATOR_KEY] = [generateKey(), generateKey('operator')];
 const ACCOUNT_ID = toAccountId(7n);
 const none = undefined;
 const account = { id: ACCOUNT_ID, name: '', plan: 'free', agreed: none, isSuspended: false, createdAtMs: 0 } as const;
@@ -90,7 +90,7 @@ test('Operator - a call with the operator key passes, any other is OPERATOR_KEY_
   t.is(await send(`Bearer ${OPERATOR_KEY}`), RESPONSE);
   const wrong = [
     '',
-    ...[KEY, generateKey('pso'), OPERATOR_KEY.slice(0, -1), `${OPERATOR_KEY}0`].map((key) => `Bearer ${key}`),
+    ...[KEY, generateKey('operator'), OPERATOR_KEY.slice(0, -1), `${OPERATOR_KEY}0`].map((key) => `Bearer ${key}`),
   ];
   t.is(counted, 0);
   for (const authorization of wrong) t.is(await send(authorization), 'OPERATOR_KEY_INVALID');

@@ -16,11 +16,11 @@ test('Key - is pst_, 32 random characters and 6 of checksum', (t) => {
 });
 
 test('Key - an operator’s key begins with pso_, and neither kind is valid as the other', (t) => {
-  const operators = generateKey('pso');
+  const operators = generateKey('operator');
   t.regex(operators, /^pso_[0-9A-Za-z]{38}$/);
-  t.true(isWellFormed(operators, 'pso'));
+  t.true(isWellFormed(operators, 'operator'));
   t.false(isWellFormed(operators));
-  t.false(isWellFormed(generateKey(), 'pso'));
+  t.false(isWellFormed(generateKey(), 'operator'));
   t.false(isWellFormed(operators.replace('pso_', 'pst_')), 'the checksum covers the prefix');
 });
 

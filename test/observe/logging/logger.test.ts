@@ -13,7 +13,7 @@ function written(log: (logger: ReturnType<typeof createLogger>) => void, operato
 }
 
 test('Logger - a key is redacted in every field, whatever surrounds it', (t) => {
-  for (const key of [generateKey(), generateKey('pso')]) {
+  for (const key of [generateKey(), generateKey('operator')]) {
     const text = written((logger) => {
       logger.info({ requestId: key, [key]: 1, deep: [{ deeper: `x${key}y_` }] }, `Bearer ${key}${key}`);
       logger.error({ err: new Error(`no such key: "${key}"`, { cause: new Error(key) }) }, 'call');

@@ -1,7 +1,5 @@
 /**
- * The format of API keys: a prefix, 32 random characters (190 bits), 6 characters of checksum.
- *
- *     pst_ 7Jq0fZ…(32)…uR 1bX9Qa
+ * The format of API keys: a prefix for each kind, 32 random characters (190 bits), 6 characters of checksum.
  *
  * The checksum is the CRC-32 of everything before it, in base62 with leading zeros, as in GitHub's tokens: a mistyped
  * key fails without a look-up, and a secret scanner has few false positives. It detects accidents only; a key is secret
@@ -9,18 +7,20 @@
  */
 import { hash, randomInt } from 'node:crypto';
 import { crc32 } from 'node:zlib';
+import { KEY_PREFIXES } from '../../../identity.ts';
+import { KEY_LENGTH } from '../../config/constants.ts';
 
-/** `pst`: a key of an account. `pso`: a key of an operator. */
-type KeyPrefix = 'pst' | 'pso';
+type KeyKind = keyof typeof KEY_PREFIXES;
 
 const ALPHABET = '0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz';
-const RANDOM_LENGTH = 32;
 const CHECKSUM_LENGTH = 6; // 62^6 is more than 2^32
+const RANDOM_LENGTH = KEY_LENGTH - CHECKSUM_LENGTH;
 const DISPLAY_LENGTH = 12;
 
-const SHAPE = /^ps[to]_[0-9A-Za-z]{38}$/;
+const FORM = `(?:${Object.values(KEY_PREFIXES).join('|')})[0-9A-Za-z]{${KEY_LENGTH}}`;
+const SHAPE = new RegExp(`^${FORM}$`);
 /** Matches keys anywhere in a text, whatever their checksum: a mistyped key reveals most of the real one. */
-const KEY_PATTERN = /ps[to]_[0-9A-Za-z]{38}/g;
+const KEY_PATTERN = new RegExp(FORM, 'g');
 
 /** What a log has in place of a key. */
 export const REDACTED = '(a key)';
@@ -31,16 +31,16 @@ export function hideKeys(text: string): string {
 }
 
 /** Generates a key. It is shown once and never stored. */
-export function generateKey(prefix: KeyPrefix = 'pst'): string {
+export function generateKey(kind: KeyKind = 'account'): string {
   // randomInt is uniform: a random byte modulo 62 would favour some characters.
   const random = Array.from({ length: RANDOM_LENGTH }, () => ALPHABET.charAt(randomInt(ALPHABET.length)));
-  const body = `${prefix}_${random.join('')}`;
+  const body = KEY_PREFIXES[kind] + random.join('');
   return body + checksum(body);
 }
 
 /** Checks format and checksum: detects any one wrong character and any two adjacent characters swapped. */
-export function isWellFormed(key: string, prefix: KeyPrefix = 'pst'): boolean {
-  if (!SHAPE.test(key) || !key.startsWith(prefix)) return false;
+export function isWellFormed(key: string, kind: KeyKind = 'account'): boolean {
+  if (!SHAPE.test(key) || !key.startsWith(KEY_PREFIXES[kind])) return false;
   return checksum(key.slice(0, -CHECKSUM_LENGTH)) === key.slice(-CHECKSUM_LENGTH);
 }
 

@@ -48,9 +48,9 @@ export async function ensureDemoKey(store: AccessStore, dataDir: string): Promis
  */
 export async function ensureOperatorKey(dataDir: string): Promise<string> {
   const file = operatorKeyFile(dataDir);
-  if (!existsSync(file)) await writeNewSecret(file, generateKey('pso'));
+  if (!existsSync(file)) await writeNewSecret(file, generateKey('operator'));
   const key = (await readFile(file, 'utf8')).trim();
-  if (!isWellFormed(key, 'pso')) throw new Error(`${file} holds no operator key: remove it to get a new one`);
+  if (!isWellFormed(key, 'operator')) throw new Error(`${file} holds no operator key: remove it to get a new one`);
   return key;
 }
 
