@@ -75,7 +75,7 @@ end
 -- Removes parameters and capitals, with which Envoy's filters would not know a media type (RFC 9110, section 8.3.1).
 local function make_plain(headers, name)
   local sent = headers:get(name) or ""
-  local plain = sent:match("^[^;]*"):gsub("%s+$", ""):lower()
+  local plain = (sent:match("^([^;%s]*)%s*;") or sent:match("^([^;%s]*)%s*$") or sent):lower()
   if plain ~= sent then headers:replace(name, plain) end
   return plain
 end
