@@ -1,4 +1,4 @@
--- A client of the gRPC server's EdgeService (petstore.edge.v1). The server authenticates callers for Envoy, and decides
+-- A client of the gRPC server's EdgeService (platform.edge.v1). The server authenticates callers for Envoy, and decides
 -- on the errors of requests that never reach a service.
 
 local grpc_message = require("grpc_message")

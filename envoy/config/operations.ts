@@ -4,7 +4,7 @@ import { API_PACKAGE } from '../../src/identity.ts';
 import { loadOperations, type Operation } from '../../src/platform/proto/operations.ts';
 import { bodiesToRead } from './json.ts';
 
-const EDGE_SERVICE = 'petstore.edge.v1.EdgeService';
+const EDGE_SERVICE = 'platform.edge.v1.EdgeService';
 
 const { registry, byPath } = loadOperations();
 const ON_REST = [...byPath.values()].filter(({ routes }) => routes.length > 0);

@@ -4,8 +4,6 @@
  */
 import { readFile } from 'node:fs/promises';
 import { status as Status } from '@grpc/grpc-js';
-import { AdminServiceService as Admin } from '../../gen/petstore/admin/v1/admin.ts';
-import { EdgeServiceService as Edge } from '../../gen/petstore/edge/v1/edge.ts';
 import {
   CategoryServiceService as Categories,
   Category,
@@ -15,7 +13,9 @@ import {
   ListCategoriesResponse,
 } from '../../gen/petstore/v1/categories.ts';
 import { ListPetsRequest, ListPetsResponse, PetStatus, PetServiceService as Pets } from '../../gen/petstore/v1/pets.ts';
-import { WebServiceService as Web } from '../../gen/petstore/web/v1/web.ts';
+import { AdminServiceService as Admin } from '../../gen/platform/admin/v1/admin.ts';
+import { EdgeServiceService as Edge } from '../../gen/platform/edge/v1/edge.ts';
+import { WebServiceService as Web } from '../../gen/platform/web/v1/web.ts';
 import { generateKey } from '../../src/platform/access/keys/format.ts';
 import { operatorKeyFile } from '../../src/platform/access/keys/key-files.ts';
 import { call, isConnectError, isSuccess } from '../support/connect-client.ts';
@@ -79,7 +79,7 @@ test.serial('gRPC - a call of any other path counts, and without a key it is UNA
   const { publicAddress, key, config } = t.context;
   const target = targetOf(publicAddress, '127.0.0.1');
   const knownCalls = () => statistic(config.envoyAdminPort, 'cluster.petstore.upstream_rq_total');
-  for (const path of ['/foo/bar', '/', '/pets', '/healthz', '/grpc.Any/Thing', '/petstore.web.v1.Any/Thing']) {
+  for (const path of ['/foo/bar', '/', '/pets', '/healthz', '/grpc.Any/Thing', '/platform.web.v1.Any/Thing']) {
     const known = await rawGrpc(target, { path, key });
     const message = `nothing answers to POST ${path}`;
     t.like(known, { status: Status.UNIMPLEMENTED, reason: 'ROUTE_NOT_FOUND', message });

@@ -2,18 +2,26 @@
  * From release 1.0.0 to this one and back. `1.0.0.sqlite` and `1.0.0.dump` are backups that 1.0.0 made: never make them
  * again. Beside each is the key of its demo account.
  */
-import { copyFileSync, mkdirSync } from 'node:fs';
+import { copyFileSync, mkdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
+import { fromBinary } from '@bufbuild/protobuf';
+import { FileDescriptorSetSchema } from '@bufbuild/protobuf/wkt';
+import { status as Status } from '@grpc/grpc-js';
 import test, { type ExecutionContext as Test } from 'ava';
 import { CategoryServiceService as Categories } from '../../gen/petstore/v1/categories.ts';
 import { EventServiceService as Events } from '../../gen/petstore/v1/events.ts';
 import { InventoryServiceService as Inventory } from '../../gen/petstore/v1/inventory.ts';
 import { OrderServiceService as Orders } from '../../gen/petstore/v1/orders.ts';
 import { PetServiceService as Pets } from '../../gen/petstore/v1/pets.ts';
+import { WebServiceService as Web } from '../../gen/platform/web/v1/web.ts';
+import { API_PACKAGE } from '../../src/identity.ts';
+import { loadOperations } from '../../src/platform/proto/operations.ts';
 import { MIGRATIONS } from '../../src/schema.ts';
 import { dumpsMissing, run } from '../deploy/backups.ts';
 import { change } from '../support/database.ts';
 import { temporaryFolder } from '../support/folder.ts';
+import { exchangeAlone } from '../support/hostile/http2.ts';
+import { grpcFrame, grpcHeaders, targetOf } from '../support/hostile/sockets.ts';
 import { query, startPostgres } from '../support/postgres.ts';
 import { type ServerProcess, startServerProcess } from '../support/process.ts';
 import { testUnless } from '../support/programs.ts';
@@ -80,6 +88,33 @@ async function hasEvents(t: Test, { grpc, dataDir }: ServerProcess, { DATABASE_U
 test('Migrations - since 1.0.0 only add, so that its servers work beside those of this release', (t) => {
   const names = MIGRATIONS.filter(({ isAdditive }) => !isAdditive).map(({ name }) => name);
   t.deepEqual(names, ['001-catalogue']);
+});
+
+test('Internal methods - answer under the names by which edges and the command of 1.0.0 call them', async (t) => {
+  const { file } = fromBinary(FileDescriptorSetSchema, readFileSync(new URL('1.0.0.binpb', import.meta.url)));
+  const methods = file
+    .filter((one) => one.package !== API_PACKAGE)
+    .flatMap(({ package: prefix, service }) =>
+      service.flatMap(({ name, method }) => method.map((one) => ({ prefix, suffix: `${name}/${one.name}` }))),
+    );
+  t.is(methods.length, 18);
+  const secrets = { EDGE_SECRET: 'the-secret-of-this-test', OPERATOR_KEY: 'the-operator-of-this-test' };
+  const server = await startServerProcess(temporaryFolder(t), secrets);
+  t.teardown(() => server.end('SIGKILL'));
+  const send = async (path: string) => {
+    const key = path.includes('.admin.') ? secrets.OPERATOR_KEY : server.key;
+    const sent = { ...grpcHeaders(path, key), 'x-petstore-edge': secrets.EDGE_SECRET, 'x-request-id': 'this' };
+    const message = path.endsWith('/GetFile') ? Web.getFile.requestSerialize({ file: 'docs' }) : Buffer.of();
+    const options = { body: grpcFrame(message) };
+    const { status, headers, body } = await exchangeAlone(targetOf(server.address, '127.0.0.1'), sent, options);
+    return { status, code: headers.get('grpc-status'), body: body.toString() };
+  };
+  for (const { prefix, suffix } of methods) {
+    const [today = ''] = [...loadOperations().byPath.keys()].filter((path) => path.endsWith(`.${suffix}`));
+    const response = await send(today);
+    t.not(response.code, String(Status.UNIMPLEMENTED), today);
+    t.deepEqual(await send(`/${prefix}.${suffix}`), response, today);
+  }
 });
 
 test('SQLite - from 1.0.0 to this release and back', (t) =>

@@ -1,6 +1,6 @@
 /** `petstore ban …`, and how other commands show a ban. */
 import type { Command } from 'commander';
-import type { Ban, BannedKey } from '../../../gen/petstore/admin/v1/admin.ts';
+import type { Ban, BannedKey } from '../../../gen/platform/admin/v1/admin.ts';
 import { WINDOWS } from '../access/admin/admin-messages.ts';
 import { type Admin, adminAction } from './admin.ts';
 import { toId } from './arguments.ts';

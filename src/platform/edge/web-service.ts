@@ -3,7 +3,7 @@
  * way. A caller who does not read therefore holds a piece or two in memory, here and in Envoy, not the whole file.
  */
 import type { HttpBody } from '../../../gen/google/api/httpbody.ts';
-import type { WebServiceServer } from '../../../gen/petstore/web/v1/web.ts';
+import type { WebServiceServer } from '../../../gen/platform/web/v1/web.ts';
 import { apiError } from '../errors.ts';
 import type { Call } from '../rpc/chain.ts';
 import type { Service } from '../rpc/service.ts';

@@ -8,6 +8,7 @@
 import { Server } from '@grpc/grpc-js';
 import { ConfigError } from '../config/setting.ts';
 import { type ApiError, apiError, errorSaying, notAllowed } from '../errors.ts';
+import { withTodaysNames } from '../proto/former-names.ts';
 import { type Operations, UNKNOWN } from '../proto/operations.ts';
 import { type CallOptions, IncomingCall, type Method } from './call.ts';
 import {
@@ -103,7 +104,8 @@ export function createGrpcServer(options: GrpcServerOptions): Server {
     if (!GRPC_TYPE.test(contentType)) return refused(notGrpc);
     if (method !== 'POST') return refused(() => notAllowed({ method, path }, 'POST'));
     const asSent = () => path.replace(/(?<=.)\/$/, ''); // the edge adds a slash to what it has no route for
-    return byPath.get(path) ?? refused(() => apiError('ROUTE_NOT_FOUND', { method, path: asSent() }));
+    const served = byPath.get(path) ?? byPath.get(withTodaysNames(path));
+    return served ?? refused(() => apiError('ROUTE_NOT_FOUND', { method, path: asSent() }));
   };
   const take: Handlers['take'] = (stream, headers, isByEdge) => {
     const { ':path': path = '*', ':method': httpMethod = '' } = headers; // a CONNECT has no path

@@ -2,8 +2,8 @@
 import { dirname } from 'node:path';
 import anyTest, { type TestFn } from 'ava';
 import { HealthService } from '../../../gen/grpc/health/v1/health.ts';
-import { AdminServiceService as Admin, Plan } from '../../../gen/petstore/admin/v1/admin.ts';
 import { PetServiceService as Pets } from '../../../gen/petstore/v1/pets.ts';
+import { AdminServiceService as Admin, Plan } from '../../../gen/platform/admin/v1/admin.ts';
 import { scrape, sumOf, untilSum } from '../../support/exposition.ts';
 import { withinOneMinute } from '../../support/limit-windows.ts';
 import { connectOperator, type Operator } from '../../support/operator.ts';
