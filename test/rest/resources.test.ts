@@ -3,7 +3,7 @@
  * model in test/shop, which any history agrees with: here is one history.
  */
 import { isError, isInvalid } from '../support/contract.ts';
-import type { RestClient } from '../support/rest-client.ts';
+import type { RestClient, RestResponse } from '../support/rest-client.ts';
 import { stackTest } from '../support/shared-stack.ts';
 
 const test = stackTest();
@@ -208,4 +208,21 @@ test('/store/orders/{orderId} - a complete order can not be changed: 409 ORDER_C
     t.deepEqual((await rest.get(path)).body, order);
   }
   t.is((await rest.get(`/store/inventory/${petId}`)).body.quantity, 4);
+});
+
+test('Deprecation - GET /pets/{petId} announces it, with sunset and successor, and so does its 404', async (t) => {
+  const { rest } = t.context;
+  const announced = ({ headers }: RestResponse) => ['deprecation', 'sunset', 'link'].map((name) => headers.get(name));
+  const petId = await rest.pet();
+  for (const id of [petId, 999_999, '9223372036854775807', -1]) {
+    t.deepEqual(announced(await rest.get(`/pets/${id}`)), [
+      '@1782864000',
+      'Fri, 31 Dec 2027 23:59:59 GMT',
+      `</pets?ids=${id}>; rel="successor-version"`,
+    ]);
+  }
+  t.deepEqual((await rest.get(`/pets?ids=${petId}`)).body, [(await rest.get(`/pets/${petId}`)).body]);
+  for (const response of [await rest.get('/pets/abc'), await rest.withKey(undefined).get('/pets/1')]) {
+    t.deepEqual(announced(response), [null, null, null], response.text);
+  }
 });

@@ -1,9 +1,6 @@
 /** A client of the gRPC services over a real channel. */
 import { Client, type Metadata, type ServiceError } from '@grpc/grpc-js';
-import { CategoryServiceService as Categories } from '../../gen/petstore/v1/categories.ts';
-import { InventoryServiceService as Inventory } from '../../gen/petstore/v1/inventory.ts';
-import { type Order, OrderServiceService as Orders } from '../../gen/petstore/v1/orders.ts';
-import { PetServiceService as Pets } from '../../gen/petstore/v1/pets.ts';
+import { GrpcMakers } from '../shop/resources.ts';
 import { bearer, detailsOf, insecure, type Method, type Partly, unary } from './grpc.ts';
 
 interface CallSettings {
@@ -14,13 +11,14 @@ interface CallSettings {
 /** The error that a call ended with. */
 export type Failure = ReturnType<typeof toFailure>;
 
-export class GrpcCaller {
+export class GrpcCaller extends GrpcMakers {
   /** The channel. */
   readonly client: Client;
   readonly #key: string | undefined;
   readonly #isOwner: boolean;
 
   constructor(address: string | Client, key: string | undefined) {
+    super();
     this.client = typeof address === 'string' ? new Client(address, insecure) : address;
     this.#key = key;
     this.#isOwner = typeof address === 'string';
@@ -70,24 +68,6 @@ export class GrpcCaller {
       responseDeserialize: (response: Buffer) => response,
     };
     return this.failure(method, undefined);
-  }
-
-  /** Creates a category and returns its id. */
-  async category(name = 'Cats'): Promise<bigint> {
-    return (await this.call(Categories.createCategory, { category: { name } })).id;
-  }
-
-  /** Creates a pet with `stock` units and returns its id. */
-  async pet({ stock = 0 }: { readonly stock?: number } = {}): Promise<bigint> {
-    const categoryId = await this.category();
-    const { id } = await this.call(Pets.createPet, { pet: { name: 'Tom', categoryId } });
-    if (stock > 0) await this.call(Inventory.setInventory, { petId: id, inventory: { quantity: stock } });
-    return id;
-  }
-
-  /** Places an order and returns its id. */
-  async order(order: Order = {}): Promise<bigint> {
-    return (await this.call(Orders.placeOrder, { order })).id ?? -1n;
   }
 }
 

@@ -2,11 +2,13 @@
  * The public operations, and a valid request to each. What holds for all of them is tested by this table. It comes from
  * the proto files, but for what the bodies of each resource say.
  */
+import { API_PACKAGE } from '../../src/identity.ts';
 import { loadOperations, type Operation } from '../../src/platform/proto/operations.ts';
 import { operationOptions } from '../../src/platform/proto/options.ts';
+import { RESOURCES } from '../shop/resources.ts';
 import type { RestClient } from './rest-client.ts';
 
-interface Resource {
+export interface Resource {
   /** The first byte of its list's page tokens, which callers hold: never change one. A new list has the next number. */
   readonly pages?: number;
   /** The body of a valid POST. */
@@ -16,19 +18,6 @@ interface Resource {
   /** Makes one and resolves with its id, where no POST does. */
   readonly make?: (rest: RestClient) => Promise<number>;
 }
-
-/** The resources, by service of petstore.v1. */
-const RESOURCES: Readonly<Record<string, Resource>> = {
-  CategoryService: { pages: 2, whole: async () => ({ name: 'Cats' }), part: { name: 'Rats' } },
-  PetService: {
-    pages: 1,
-    whole: async (rest) => ({ name: 'Tom', categoryId: await rest.category() }),
-    part: { name: 'Rex' },
-  },
-  OrderService: { pages: 3, whole: async () => ({ quantity: 2 }), part: { quantity: 9 } },
-  InventoryService: { pages: 4, whole: async () => ({ quantity: 9 }), make: (rest) => rest.pet({ stock: 3 }) },
-  EventService: {},
-};
 
 export interface PublicOperation extends Operation {
   readonly service: string;
@@ -46,23 +35,22 @@ export interface PublicOperation extends Operation {
 const { byPath, registry } = loadOperations();
 
 export const PUBLIC: readonly PublicOperation[] = [...byPath.values()].flatMap((operation) => {
-  const [, service, name] = /^\/petstore\.v1\.(\w+)\/(\w+)$/.exec(operation.path) ?? [];
-  if (service === undefined || name === undefined) return [];
+  const [, type = '', name = ''] = operation.path.split('/');
+  if (!type.startsWith(`${API_PACKAGE}.`)) return [];
+  const service = type.slice(API_PACKAGE.length + 1);
   if (!Object.hasOwn(RESOURCES, service))
-    throw new Error(
-      `add ${service} to RESOURCES of test/support/resources.ts: its tests need bodies of valid requests`,
-    );
+    throw new Error(`add ${service} to RESOURCES of test/shop/resources.ts: its tests need bodies of valid requests`);
   const [{ method, template } = { method: '', template: '' }] = operation.routes;
   const camel = template.replace(/_(\w)/g, (_, letter: string) => letter.toUpperCase());
   const [, idName] = /\{(\w+)\}/.exec(camel) ?? [];
-  const descriptor = registry.getService(`petstore.v1.${service}`)?.methods.find((one) => one.name === name);
+  const descriptor = registry.getService(type)?.methods.find((one) => one.name === name);
   const { errors = [] } = (descriptor && operationOptions(descriptor, registry)) ?? {};
   const notFound = errors.find((code) => code.endsWith('_NOT_FOUND'));
   return [{ ...operation, service, name, method, template: camel, idName, notFound }];
 });
 
 /** The services, by full name. */
-export const SERVICES = [...new Set(PUBLIC.map(({ service }) => `petstore.v1.${service}`))];
+export const SERVICES = [...new Set(PUBLIC.map(({ service }) => `${API_PACKAGE}.${service}`))];
 
 /** The operations that list a resource, page by page, each with the number of its page tokens. */
 export const LISTS = PUBLIC.filter(({ queryParameters }) => queryParameters.has('pageToken')).map((list) => {

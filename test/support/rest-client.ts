@@ -2,6 +2,7 @@
  * A plain HTTP client of the REST side. It checks every response against the promises of the contract and against the
  * interface description, and throws when one does not match.
  */
+import { RestMakers } from '../shop/resources.ts';
 import { checkAgainstDescription, type SeenResponse } from './description.ts';
 
 export interface RestResponse extends SeenResponse {
@@ -27,11 +28,12 @@ export interface RestRequest {
   readonly headers?: Readonly<Record<string, string>>;
 }
 
-export class RestClient {
+export class RestClient extends RestMakers {
   readonly url: string;
   readonly #key: string | undefined;
 
   constructor(url: string, key: string | undefined) {
+    super();
     this.url = url;
     this.#key = key;
   }
@@ -80,26 +82,8 @@ export class RestClient {
     return this.send('DELETE', path);
   }
 
-  /** Creates a category and returns its id. */
-  async category(name = 'Cats'): Promise<number> {
-    return (await this.created('/categories', { name })).id;
-  }
-
-  /** Creates a pet with `stock` units and returns its id. */
-  async pet({ stock = 0, ...fields }: { stock?: number; name?: string; categoryId?: number; status?: string } = {}) {
-    const categoryId = fields.categoryId ?? (await this.category());
-    const { id } = await this.created('/pets', { name: 'Tom', ...fields, categoryId });
-    if (stock > 0) await this.put(`/store/inventory/${id}`, { quantity: stock });
-    return id;
-  }
-
-  /** Places an order and returns it. */
-  order(fields: object = {}): Promise<{ id: number; petId?: number; quantity: number; complete: boolean }> {
-    return this.created('/store/orders', fields);
-  }
-
   // biome-ignore lint/suspicious/noExplicitAny: the body of the created resource
-  private async created(path: string, json: unknown): Promise<any> {
+  async created(path: string, json: unknown): Promise<any> {
     const response = await this.post(path, json);
     if (response.status !== 201) throw new Error(`POST ${path} answered ${response.status}: ${response.text}`);
     return response.body;

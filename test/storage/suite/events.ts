@@ -5,7 +5,7 @@ import { compile } from '../../../src/platform/storage/statement.ts';
 import type { Store } from '../../../src/schema.ts';
 import { toCategoryId } from '../../../src/shop/categories/table.ts';
 import { PETS, toPetId } from '../../../src/shop/pets/table.ts';
-import { aPet } from '../../support/pets.ts';
+import { aPet } from '../../shop/resources.ts';
 import { newCategories, newCategory, test } from './database.ts';
 
 function eventsOf(store: Store): Promise<readonly StoredEvent[]> {

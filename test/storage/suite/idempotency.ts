@@ -5,7 +5,7 @@ import { AlreadyDone } from '../../../src/platform/storage/store-errors.ts';
 import type { Store } from '../../../src/schema.ts';
 import { type Category, toCategoryId } from '../../../src/shop/categories/table.ts';
 import type { Pet } from '../../../src/shop/pets/table.ts';
-import { aPet } from '../../support/pets.ts';
+import { aPet } from '../../shop/resources.ts';
 import { newCategory, occupyWriter, test } from './database.ts';
 
 const NOW_MS = Date.UTC(2026, 6, 1);

@@ -5,7 +5,7 @@ import { type AccountId, PLANS, toAccountId, toKeyId } from '../../../src/platfo
 import type { Store } from '../../../src/schema.ts';
 import { toCategoryId } from '../../../src/shop/categories/table.ts';
 import { PET_STATUSES, toPetId } from '../../../src/shop/pets/table.ts';
-import { aPet } from '../../support/pets.ts';
+import { aPet } from '../../shop/resources.ts';
 import { newCategory, newPet, test } from './database.ts';
 
 export const NOW_MS = Date.UTC(2026, 6, 1);

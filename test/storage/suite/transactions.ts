@@ -3,7 +3,7 @@
 import { Cancelled } from '../../../src/platform/storage/store-errors.ts';
 import { toCategoryId } from '../../../src/shop/categories/table.ts';
 import { type PetId, toPetId } from '../../../src/shop/pets/table.ts';
-import { aPet } from '../../support/pets.ts';
+import { aPet } from '../../shop/resources.ts';
 import { addOne, newCategories, newCategory, newPet, occupyWriter, test } from './database.ts';
 
 const CATS = { name: 'Cats', description: undefined };
