@@ -8,12 +8,21 @@ import { spawnSync } from 'node:child_process';
 import { existsSync, mkdirSync, mkdtempSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs';
 import { join, resolve } from 'node:path';
 import { pathToFileURL } from 'node:url';
-import { fromBinary, toBinary } from '@bufbuild/protobuf';
+import {
+  create,
+  createFileRegistry,
+  fromBinary,
+  getExtension,
+  hasExtension,
+  setExtension,
+  toBinary,
+} from '@bufbuild/protobuf';
 import { FileDescriptorSetSchema, type SourceCodeInfo_Location } from '@bufbuild/protobuf/wkt';
 import openapiTS, { astToString } from 'openapi-typescript';
 import { stringify } from 'yaml';
 import { describe } from '../src/platform/openapi/document.ts';
 import { loadOperations } from '../src/platform/proto/operations.ts';
+import type { HttpRule } from '../src/platform/proto/options.ts';
 import { callersPage } from './callers-page.ts';
 import { clientMethods, clientServices } from './client-methods.ts';
 import { settingsPage } from './settings-page.ts';
@@ -72,6 +81,26 @@ async function generate(target: string): Promise<void> {
 /** Writes a set of descriptors. */
 function build(output: string, ...options: readonly string[]): void {
   buf('build', '--as-file-descriptor-set', '--output', output, ...options);
+  writeFileSync(output, withHead(readFileSync(output)));
+}
+
+/** Gives each path of a GET a binding for HEAD too (RFC 9110, section 9.3.2). */
+function withHead(set: Uint8Array): Uint8Array {
+  const descriptors = fromBinary(FileDescriptorSetSchema, set);
+  const extension = createFileRegistry(descriptors).getExtension('google.api.http');
+  if (extension?.fieldKind !== 'message') throw new Error('google.api.http is missing');
+  for (const { options } of descriptors.file.flatMap(({ service }) => service).flatMap(({ method }) => method)) {
+    if (options === undefined || !hasExtension(options, extension)) continue;
+    const rule = getExtension(options, extension) as HttpRule;
+    const paths = [rule, ...rule.additionalBindings].flatMap(({ pattern }) =>
+      pattern.case === 'get' ? [pattern.value] : [],
+    );
+    const bindings = paths.map((path) => {
+      return create(extension.message, { pattern: { case: 'custom', value: { kind: 'HEAD', path } } });
+    });
+    setExtension(options, extension, { ...rule, additionalBindings: [...rule.additionalBindings, ...bindings] });
+  }
+  return toBinary(FileDescriptorSetSchema, descriptors);
 }
 
 /** Keeps of the source info what generators write into code: the comments of our own files. */
