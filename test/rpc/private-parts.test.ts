@@ -121,6 +121,18 @@ test('grpc-js - a connection without calls ends after 10 s, but not one with a c
   t.is(await busy.outcome, 'answered');
 });
 
+test('grpc-js - a call with over 8 KiB of headers is reset, also of compressed ones, but not an edge’s', async (t) => {
+  const server = await startScriptedServer();
+  t.teardown(() => server.close());
+  const session = connect(`http://127.0.0.1:${server.port}`);
+  t.teardown(() => session.destroy());
+  const cookie = Array.from({ length: 100 }, () => 'x'.repeat(500)); // compressed, each but the first is a byte
+  const other = await exchange(session, { ...grpcHeaders('/a.b.C/D'), cookie });
+  t.deepEqual([other.outcome, other.resetCode], ['reset', constants.NGHTTP2_ENHANCE_YOUR_CALM]);
+  const edge = await exchange(session, { ...grpcHeaders('/a.b.C/D'), cookie, 'x-petstore-edge': EDGE_SECRET });
+  t.is(edge.headers.get('grpc-status'), String(Code.UNIMPLEMENTED));
+});
+
 test('grpc-js - no header is left out because of its bytes, and none that is malformed becomes right', async (t) => {
   const server = await startScriptedServer();
   t.teardown(() => server.close());

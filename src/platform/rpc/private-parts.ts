@@ -72,9 +72,11 @@ export function takeEveryCall(server: Server, { isEdge, isInUse, take }: Handler
     stream.on('error', () => undefined); // it closes
     const { session } = stream;
     if (session === undefined) return; // it is gone
-    joinRepeated(headers, rawHeaders);
     const isByEdge = isEdge(session, headers);
     if (!isByEdge && isBounded(stream, session)) return session.destroy();
+    const bytes = rawHeaders.reduce((sum, { length }) => sum + length, 0);
+    if (!isByEdge && bytes > MAX_HEADER_BYTES) return stream.close(constants.NGHTTP2_ENHANCE_YOUR_CALM);
+    joinRepeated(headers, rawHeaders);
     try {
       take(stream, headers, isByEdge);
     } catch {
@@ -82,6 +84,12 @@ export function takeEveryCall(server: Server, { isEdge, isInUse, take }: Handler
     }
   };
 }
+
+/**
+ * The headers of a call, but for an edge's, which Envoy bounds: as much as other servers of gRPC take. A call keeps
+ * them while it is open, and to send one again costs its caller a byte (HPACK).
+ */
+const MAX_HEADER_BYTES = 8_192;
 
 /** What an address may end early within this time, but for an edge: as much as Node allows a connection. */
 const MAX_RESETS = 1_000;
