@@ -128,7 +128,7 @@ test('Migrate - with MIGRATE_AT_START=no a server fails with one line before it,
   const settings = { DATA_DIR: t.context.dataDir, MIGRATE_AT_START: 'no' };
   const refused = await run('main', settings);
   t.is(refused.code, 1);
-  t.regex(refused.errors, /^petstore: the database lacks the migrations 001-catalogue, .*: run "npm run migrate".*\n$/);
+  t.regex(refused.errors, /^petstore: the database lacks the migrations 002-accounts, .*: run "npm run migrate".*\n$/);
   const said = ["the database's schema is up to date now", 'nothing is left to migrate'];
   t.deepEqual(await run('migrate-main', settings), { code: 0, said, errors: '' });
   const server = await start(t, settings);

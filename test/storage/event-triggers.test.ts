@@ -1,7 +1,7 @@
 /** The triggers of a table that gets another column, as in a migration. The storage suite tests their events. */
 import test from 'ava';
 import knex from 'knex';
-import { recordEvents } from '../../src/platform/storage/event-triggers.ts';
+import { recordEvents } from '../../src/platform/storage/migrations/event-triggers.ts';
 
 test('Event triggers - a column that is added is in later events, and no row is created again', async (t) => {
   const database = knex({ client: 'sqlite3', connection: { filename: ':memory:' }, useNullAsDefault: true });

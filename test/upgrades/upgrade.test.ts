@@ -2,8 +2,11 @@
  * From release 1.0.0 to this one and back. `1.0.0.sqlite` and `1.0.0.dump` are backups that 1.0.0 made: never make them
  * again. Beside each is the key of its demo account.
  */
+
+import { createHash } from 'node:crypto';
 import { copyFileSync, mkdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
+import { DatabaseSync } from 'node:sqlite';
 import { fromBinary } from '@bufbuild/protobuf';
 import { FileDescriptorSetSchema } from '@bufbuild/protobuf/wkt';
 import { status as Status } from '@grpc/grpc-js';
@@ -15,7 +18,10 @@ import { OrderServiceService as Orders } from '../../gen/petstore/v1/orders.ts';
 import { PetServiceService as Pets } from '../../gen/petstore/v1/pets.ts';
 import { WebServiceService as Web } from '../../gen/platform/web/v1/web.ts';
 import { API_PACKAGE } from '../../src/identity.ts';
+import { ACCESS_MIGRATIONS } from '../../src/platform/access/tables/tables.ts';
 import { loadOperations } from '../../src/platform/proto/operations.ts';
+import { openSqlite } from '../../src/platform/storage/sqlite.ts';
+import { PLATFORM_MIGRATIONS } from '../../src/platform/storage/store.ts';
 import { MIGRATIONS } from '../../src/schema.ts';
 import { dumpsMissing, run } from '../deploy/backups.ts';
 import { change } from '../support/database.ts';
@@ -117,6 +123,67 @@ test('Internal methods - answer under the names by which edges and the command o
   }
 });
 
+/** Digests of what each migration adds to the schema of a new SQLite file. A row never changes. */
+const MADE: Readonly<Record<string, string>> = {
+  '002-accounts': '8dbc90bc8a84d2fc',
+  '003-usage': '5a6a5462c149d4fa',
+  '005-key-uses': 'b4e42549ca65dd34',
+  '004-idempotency': '2b5f7493906def5f',
+  '006-event-table': '01a6907977d391ae',
+  '001-catalogue': '058863d9acf6646a',
+  '006-events': '6d07fb0da3579474',
+};
+
+/** The tables, indexes and triggers of a SQLite file, with their SQL. */
+function schemaOf(file: string) {
+  const database = new DatabaseSync(file, { readOnly: true });
+  const made = database.prepare("SELECT type, name, sql FROM sqlite_master WHERE name NOT LIKE 'sqlite_%'").all();
+  database.close();
+  return made.map(({ type, name, sql }) => ({ name: `${type} ${name}`, sql: `${sql}` }));
+}
+
+test('Migrations - each makes what it made when it was new, and has a name of its own', async (t) => {
+  const file = join(temporaryFolder(t), 'new.sqlite');
+  const made: Record<string, string> = {};
+  for (const [index, { name }] of MIGRATIONS.entries()) {
+    const before = index === 0 ? [] : schemaOf(file).map(({ sql }) => sql);
+    await (await openSqlite(file, MIGRATIONS.slice(0, index + 1))).close();
+    const added = schemaOf(file).filter(({ sql }) => !before.includes(sql));
+    made[name] = createHash('sha256').update(JSON.stringify(added)).digest('hex').slice(0, 16);
+  }
+  t.deepEqual(made, MADE);
+  t.is(Object.keys(made).length, MIGRATIONS.length);
+});
+
+test("Migrations - the platform's make its tables alone, and come before the shop's", async (t) => {
+  const file = join(temporaryFolder(t), 'empty.sqlite');
+  const platform = [...ACCESS_MIGRATIONS, ...PLATFORM_MIGRATIONS];
+  await (await openSqlite(file, platform)).close();
+  const tables = schemaOf(file).flatMap(({ name }) => /^table (.+)/.exec(name)?.[1] ?? []);
+  const own = [
+    'accounts',
+    'api_keys',
+    'bans',
+    'events',
+    'idempotency_records',
+    'key_uses',
+    'schema_migrations',
+    'usage',
+  ];
+  t.deepEqual(tables.toSorted(), own);
+  t.deepEqual(MIGRATIONS.slice(0, platform.length), platform);
+});
+
+test('Migrations - where 006-events has made the table of events, nothing changes', async (t) => {
+  const dataDir = temporaryFolder(t);
+  const file = join(dataDir, 'petstore.sqlite');
+  await (await openSqlite(file, MIGRATIONS)).close();
+  const before = schemaOf(file);
+  change(dataDir, "DELETE FROM schema_migrations WHERE name = '006-event-table'");
+  await (await openSqlite(file, MIGRATIONS)).close();
+  t.deepEqual(schemaOf(file), before);
+});
+
 test('SQLite - from 1.0.0 to this release and back', (t) =>
   upgradeAndGoBack(t, '1.0.0.sqlite', {}, (dataDir) => change(dataDir, NEWER)));
 
@@ -125,4 +192,10 @@ testUnless(dumpsMissing)('PostgreSQL - from 1.0.0 to this release and back', asy
   t.teardown(() => postgres.stop());
   const url = await postgres.createDatabase();
   await upgradeAndGoBack(t, '1.0.0.dump', { DATABASE_URL: url }, () => query(url, NEWER));
+  const digest = "SELECT DISTINCT md5(prosrc) AS digest FROM pg_proc WHERE proname = 'record_event'";
+  t.deepEqual(
+    await query(url, digest),
+    [{ digest: '44348c3db8bf5648731c6c54d8ee1390' }],
+    'as the migration has made it, and always makes it',
+  );
 });

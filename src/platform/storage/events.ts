@@ -1,4 +1,4 @@
-/** The `events` table: what changed. Triggers write it (event-triggers.ts). */
+/** The `events` table: what changed. Triggers write it (migrations/event-triggers.ts). */
 import type { Engine, Runner } from './engine.ts';
 import { bigInteger, integer, optional, text } from './fields.ts';
 import { type EventId, START, type StoredEvent } from './model.ts';

@@ -10,7 +10,7 @@ import { ConfigError } from '../config/config.ts';
 import type { StorageLogger } from './engine.ts';
 
 export interface Migration {
-  /** Migrations run in the order of their names. */
+  /** Unique: the database records it. */
   readonly name: string;
   readonly up: (knex: Knex) => Promise<void>;
   readonly isAdditive: boolean;

@@ -9,6 +9,9 @@
 import type { Engine, Runner } from './engine.ts';
 import { eventTable } from './events.ts';
 import { idempotencyTable } from './idempotency.ts';
+import type { Migration } from './migrate.ts';
+import * as idempotency from './migrations/004-idempotency.ts';
+import * as feed from './migrations/006-event-table.ts';
 import type { IsCancelled, Remember } from './model.ts';
 import { StoreUnavailable } from './store-errors.ts';
 
@@ -22,6 +25,11 @@ interface Table {
 
 /** The tables that every store has. */
 export const PLATFORM_TABLES = { idempotency: idempotencyTable, events: eventTable };
+
+export const PLATFORM_MIGRATIONS: readonly Migration[] = [
+  { name: '004-idempotency', up: idempotency.up, isAdditive: true },
+  { name: '006-event-table', up: feed.up, isAdditive: true },
+];
 
 /** The reads of each table, outside of transactions. */
 export type Reads<T extends Tables> = { readonly [Name in keyof T]: ReturnType<T[Name]>['reads'] };

@@ -5,6 +5,8 @@
  * A trigger runs in the transaction of the change, while that holds the lock of the row: so the events of one row have
  * the order of its changes. On PostgreSQL an id is taken after the transaction has locked the table `events`, which
  * settled.ts relies on.
+ *
+ * Migrations have called it, so it never changes: other triggers are another function, and a migration that calls it.
  */
 import type { Knex } from 'knex';
 
