@@ -2,6 +2,8 @@
 import { errorsOf, PLATFORM_ERRORS } from './platform/errors.ts';
 import { SHOP_ERRORS } from './shop/errors.ts';
 
+export { SHOP_SAMPLES } from './shop/errors.ts';
+
 const ERRORS = { ...PLATFORM_ERRORS, ...SHOP_ERRORS };
 
 export type ErrorCode = keyof typeof ERRORS;

@@ -9,6 +9,9 @@ export const NAME = 'petstore';
 /** In sentences: "The pet store is open". */
 export const TITLE = 'pet store';
 
+/** What it keeps, for those who find it among others. */
+export const SUMMARY = 'Pets, their categories, orders for them, and what is in stock.';
+
 /** The proto package that callers may call. The platform's own packages begin with `platform.`. */
 export const API_PACKAGE = 'petstore.v1';
 

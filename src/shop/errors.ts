@@ -29,4 +29,7 @@ export const SHOP_ERRORS = {
   ),
 } as const;
 
+/** Values for the fields of the messages, but ids, in the examples of the interface description. */
+export const SHOP_SAMPLES = { inStock: 3, wanted: 5 };
+
 export const shopError = errorsOf(SHOP_ERRORS);

@@ -18,6 +18,7 @@ import { describe } from '../../src/platform/openapi/document.ts';
 import { parcelRegistry } from '../support/lists/parcels.ts';
 
 const readFiles = () => fromBinary(FileDescriptorSetSchema, readFileSync('gen/descriptors.binpb'));
+const document = JSON.parse(readFileSync('gen/openapi/openapi.json', 'utf8'));
 const registry = createFileRegistry(readFiles());
 
 function fieldOf(message: string, field: string, from = registry): DescField {
@@ -69,6 +70,13 @@ test('Rules - those of a list and of its items', (t) => {
   t.like(components.schemas.Line, {
     properties: { notes: { type: 'array', items: { type: 'string', minLength: 1 } } },
   });
+});
+
+test('Document - its examples of paths and errors are those of the first operations that have them', (t) => {
+  const { headers, responses } = describe(parcelRegistry).components as Record<string, Record<string, object>>;
+  t.like(headers, { Location: { schema: { examples: ['/parcels/1'] } } });
+  t.not(JSON.stringify(headers?.ETag), JSON.stringify(document.components.headers.ETag));
+  t.regex(JSON.stringify(responses?.MethodNotAllowed), /: \/parcels does not answer to PUT/);
 });
 
 test('Rules - one that the document does not support stops the generation', (t) => {

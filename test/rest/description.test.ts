@@ -88,7 +88,7 @@ async function follow(t: ExecutionContext<TestStack>, rest: RestClient, name: st
   t.is(
     again.status,
     name === 'GET /pets/{petId}' ? 304 : 200,
-    `${name}: the ETag in src/platform/openapi/document.yaml is a pet's: ${again.headers.get('etag')}`,
+    `${name}: the ETag of the examples is a pet's: ${again.headers.get('etag')}`,
   );
 }
 

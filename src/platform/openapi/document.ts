@@ -1,10 +1,14 @@
 /** Builds the interface description, OpenAPI 3.1, from the services of the proto files. */
-import type { FileRegistry } from '@bufbuild/protobuf';
+import { type FileRegistry, fromJsonString, toBinary } from '@bufbuild/protobuf';
+import { KEY_PREFIXES, SUMMARY, TITLE } from '../../identity.ts';
+import { compilePath } from '../proto/operations.ts';
 import { serviceOptions } from '../proto/options.ts';
+import { entityTag } from '../rpc/entity-tags.ts';
 import { commentOf } from './comments.ts';
 import { ErrorResponses } from './error-responses.ts';
+import { exampleOfMessage } from './examples.ts';
 import type { JsonObject } from './json.ts';
-import { describeOperation } from './operations.ts';
+import { describeOperation, exampleOfResponse } from './operations.ts';
 import { BASE, readPage } from './parts.ts';
 import { Schemas } from './schemas.ts';
 
@@ -13,6 +17,8 @@ const PAGES = [
   ...['requests', 'retrying', 'paging', 'following-changes', 'conditional-requests'],
   ...['errors', 'limits', 'versions'],
 ];
+
+type Described = ReturnType<typeof describeOperation>[number];
 
 /** Describes all services that have a tag in the proto files. Their descriptors need the comments. */
 export function describe(registry: FileRegistry): JsonObject {
@@ -25,23 +31,56 @@ export function describe(registry: FileRegistry): JsonObject {
       return options === undefined ? [] : [{ service, tag: options.tag, position: options.position }];
     })
     .sort((a, b) => a.position - b.position);
+  const described = tagged.flatMap(({ service, tag }) =>
+    service.methods.flatMap((method) => describeOperation(method, tag, { registry, schemas, errors })),
+  );
   const paths: Record<string, JsonObject> = {};
-  for (const { service, tag } of tagged) {
-    for (const method of service.methods) {
-      for (const { path, verb, object } of describeOperation(method, tag, { registry, schemas, errors })) {
-        paths[path] = { ...paths[path], [verb]: object };
-      }
-    }
-  }
+  for (const { path, verb, object } of described) paths[path] = { ...paths[path], [verb]: object };
   const byTag = Map.groupBy(tagged, ({ tag }) => tag);
   const tags = [...byTag].map(([name, members]) => {
     return { name, description: members.map(({ service }) => commentOf(service)).join('\n\n') };
   });
   const pages = PAGES.map((name) => readPage(name, errors.table()));
-  return {
+  const document = {
     ...BASE,
     tags: [readPage('getting-started', ''), ...tags, ...pages],
     paths,
     components: { ...BASE.components, schemas: schemas.components, responses: errors.components },
   };
+  const { code, message } = errors.notFound ?? {};
+  return fill(document, {
+    title: TITLE,
+    Title: TITLE.replace(/\b\w/g, (letter) => letter.toUpperCase()),
+    summary: SUMMARY,
+    keyPrefix: KEY_PREFIXES.account,
+    path: described[0]?.path,
+    notFound: code,
+    notFoundMessage: message,
+    ...Object.assign({}, ...described.toReversed().map((one) => examplesOf(one, registry))), // the first counts
+  });
+}
+
+/** Examples of paths and of an entity tag, as far as an operation has them. */
+function examplesOf({ path, operation }: Described, registry: FileRegistry): Record<string, string> {
+  const { input, output, response, deprecation } = operation;
+  if (response.next !== undefined) return { list: path };
+  if (deprecation !== undefined) return { successor: deprecation.successorOf(exampleOfMessage(input)) };
+  if (response.location === undefined) return {};
+  const created = exampleOfResponse(operation, registry);
+  return {
+    created: compilePath(response.location, output)(created),
+    etag: entityTag(toBinary(output, fromJsonString(output, JSON.stringify(created), { registry }))),
+  };
+}
+
+/** Fills in each `{{name}}` of a text. */
+function fill(document: JsonObject, values: Readonly<Record<string, string | undefined>>): JsonObject {
+  const lookUp = (place: string, name: string) => {
+    const value = values[name];
+    if (value === undefined) throw new Error(`no operation has what the document says at ${place}`);
+    return value;
+  };
+  return JSON.parse(JSON.stringify(document), (_, value) =>
+    typeof value === 'string' ? value.replace(/\{\{(\w+)\}\}/g, lookUp) : value,
+  );
 }

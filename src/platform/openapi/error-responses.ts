@@ -1,6 +1,6 @@
 /** The error responses of the document, from the server's own tables of errors (src/error-table.ts). */
 import { STATUS_CODES } from 'node:http';
-import { anyError, type ErrorCode, isErrorCode } from '../../error-table.ts';
+import { anyError, type ErrorCode, isErrorCode, SHOP_SAMPLES } from '../../error-table.ts';
 import type { ApiError } from '../errors.ts';
 import { FIRST_ID } from './examples.ts';
 import type { JsonObject } from './json.ts';
@@ -20,23 +20,22 @@ const OF_NO_OPERATION = ['ROUTE_NOT_FOUND'];
 
 /** The fields that the messages of all codes take, but for ids, with values for the examples. */
 const SAMPLE = {
+  ...SHOP_SAMPLES,
   after: 7n,
   allow: 'GET, HEAD, POST',
   contentType: 'text/plain',
-  etag: '"4lopUGI33HG_w_A_43xix1"',
+  etag: '{{etag}}',
   detail: 'it is not JSON at byte 17',
-  inStock: 3,
   isSuspended: false,
   limit: 1_000,
   method: 'PUT',
   newest: 3n,
   oldest: 1_000n,
-  path: '/pets',
+  path: '{{path}}',
   requestId: '7b0bfa0a-4c5e-4b5e-9d5c-0f6f2f3c8a11',
   retryAfterSeconds: 30,
   streams: 10, // the default of EVENT_STREAMS, as the page on following changes has it
   violations: [{ path: 'colour', name: 'colour', description: 'is not a query parameter here' }],
-  wanted: 5,
   window: 'minute',
 };
 
@@ -51,9 +50,7 @@ function sample(code: string): ApiError {
   // Each message takes its own fields from those of all codes, which the type of `anyError` can't express.
   const error = (anyError as (code: ErrorCode, fields: object) => ApiError)(code, new Proxy(SAMPLE, WITH_IDS));
   if (error.message.includes('undefined')) {
-    throw new Error(
-      `give SAMPLE in src/platform/openapi/error-responses.ts the field that ${code} needs: "${error.message}"`,
-    );
+    throw new Error(`give SHOP_SAMPLES in src/shop/errors.ts the field that ${code} needs: "${error.message}"`);
   }
   return error;
 }
@@ -81,6 +78,11 @@ export class ErrorResponses {
     const own = new Set(ownErrors.map((code) => sample(code).httpStatus));
     const sharing = COMMON.filter((code) => own.has(sample(code).httpStatus));
     return this.#responses([...OF_ANY_OPERATION, ...sharing, ...ownErrors]);
+  }
+
+  /** The first error of an operation that says what does not exist. */
+  get notFound(): ApiError | undefined {
+    return [...this.#named].map((code) => sample(code)).find(({ httpStatus }) => httpStatus === 404);
   }
 
   /** A Markdown table of all codes, ordered by status. */

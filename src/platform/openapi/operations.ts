@@ -38,7 +38,7 @@ export function describeOperation(method: DescMethod, tag: string, scope: Scope)
     ...request(operation, route.template, scope),
     responses: responses(method, operation, options?.errors ?? [], scope),
   };
-  return [{ path: toJsonNames(route.template, input), verb: route.method.toLowerCase(), object }];
+  return [{ path: toJsonNames(route.template, input), verb: route.method.toLowerCase(), object, operation }];
 }
 
 function deprecationNotice({ since, sunset, successor }: Deprecation, input: DescMessage): string {
@@ -108,18 +108,25 @@ function responses(
   ownErrors: readonly string[],
   { registry, schemas, errors }: Scope,
 ): JsonObject {
-  const body = bodyOf(operation);
   const byKey = operation.takesIdempotencyKey ? ['IDEMPOTENCY_KEY_REUSED'] : [];
-  const sent = body === undefined ? {} : requestExample(body, registry);
   const ofCondition = operation.condition === 'if-match' ? ['PRECONDITION_FAILED'] : [];
   const own: Record<string, JsonObject> = {
-    ...successResponses(method, operation, sent, schemas),
+    ...successResponses(method, operation, exampleOfResponse(operation, registry), schemas),
     ...errors.ofOperation([...ownErrors, ...byKey, ...ofCondition]),
   };
   for (const [status, response] of Object.entries(own)) {
     if (operation.deprecation !== undefined && status !== '400') own[status] = withDeprecation(response);
   }
   return { ...errors.common, ...own };
+}
+
+/** The example of the resource as the example of the request leaves it. */
+export function exampleOfResponse(operation: Operation, registry: Registry): JsonObject {
+  const body = bodyOf(operation);
+  const sent = body === undefined ? {} : requestExample(body, registry);
+  const example = exampleOfMessage(operation.output);
+  const shown = Object.entries(sent).filter(([name]) => name in example);
+  return { ...example, ...Object.fromEntries(shown) };
 }
 
 function bodyOf({ input, bodyField }: Operation) {

@@ -1,5 +1,5 @@
 /** The responses of success. */
-import type { DescField, DescMessage, DescMethod } from '@bufbuild/protobuf';
+import type { DescMessage, DescMethod } from '@bufbuild/protobuf';
 import type { Operation } from '../proto/operations.ts';
 import { commentOf } from './comments.ts';
 import { exampleOfMessage } from './examples.ts';
@@ -7,11 +7,11 @@ import type { JsonObject } from './json.ts';
 import { BASE, headers, refTo } from './parts.ts';
 import type { Schemas } from './schemas.ts';
 
-/** The response of success, and the 304 where there can be one, by HTTP status. `sent` is the body's example. */
+/** The response of success, and the 304 where there can be one, by HTTP status. `example` is that of a resource. */
 export function successResponses(
   method: DescMethod,
   operation: Operation,
-  sent: JsonObject,
+  example: JsonObject,
   schemas: Schemas,
 ): Record<string, JsonObject> {
   const { output } = method;
@@ -23,7 +23,7 @@ export function successResponses(
   const response = {
     description: commentOf(output),
     headers: location === undefined ? headers('ETag') : headers('Location', 'ETag', 'Idempotency-Replayed'),
-    content: { 'application/json': { schema: schemas.message(output), example: exampleAfter(sent, output) } },
+    content: { 'application/json': { schema: schemas.message(output), example } },
   };
   return { [status]: response, ...unmodified };
 }
@@ -66,13 +66,6 @@ function page({ name, output }: DescMethod, { oneOf }: Operation, items: DescMes
       },
     },
   };
-}
-
-/** The example of a resource as the example of the request leaves it. */
-function exampleAfter(sent: JsonObject, output: DescMessage): JsonObject {
-  const isShown = (field: DescField) => field.jsonName in sent;
-  const shown = output.fields.filter(isShown).map(({ jsonName }) => [jsonName, sent[jsonName]]);
-  return { ...exampleOfMessage(output), ...Object.fromEntries(shown) };
 }
 
 /** Adds the headers that announce a deprecation. */
