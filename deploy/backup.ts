@@ -16,6 +16,7 @@ import {
 } from 'node:fs';
 import { basename, dirname, join, resolve } from 'node:path';
 import { parseArgs } from 'node:util';
+import { DATABASE_FILE, NAME } from '../src/identity.ts';
 import { type Config, ConfigError, readConfig } from '../src/platform/config/config.ts';
 import { makePrivate, PRIVATE_UMASK } from '../src/platform/files/private-folder.ts';
 import { checkSqlite, copySqlite } from './check-sqlite.ts';
@@ -26,7 +27,7 @@ import { sync } from './restore-sqlite.ts';
 const HELP = `Usage: node deploy/backup.ts --to FOLDER [--keep COUNT]
 
 Backs up the database of DATABASE_URL, or the SQLite file in DATA_DIR, into the folder while the service runs:
-petstore-<UTC time>.sqlite or .dump, and beside it the operator's key where there is one in DATA_DIR.
+${NAME}-<UTC time>.sqlite or .dump, and beside it the operator's key where there is one in DATA_DIR.
 PostgreSQL needs pg_dump of the server's version or a later one.
 
   --to FOLDER   where the backups are; made if it is not there, closed to other users
@@ -34,12 +35,12 @@ PostgreSQL needs pg_dump of the server's version or a later one.
 `;
 const FOLDER_MODE = 0o700;
 const FAILED = [
-  '# HELP petstore_backup_failed 1 when the last run of deploy/backup.ts failed, 0 when it made a backup.',
-  '# TYPE petstore_backup_failed gauge',
+  `# HELP ${NAME}_backup_failed 1 when the last run of deploy/backup.ts failed, 0 when it made a backup.`,
+  `# TYPE ${NAME}_backup_failed gauge`,
 ];
 const LAST_SUCCESS = [
-  '# HELP petstore_backup_last_success_timestamp_seconds When the last backup was made and checked, as Unix time.',
-  '# TYPE petstore_backup_last_success_timestamp_seconds gauge',
+  `# HELP ${NAME}_backup_last_success_timestamp_seconds When the last backup was made and checked, as Unix time.`,
+  `# TYPE ${NAME}_backup_last_success_timestamp_seconds gauge`,
 ];
 /** How long nothing has written to a file of a run that was killed. */
 const UNFINISHED_MS = 3_600_000;
@@ -79,7 +80,7 @@ async function main(): Promise<void> {
 function backUp(config: Config, folder: string, keep: number): void {
   deleteUnfinished(folder);
   const time = new Date().toISOString().replace(/[-:]|\.\d+/g, '');
-  const name = join(folder, `petstore-${time}`);
+  const name = join(folder, `${NAME}-${time}`);
   const backup =
     config.databaseUrl === undefined ? backUpSqlite(config, name) : backUpPostgres(config.databaseUrl, name);
   const key = join(config.dataDir, 'operator.key');
@@ -94,22 +95,22 @@ function writeMetrics({ dataDir }: Config, isMade: boolean): void {
   const file = join(dataDir, 'backup.prom');
   const earlier = existsSync(file) ? readFileSync(file, 'utf8').split('\n').slice(3) : [''];
   const success = isMade
-    ? [...LAST_SUCCESS, `petstore_backup_last_success_timestamp_seconds ${Date.now() / 1_000}`, '']
+    ? [...LAST_SUCCESS, `${NAME}_backup_last_success_timestamp_seconds ${Date.now() / 1_000}`, '']
     : earlier;
-  writeFileSync(`${file}.next`, [...FAILED, `petstore_backup_failed ${isMade ? 0 : 1}`, ...success].join('\n'));
+  writeFileSync(`${file}.next`, [...FAILED, `${NAME}_backup_failed ${isMade ? 0 : 1}`, ...success].join('\n'));
   renameSync(`${file}.next`, file);
 }
 
 /** Deletes what runs left behind that were killed. A run writes to its file all the time. */
 function deleteUnfinished(folder: string): void {
-  for (const name of globSync('petstore-*.part*', { cwd: folder })) {
+  for (const name of globSync(`${NAME}-*.part*`, { cwd: folder })) {
     if (statSync(join(folder, name)).mtimeMs < Date.now() - UNFINISHED_MS) rmSync(join(folder, name));
   }
 }
 
 /** Writes a consistent copy without deleted data. It does not block readers and writers. */
 function backUpSqlite({ dataDir }: Config, name: string): string {
-  const file = join(dataDir, 'petstore.sqlite');
+  const file = join(dataDir, DATABASE_FILE);
   if (!existsSync(file)) throw new ConfigError(`there is no ${file}: is DATA_DIR the service's?`);
   return whole(`${name}.sqlite`, (part) => {
     copySqlite(file, part);
@@ -142,7 +143,7 @@ function whole(file: string, make: (part: string) => void): string {
 
 /** Keeps `made` whatever its name: the clock may have been set back. */
 function deleteOldest(folder: string, made: string, keep: number): void {
-  const others = globSync('petstore-*T*Z.{sqlite,dump}', { cwd: folder }).filter((name) => name !== made);
+  const others = globSync(`${NAME}-*T*Z.{sqlite,dump}`, { cwd: folder }).filter((name) => name !== made);
   const newestFirst = others.sort().reverse();
   for (const backup of newestFirst.slice(keep - 1)) {
     rmSync(join(folder, backup));

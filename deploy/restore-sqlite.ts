@@ -17,6 +17,7 @@ import {
 } from 'node:fs';
 import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
+import { DATABASE_FILE } from '../src/identity.ts';
 import { ConfigError } from '../src/platform/config/config.ts';
 import { checkSqlite, copySqlite } from './check-sqlite.ts';
 import { listRevived } from './restored-data.ts';
@@ -35,7 +36,7 @@ export interface Restored {
 
 /** `time` becomes part of the name of what is kept. Throws ConfigError when the backup or the place can't be used. */
 export function restoreSqlite(dataDir: string, backup: string, time: string): Restored {
-  const file = join(dataDir, 'petstore.sqlite');
+  const file = join(dataDir, DATABASE_FILE);
   const next = `${file}.restoring`;
   for (const end of BESIDE) rmSync(next + end, { force: true }); // of a restore that was killed
   // Without the database the file of a killed restore keeps a start from making an empty one: it stays until the end.
@@ -89,7 +90,7 @@ function settle(file: string): boolean {
 /** Makes a folder of links: a whole data folder, which stays as it was. */
 function keep(dataDir: string, folder: string): string {
   mkdirSync(folder);
-  for (const name of ['petstore.sqlite', ...BESIDE.map((end) => `petstore.sqlite${end}`), 'operator.key']) {
+  for (const name of [DATABASE_FILE, ...BESIDE.map((end) => DATABASE_FILE + end), 'operator.key']) {
     if (existsSync(join(dataDir, name))) linkSync(join(dataDir, name), join(folder, name));
   }
   sync(folder);

@@ -23,7 +23,7 @@ local M = {}
 local SAME_KEY_BURSTS = 20
 
 -- In the stream's dynamic metadata: an anonymous caller's key, until the response.
-local NAMESPACE = "petstore.key"
+local NAMESPACE = "edge.key"
 
 -- Refuses a request beyond the allowance. `errors` is the shape of the response.
 local function refuse(handle, errors)

@@ -7,8 +7,7 @@ local settings = require("settings")
 
 local M = {}
 
--- The clusters of the servers. The names are part of Envoy's statistics.
-local CLUSTER, ANONYMOUS_CLUSTER = "petstore", "petstore_anonymous"
+local CLUSTERS = settings.clusters
 -- The clock counts whole milliseconds, and a timer may fire a millisecond early.
 local CLOCK_SLACK_MS = 100
 
@@ -23,7 +22,7 @@ function M.call(handle, name, values, caller, timeout_ms)
   local headers = {
     [":method"] = "POST",
     [":path"] = method.path,
-    [":authority"] = CLUSTER,
+    [":authority"] = CLUSTERS.calls,
     ["content-type"] = "application/grpc",
     ["te"] = "trailers",
     -- Hedging, as for reads: a server may be frozen. A question may go to the same server again, a read does not.
@@ -38,7 +37,7 @@ function M.call(handle, name, values, caller, timeout_ms)
     [settings.headers.connect] = caller.errors ~= "rest" and caller.errors or nil,
   }
   local message = grpc_message.frame(grpc_message.encode(method.fields, values))
-  local cluster = keys.is_known(caller.authorization, 0) and CLUSTER or ANONYMOUS_CLUSTER
+  local cluster = keys.is_known(caller.authorization, 0) and CLUSTERS.calls or CLUSTERS.anonymous
   local response, body = handle:httpCall(cluster, headers, message, {
     timeout_ms = timeout_ms,
     send_xff = false,

@@ -153,6 +153,6 @@ function say(text, end = '\n') {
  * @returns {never}
  */
 function fail(message) {
-  process.stderr.write(`petstore: ${message}\n`);
+  process.stderr.write(`${JSON.parse(readFileSync('package.json', 'utf8')).name}: ${message}\n`);
   process.exit(1);
 }

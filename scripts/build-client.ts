@@ -1,6 +1,6 @@
 /**
- * Packs the typed client: `npm run build:client [-- FOLDER]` leaves petstore-client-VERSION.tgz in FOLDER, or in
- * build/. It contains JavaScript and declarations of src/platform/client and of its imports from gen/.
+ * Packs the typed client: `npm run build:client [-- FOLDER]` leaves the package in FOLDER, or in build/. It
+ * contains JavaScript and declarations of src/platform/client and of its imports from gen/.
  */
 import { execFileSync } from 'node:child_process';
 import { copyFileSync, globSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
@@ -8,7 +8,7 @@ import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
 
 const folder = resolve(process.argv[2] ?? 'build');
-const staging = mkdtempSync(join(tmpdir(), 'petstore-client-'));
+const staging = mkdtempSync(join(tmpdir(), 'client-'));
 try {
   execFileSync('tsc', ['--project', 'src/platform/client', '--outDir', join(staging, 'dist')], { stdio: 'inherit' });
   // The compiler rewrites imports in JavaScript only. No other compiler reads declarations with ".ts" imports.

@@ -1,6 +1,6 @@
 /**
  * Runs luacheck on the Lua files, with the settings in .luacheckrc. npm can't install luacheck. Without it this prints
- * a line and succeeds, or fails under PETSTORE_SKIP_NOTHING=1.
+ * a line and succeeds, or fails under SKIP_NOTHING=1.
  */
 import { spawnSync } from 'node:child_process';
 import { findProgram, mayBeSkipped } from '../test/support/find-program.ts';

@@ -18,14 +18,14 @@ say('Starting the service …');
 // A stream of events that schemathesis opens ends after a second.
 const service = await startTestStack({ EVENT_STREAM_SECONDS: '1' });
 // schemathesis and Hypothesis create folders in the working directory.
-const scratch = await mkdtemp(join(tmpdir(), 'petstore-contract-'));
+const scratch = await mkdtemp(join(tmpdir(), 'contract-'));
 try {
   say('Testing it against its description, under a minute …');
   const url = `http://${service.publicAddress}/openapi.json`;
   const config = ['--config-file', join(CONFIG_DIR, 'schemathesis.toml')];
   const child = spawn(SCHEMATHESIS, [...config, 'run', url, ...process.argv.slice(2)], {
     cwd: scratch,
-    env: { ...process.env, PETSTORE_KEY: service.key, PYTHONPATH: CONFIG_DIR, PYTHONDONTWRITEBYTECODE: '1' },
+    env: { ...process.env, API_KEY: service.key, PYTHONPATH: CONFIG_DIR, PYTHONDONTWRITEBYTECODE: '1' },
     stdio: 'inherit',
   });
   const [exitCode] = await once(child, 'exit');

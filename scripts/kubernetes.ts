@@ -8,6 +8,7 @@ import { createHash } from 'node:crypto';
 import { cpSync, existsSync, mkdirSync, readdirSync, readFileSync, renameSync, writeFileSync } from 'node:fs';
 import { homedir } from 'node:os';
 import { join } from 'node:path';
+import { NAME } from '../src/identity.ts';
 import { ROOT } from '../src/platform/launcher/paths.ts';
 import { runAva } from './run-ava.ts';
 
@@ -17,7 +18,7 @@ const SOURCE = join(ROOT, 'test/kubernetes/cluster');
 
 const source = readdirSync(SOURCE).map((name) => readFileSync(join(SOURCE, name), 'utf8'));
 const digest = createHash('sha256').update(source.join('')).digest('hex').slice(0, 16);
-const folder = join(process.env.XDG_CACHE_HOME ?? join(homedir(), '.cache'), 'petstore-kubernetes', digest);
+const folder = join(process.env.XDG_CACHE_HOME ?? join(homedir(), '.cache'), `${NAME}-kubernetes`, digest);
 const program = join(folder, 'kubernetes');
 if (!existsSync(program)) build();
 await runAva(['test/kubernetes/*.test.ts'], { KUBERNETES: folder });

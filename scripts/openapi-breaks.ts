@@ -27,7 +27,7 @@ export function findBreaks(old: JsonObject, current: JsonObject): string[] {
   });
 }
 
-/** All operations, by method and path: `GET /pets`. */
+/** All operations, by method and path: `GET /things`. */
 function operations(document: JsonObject): Map<string, JsonObject> {
   const found = Object.entries(object(document.paths)).flatMap(([path, methods]) =>
     Object.entries(object(methods)).map(([method, operation]) => {

@@ -17,3 +17,15 @@ export const API_PACKAGE = 'petstore.v1';
 
 /** How API keys begin: an account's, and an operator's. Lower-case letters, and an underscore at the end. */
 export const KEY_PREFIXES = { account: 'pst_', operator: 'pso_' } as const;
+
+/** SQLite's file in DATA_DIR. */
+export const DATABASE_FILE = `${NAME}.sqlite`;
+
+/** Envoy's clusters, by the requests that they are for: each server is in all. Envoy's statistics have their names. */
+export const CLUSTERS = {
+  calls: NAME,
+  feeds: `${NAME}_feeds`,
+  anonymous: `${NAME}_anonymous`,
+  open: `${NAME}_open`,
+  health: `${NAME}_health`,
+} as const;

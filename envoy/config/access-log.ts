@@ -11,7 +11,7 @@ import { EDGE_HEADERS } from '../../src/platform/edge/headers.ts';
 import { any, extension, type Message } from './message.ts';
 
 const LOGGERS = 'envoy.extensions.access_loggers';
-export const LOG_NAMESPACE = 'petstore.log';
+export const LOG_NAMESPACE = 'edge.log';
 const HIDDEN = '(hidden)';
 
 /** The method as the caller sent it: the transcoder changes it to POST. */
@@ -28,7 +28,7 @@ const REQUEST_ID =
 const HIDDEN_PATH = to('path', { value: HIDDEN });
 
 /** Moves headers, some of which callers must not see, to metadata for the access log. */
-export const LOG_FILTER = extension('petstore.log', 'envoy.extensions.filters.http.header_to_metadata.v3.Config', {
+export const LOG_FILTER = extension(LOG_NAMESPACE, 'envoy.extensions.filters.http.header_to_metadata.v3.Config', {
   request_rules: [
     // The last of two rules counts, unless it leaves nothing of the path. CONNECT has no path.
     { header: ':path', on_header_present: HIDDEN_PATH, on_header_missing: HIDDEN_PATH },
@@ -74,7 +74,7 @@ export function accessLog(file: string | undefined, isTraced: boolean): Message 
     code: logged('code'),
     // Envoy derives a status from the HTTP status if the headers have none.
     grpc_status:
-      '%COALESCE({"operators":[{"command":"DYNAMIC_METADATA","param":"petstore.log:grpc_status"}, ' +
+      `%COALESCE({"operators":[{"command":"DYNAMIC_METADATA","param":"${LOG_NAMESPACE}:grpc_status"}, ` +
       '{"command":"GRPC_STATUS_NUMBER"}]})%',
     user_agent: `%DYNAMIC_METADATA(${LOG_NAMESPACE}:user_agent):128%`,
     trace_id: isTraced ? '%TRACE_ID%' : undefined,

@@ -5,6 +5,7 @@
  * Envoy's best practices for edge proxies:
  * https://www.envoyproxy.io/docs/envoy/latest/configuration/best_practices/edge
  */
+import { NAME } from '../../src/identity.ts';
 import type { Config } from '../../src/platform/config/config.ts';
 import { adminCluster, serverClusters, tracesCluster } from './clusters.ts';
 import { MAX_STREAMS } from './connection-manager.ts';
@@ -30,7 +31,7 @@ export function bootstrap(config: Config, files: Files): Message {
   const admin = { pipe: { path: files.adminSocket, mode: 0o600 } };
   return {
     // Envoy requires an id to read certificates from files.
-    node: tls || internalTls ? { id: 'petstore', cluster: 'petstore' } : undefined,
+    node: tls || internalTls ? { id: NAME, cluster: NAME } : undefined,
     admin: { address: admin },
     layered_runtime: {
       layers: [

@@ -1,8 +1,10 @@
 /** Where Envoy sends requests: to the servers, for each kind of request with slots of its own; and two helpers. */
 
+import { CLUSTERS } from '../../src/identity.ts';
 import type { Config, TracesConfig } from '../../src/platform/config/config.ts';
 import { MAX_CALLS_PER_SERVER } from '../../src/platform/config/constants.ts';
 import { EDGE_HEADERS } from '../../src/platform/edge/headers.ts';
+import { READINESS_SERVICE } from '../../src/platform/edge/readiness.ts';
 import type { Files } from './bootstrap.ts';
 import { any, extension, header, literal, type Message } from './message.ts';
 import { endpoints, listServers, serverTls } from './servers.ts';
@@ -30,9 +32,6 @@ const CALL_WINDOWS = { ...CONNECTION, initial_stream_window_size: MIB / 4 };
 /** Unread responses fill only their own windows: the connection's window has room for 4,096 of them. */
 const SMALL_WINDOWS = { ...CONNECTION, initial_stream_window_size: MIB / 16 };
 
-/** The same servers, once for each kind of request. */
-export type ServerCluster = 'petstore' | 'petstore_feeds' | 'petstore_anonymous' | 'petstore_open' | 'petstore_health';
-
 /** What a cluster may have open at most: Envoy's own defaults would let one kind of request take what others need. */
 interface Bounds extends Message {
   readonly max_connections: number;
@@ -47,7 +46,7 @@ export function serverClusters(config: Config, files: Files): readonly Message[]
   // More than the server ever sends. Envoy resets a stream over the limit while it reads the headers. A call from the
   // Lua filter to the server at that point would crash Envoy.
   const calls = http2(CALL_WINDOWS, { common_http_protocol_options: { max_response_headers_kb: 1024 } });
-  const servers = (name: ServerCluster, bounds: Bounds, options: Message): Message => ({
+  const servers = (name: string, bounds: Bounds, options: Message): Message => ({
     name,
     cluster_type: CLUSTER_TYPE,
     connect_timeout: '1s',
@@ -72,15 +71,15 @@ export function serverClusters(config: Config, files: Files): readonly Message[]
     max_retries: 1024,
   };
   return [
-    servers('petstore', slots, calls),
+    servers(CLUSTERS.calls, slots, calls),
     // For the feeds. The server limits how many of them an account has open.
-    servers('petstore_feeds', manyStreams, http2(SMALL_WINDOWS)),
+    servers(CLUSTERS.feeds, manyStreams, http2(SMALL_WINDOWS)),
     // For anonymous callers. The server rejects their calls at once.
-    servers('petstore_anonymous', manyStreams, calls),
+    servers(CLUSTERS.anonymous, manyStreams, calls),
     // For requests that need no API key. The server limits how many of them an address has open.
-    servers('petstore_open', manyStreams, http2(SMALL_WINDOWS)),
+    servers(CLUSTERS.open, manyStreams, http2(SMALL_WINDOWS)),
     // For /healthz, which takes no slot of a caller, and for which no caller takes a slot.
-    servers('petstore_health', manyStreams, calls),
+    servers(CLUSTERS.health, manyStreams, calls),
   ];
 }
 
@@ -102,7 +101,7 @@ function healthCheck({ edgeSecret = '' }: Config): Message {
     healthy_threshold: 1,
     // Not the service whose health callers see: a draining server reports here that it takes no new calls.
     grpc_health_check: {
-      service_name: 'petstore.TakesCalls',
+      service_name: READINESS_SERVICE,
       initial_metadata: [header(EDGE_HEADERS.edge, literal(edgeSecret))],
     },
   };

@@ -1,5 +1,6 @@
 /** How Envoy speaks HTTP with callers: what it accepts, its timeouts, and what it knows of a caller. */
 import { isIPv4 } from 'node:net';
+import { NAME } from '../../src/identity.ts';
 import type { Config, Network } from '../../src/platform/config/config.ts';
 import { MAX_BODY_BYTES } from '../../src/platform/config/constants.ts';
 import { EDGE_HEADERS } from '../../src/platform/edge/headers.ts';
@@ -47,7 +48,7 @@ export function publicConnectionManager(config: Config, files: Files): Message {
   return connectionManager('public', {
     codec_type: 'AUTO',
     ...callerAddress(trustedProxies),
-    skip_xff_append: true, // petstore.boundary sets it
+    skip_xff_append: true, // edge.boundary sets it
     normalize_path: true, // slashes are neither merged nor unescaped: an id is one segment of the path
     common_http_protocol_options: {
       idle_timeout: hasProxies && !proxyProtocol ? PROXY_IDLE_TIMEOUT : IDLE_TIMEOUT,
@@ -59,7 +60,7 @@ export function publicConnectionManager(config: Config, files: Files): Message {
       allow_custom_methods: true,
       // The server decides the status of old and unusual requests too.
       accept_http_10: true,
-      default_host_for_http_10: 'petstore',
+      default_host_for_http_10: NAME,
       ignore_http_11_upgrade: [{ safe_regex: { regex: '.*' } }],
     },
     http2_protocol_options: {
@@ -77,7 +78,7 @@ export function publicConnectionManager(config: Config, files: Files): Message {
     drain_timeout: '2s',
     always_set_request_id_in_response: true,
     tracing: traces && tracing(traces),
-    server_name: 'petstore',
+    server_name: NAME,
     early_header_mutation_extensions: [
       extension('envoy.http.early_header_mutation.header_mutation', EARLY_MUTATION, {
         mutations: earlyMutations(hasProxies, traces !== undefined),

@@ -43,7 +43,7 @@ function headerMutation(name: string, mutations: Message): Message {
 
 /** The first filter for requests and the last for responses. */
 function boundary({ edgeSecret = '', corsOrigins, httpPort }: Config): Message {
-  return headerMutation('petstore.boundary', {
+  return headerMutation('edge.boundary', {
     request_mutations: [
       { append: header('x-forwarded-for', CALLER_ADDRESS, 'OVERWRITE_IF_EXISTS_OR_ADD') },
       // By the secret the server knows that it can trust the caller's address.

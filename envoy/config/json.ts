@@ -14,7 +14,7 @@ export function bodiesToRead(operations: Iterable<Operation>): LuaTable {
   return Object.fromEntries(bodies);
 }
 
-/** `^POST /pets/[^/]+/*$`: the transcoder ignores slashes at the end, however many. */
+/** `^POST /things/[^/]+/*$`: the transcoder ignores slashes at the end, however many. */
 function toPattern(method: string, template: string): string {
   const path = template.split(/\{\w+\}/).map((part) => part.replace(/[^\w/]/g, '%$&'));
   return `^${method} ${path.join('[^/]+')}/*$`;

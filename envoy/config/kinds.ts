@@ -13,17 +13,17 @@ import { API_PREFIX, FILE_PATHS, PROBE_PATHS } from './operations.ts';
 /** The filters that a kind may leave out, in the order in which a request passes them. */
 export const FILTERS = {
   /** Judges the caller by the headers, before anything else of the request is awaited. */
-  caller: 'petstore.caller',
+  caller: 'edge.caller',
   /** Waits for the body, whatever the method. */
-  body: 'petstore.body',
+  body: 'edge.body',
   /** Checks that a body is JSON, and its lists. */
-  rest: 'petstore.rest',
+  rest: 'edge.rest',
   /** Makes a unary call of Connect one of gRPC. */
-  connect: 'petstore.connect',
+  connect: 'edge.connect',
   grpcWeb: 'envoy.filters.http.grpc_web',
   transcoder: 'envoy.filters.http.grpc_json_transcoder',
   /** Holds the headers back until the transcoder has read the body: the server counts a call by its headers. */
-  complete: 'petstore.complete',
+  complete: 'edge.complete',
 } as const;
 
 export type Filter = keyof typeof FILTERS;
@@ -49,7 +49,7 @@ export interface Kind {
    * Where it goes (routes.ts): by the path of a method, to one cluster, nowhere, since a filter converts it, or to no
    * server, since this is the response.
    */
-  readonly to: 'method' | 'petstore_open' | 'converted' | Message;
+  readonly to: 'method' | 'open' | 'converted' | Message;
 }
 
 /** gRPC and gRPC-Web. */
@@ -85,7 +85,7 @@ export const KINDS: readonly Kind[] = [
     judge: 'nobody',
     errors: 'grpc',
     without: OF_GRPC,
-    to: 'petstore_open',
+    to: 'open',
   },
   {
     name: 'gRPC-Web in text',
@@ -157,7 +157,7 @@ export function filterMetadata(judge: Kind['judge'], errors: Kind['errors']): Me
 /**
  * The largest body that Envoy waits for once the server was asked about the key. Until then Envoy may have stopped
  * reading: at the listener's limit and 128 KiB, which it reads at a time. It goes on, since less than half of this is
- * full. petstore.rest and petstore.connect refuse a body of over 64 KiB.
+ * full. The filters `rest` and `connect` refuse a body of over 64 KiB.
  */
 export const MAX_ASKED_BYTES = 5 * MAX_BODY_BYTES;
 /** For who needs no key: Envoy holds it before anybody is judged. Its responses need as much. */

@@ -1,5 +1,6 @@
 /** The ports: the public one, the one that redirects plain HTTP to HTTPS, and the one for statistics. */
 
+import { NAME } from '../../src/identity.ts';
 import type { Config } from '../../src/platform/config/config.ts';
 import { MAX_BODY_BYTES } from '../../src/platform/config/constants.ts';
 import type { Files } from './bootstrap.ts';
@@ -103,7 +104,7 @@ export function redirectListener(config: Config, httpPort: number): Message {
     { match: { prefix: '/' }, redirect },
   ];
   const filter = routing('redirect', routes, {
-    server_name: 'petstore',
+    server_name: NAME,
     // An https URL without a port.
     strip_any_host_port: isDefaultPort ? true : undefined,
     http_protocol_options: { allow_chunked_length: false },

@@ -138,7 +138,7 @@ function hasHeader(match: Message): Message {
 }
 
 function status(op: 'EQ' | 'GE', code: number): Message {
-  return { status_code_filter: { comparison: { op, value: { default_value: code, runtime_key: 'petstore.unused' } } } };
+  return { status_code_filter: { comparison: { op, value: { default_value: code, runtime_key: 'unused' } } } };
 }
 
 /** A filter in CEL (https://cel.dev). */

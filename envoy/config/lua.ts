@@ -1,5 +1,5 @@
 /** The Lua filters in envoy/, and what they need to know of the proto files, the server and the settings. */
-import { KEY_PREFIXES } from '../../src/identity.ts';
+import { CLUSTERS, KEY_PREFIXES } from '../../src/identity.ts';
 import type { Config } from '../../src/platform/config/config.ts';
 import { BODY_TIMEOUT_MS, CALL_TIMEOUT_MS, KEY_LENGTH, MAX_BODY_BYTES } from '../../src/platform/config/constants.ts';
 import { connectBody, connectHttpStatus } from '../../src/platform/edge/connect-error.ts';
@@ -30,6 +30,7 @@ export function luaSettings(config: Config): string {
   const settings = {
     edge_secret: edgeSecret,
     headers: EDGE_HEADERS,
+    clusters: CLUSTERS,
     /** An account's key in its one spelling. */
     key_pattern: `^Bearer ${KEY_PREFIXES.account}${'%w'.repeat(KEY_LENGTH)}$`,
     in_bad_host: IN_BAD_HOST,

@@ -4,10 +4,10 @@
  * services.
  */
 
+import { CLUSTERS } from '../../src/identity.ts';
 import type { Config } from '../../src/platform/config/config.ts';
 import { BODY_TIMEOUT_MS, CALL_TIMEOUT_MS } from '../../src/platform/config/constants.ts';
 import { EDGE_HEADERS, ORIGINAL_PATH } from '../../src/platform/edge/headers.ts';
-import type { ServerCluster } from './clusters.ts';
 import { corsPolicy } from './cors.ts';
 import { anyOf, filterMetadata, KINDS, type Kind, MAX_ASKED_BYTES, ofKind, type RouteMatch } from './kinds.ts';
 import { extension, header, type Message, seconds, when } from './message.ts';
@@ -54,8 +54,8 @@ const ANONYMOUS = { name: EDGE_HEADERS.anonymous, present_match: true };
 /** Calls of methods, by their paths: where they go when Envoy knows the caller's key, and when it does not. */
 interface Calls {
   readonly match: Message;
-  readonly known: ServerCluster;
-  readonly anonymous: ServerCluster;
+  readonly known: string;
+  readonly anonymous: string;
   /** A call without a deadline but its caller's. */
   readonly isEndless?: true;
   /**
@@ -72,10 +72,10 @@ const NO_DEADLINE = { request_headers_to_remove: ['grpc-timeout', ...GRPC_HEADER
 const CALLS: readonly Calls[] = [
   // Their callers have slots of their own: they wait nearly all of the time. What is unread must fit into a small
   // window, also that of an anonymous caller: the key may be valid.
-  { match: anyOf(FEEDS), known: 'petstore_feeds', anonymous: 'petstore_open', isEndless: true },
-  { match: anyOf(READS), known: 'petstore', anonymous: 'petstore_anonymous', isHedged: true },
+  { match: anyOf(FEEDS), known: CLUSTERS.feeds, anonymous: CLUSTERS.open, isEndless: true },
+  { match: anyOf(READS), known: CLUSTERS.calls, anonymous: CLUSTERS.anonymous, isHedged: true },
   // Anonymous callers have slots of their own, so they can't take the slots of callers with an API key.
-  { match: { prefix: API_PREFIX }, known: 'petstore', anonymous: 'petstore_anonymous' },
+  { match: { prefix: API_PREFIX }, known: CLUSTERS.calls, anonymous: CLUSTERS.anonymous },
 ];
 
 export function routes(config: Config): Message {
@@ -84,7 +84,7 @@ export function routes(config: Config): Message {
     name: 'public',
     virtual_hosts: [
       {
-        name: 'petstore',
+        name: 'public',
         domains: ['*'],
         request_headers_to_remove: UNREAD_HEADERS,
         typed_per_filter_config:
@@ -131,12 +131,12 @@ function convertedWithoutKey(): readonly Message[] {
     {
       match: { ...anyOf(PROBE_METHODS), headers: [REST_HEADER] },
       ...open,
-      route: { cluster: 'petstore_health', timeout: '2s' },
+      route: { cluster: CLUSTERS.health, timeout: '2s' },
     },
     {
       match: { ...anyOf(FILE_METHODS), headers: [REST_HEADER] },
       ...open,
-      route: { cluster: 'petstore_open', timeout: '0s', idle_timeout: '30s' },
+      route: { cluster: CLUSTERS.open, timeout: '0s', idle_timeout: '30s' },
     },
   ];
 }
@@ -156,7 +156,7 @@ function arrived(config: Config, kind: Kind): readonly Message[] {
 
 function targetOf({ to, judge }: Kind): Message {
   if (typeof to !== 'string') return to;
-  if (to !== 'converted') return { route: { cluster: to, timeout: '0s', idle_timeout: '0s' } };
+  if (to === 'open') return { route: { cluster: CLUSTERS.open, timeout: '0s', idle_timeout: '0s' } };
   // No request has this header when it arrives, so it reaches no cluster. The CORS filter needs a route to one.
   const nowhere = { cluster_header: EDGE_HEADERS.connect, cluster_not_found_response_code: 'NOT_FOUND' };
   // Without a key nobody may hold a stream for long by a body that does not come.
@@ -170,7 +170,7 @@ function grpcCalls(config: Config, kind: Kind): readonly Message[] {
   const deadline = [header('grpc-timeout', grpcTimeout(BODY_TIMEOUT_MS + CALL_TIMEOUT_MS), 'ADD_IF_ABSENT')];
   // The server judges and counts calls of anything else, and responds UNIMPLEMENTED: the slash at the end makes each
   // path one that it does not have, also that of an internal method.
-  const unknown = { match: { prefix: '/' }, known: 'petstore', anonymous: 'petstore_anonymous' } as const;
+  const unknown = { match: { prefix: '/' }, known: CLUSTERS.calls, anonymous: CLUSTERS.anonymous };
   const regex_rewrite = { pattern: { regex: '^[^?]*' }, substitution: '\\0/' };
   return [...CALLS, unknown].flatMap((calls: Calls) =>
     [ANONYMOUS, undefined].map((anonymous) => ({
@@ -185,7 +185,7 @@ function grpcCalls(config: Config, kind: Kind): readonly Message[] {
   );
 }
 
-function toMethod(config: Config, { isEndless, isHedged }: Calls, cluster: ServerCluster): Message {
+function toMethod(config: Config, { isEndless, isHedged }: Calls, cluster: string): Message {
   const timeout = seconds(isEndless ? 0 : CALL_TIMEOUT_MS);
   if (!isHedged) return { cluster, timeout, retry_policy: RETRY_POLICY };
   const per_try_timeout = seconds(hedgeDelayMs(config));

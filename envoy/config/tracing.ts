@@ -1,4 +1,5 @@
 /** One span for each request, the parent of the server's span. */
+import { NAME } from '../../src/identity.ts';
 import type { TracesConfig } from '../../src/platform/config/config.ts';
 import { LOGGED_METHOD } from './access-log.ts';
 import { extension, type Message } from './message.ts';
@@ -18,7 +19,7 @@ export function tracing(traces: TracesConfig): Message {
       ...HIDDEN.map((tag) => ({ tag, literal: { value: '(hidden)' } })),
     ],
     provider: extension('envoy.tracers.opentelemetry', 'envoy.config.trace.v3.OpenTelemetryConfig', {
-      service_name: 'petstore-edge',
+      service_name: `${NAME}-edge`,
       // If the collector does not respond, Envoy holds this many spans and the exports in progress.
       max_cache_size: 1024,
       http_service: { http_uri: { uri: `${traces.endpoint}/v1/traces`, cluster: 'traces', timeout: '3s' } },

@@ -182,9 +182,9 @@ type ErrorFields<R extends Row> = Parameters<R['message']>[0];
 
 /** A rule that a field violates. */
 export interface Violation {
-  /** The path in the request message, for `google.rpc.BadRequest`, with protobuf's names: `pet.category_id`. */
+  /** The path in the request message, for `google.rpc.BadRequest`, with protobuf's names: `thing.color_id`. */
   readonly path: string;
-  /** The name in the error message, which REST and gRPC share: `categoryId`. */
+  /** The name in the error message, which REST and gRPC share: `colorId`. */
   readonly name: string;
   /** What is wrong: `must be 1 to 200 characters after trimming`. */
   readonly description: string;

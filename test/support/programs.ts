@@ -1,6 +1,6 @@
 /**
  * Tests that need programs which not every machine has. Without the program, its tests are skipped with one line, or
- * fail under CI and PETSTORE_SKIP_NOTHING.
+ * fail under CI and SKIP_NOTHING.
  */
 import anyTest, { type TestFn } from 'ava';
 import { mayBeSkipped } from './find-program.ts';

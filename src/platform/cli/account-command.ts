@@ -1,4 +1,4 @@
-/** `petstore account …` */
+/** `account …` */
 import { type Command, Option } from 'commander';
 import type { Account, Standing, WindowStanding } from '../../../gen/platform/admin/v1/admin.ts';
 import { PLANS } from '../access/admin/admin-messages.ts';

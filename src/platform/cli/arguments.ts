@@ -1,6 +1,6 @@
 /** Parsers of arguments. A mistake is an error of Commander, which names the argument and repeats what was given. */
 import { InvalidArgumentError } from 'commander';
-import { KEY_PREFIXES } from '../../identity.ts';
+import { KEY_PREFIXES, NAME } from '../../identity.ts';
 import { type ServerAddress, toServer } from '../config/checks.ts';
 import { usageError } from './failure.ts';
 
@@ -13,7 +13,7 @@ function toWholeNumber(text: string, min: bigint, max: bigint): bigint {
 /** The number of an account or key. A key, which must not be shown, is not repeated in the error. */
 export function toId(text: string): bigint {
   if (text.startsWith(KEY_PREFIXES.account))
-    throw usageError('a number is needed, as "petstore key list" shows it, not a key');
+    throw usageError(`a number is needed, as "${NAME} key list" shows it, not a key`);
   return toWholeNumber(text, 0n, 2n ** 63n - 1n);
 }
 

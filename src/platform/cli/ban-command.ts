@@ -1,6 +1,7 @@
-/** `petstore ban …`, and how other commands show a ban. */
+/** `ban …`, and how other commands show a ban. */
 import type { Command } from 'commander';
 import type { Ban, BannedKey } from '../../../gen/platform/admin/v1/admin.ts';
+import { NAME } from '../../identity.ts';
 import { WINDOWS } from '../access/admin/admin-messages.ts';
 import { type Admin, adminAction } from './admin.ts';
 import { toId } from './arguments.ts';
@@ -35,7 +36,7 @@ export async function allBans(admin: Admin, accountId?: bigint): Promise<BanOfKe
 /** `Key 3 is banned until …`, with the reason, and how to end the ban. */
 export function explainBan({ keyId, endTime, refusals, window }: Ban): string {
   const why = `for ${refusals} requests beyond the limit per ${nameOf(WINDOWS, window)}`;
-  return `Key ${keyId} is banned until ${moment(endTime)}, ${why}.\nTo end the ban: petstore key unban ${keyId}`;
+  return `Key ${keyId} is banned until ${moment(endTime)}, ${why}.\nTo end the ban: ${NAME} key unban ${keyId}`;
 }
 
 function toRow({ keyId, prefix, accountId, accountName, refusals, window, startTime, endTime }: BanOfKey) {

@@ -1,5 +1,6 @@
 /** Failures of commands, as errors of Commander: the message for people, the code for programs, and the exit code. */
 import { CommanderError } from 'commander';
+import { NAME } from '../../identity.ts';
 import { ConfigError } from '../config/config.ts';
 
 /** A command that failed. The message is one line that says what to do. */
@@ -18,7 +19,7 @@ export function toFailure(error: unknown): CommanderError | undefined {
   if (!(error instanceof CommanderError)) return failure('INTERNAL', String((error as Error).stack ?? error));
   if (!error.code.startsWith('commander.')) return error;
   if (error.exitCode === 0) return undefined;
-  if (error.code === 'commander.help') return usageError('a command is missing: see "petstore --help"');
+  if (error.code === 'commander.help') return usageError(`a command is missing: see "${NAME} --help"`);
   // Commander's message in one line, with its "did you mean".
   const message = error.message.replace(/^error: /, '').trim();
   return usageError(message.replaceAll(/\s*\n\s*/g, ' '));

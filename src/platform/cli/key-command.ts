@@ -1,4 +1,4 @@
-/** `petstore key …` */
+/** `key …` */
 import type { Command } from 'commander';
 import type { ApiKey } from '../../../gen/platform/admin/v1/admin.ts';
 import { toMs } from '../access/admin/admin-messages.ts';

@@ -1,5 +1,6 @@
 /** The commands and their common options and help. */
 import { Command } from 'commander';
+import { KEY_PREFIXES, NAME, TITLE } from '../../identity.ts';
 import { version } from '../config/constants.ts';
 import { accountCommand } from './account-command.ts';
 import { toServerAddress } from './arguments.ts';
@@ -11,13 +12,13 @@ import { usageCommand } from './usage-command.ts';
 
 const HELP = `
 Examples:
-  petstore account create --name "Acme Ltd" --plan pro
-  petstore key create --account 2 --label laptop
-  petstore ban list
-  petstore usage --account 2 --days 7
-  API_KEY=pst_… petstore events tail --types pet.created pet.deleted
+  ${NAME} account create --name "Acme Ltd" --plan pro
+  ${NAME} key create --account 2 --label laptop
+  ${NAME} ban list
+  ${NAME} usage --account 2 --days 7
+  API_KEY=${KEY_PREFIXES.account}… ${NAME} events tail --after 0
 
-It calls the admin service of a running pet store, with the operator key in the
+It calls the admin service of a running ${TITLE}, with the operator key in the
 environment variable OPERATOR_KEY, or else in the file operator.key in DATA_DIR,
 which the service creates when it first starts. "events tail" needs an API key.
 
@@ -43,7 +44,7 @@ export function report(error: unknown, args: readonly string[], err: Writer): nu
   const failure = toFailure(error);
   if (failure === undefined) return 0;
   const { code, message, exitCode } = failure;
-  err.write(wantsJson(args) ? `${JSON.stringify({ code, message })}\n` : `petstore: ${message}\n`);
+  err.write(wantsJson(args) ? `${JSON.stringify({ code, message })}\n` : `${NAME}: ${message}\n`);
   return exitCode;
 }
 
@@ -52,10 +53,10 @@ function wantsJson(args: readonly string[]): boolean {
   return args.includes('--json');
 }
 
-/** Builds the `petstore` command. `isJson`: write nothing but JSON. */
+/** Builds the command. `isJson`: write nothing but JSON. */
 function program(isJson: boolean, out: Writer, err: Writer): Command {
-  const root = new Command('petstore')
-    .description('Manages the accounts of a pet store: their API keys, limits, bans and usage.')
+  const root = new Command(NAME)
+    .description(`Manages the accounts of a ${TITLE}: their API keys, limits, bans and usage.`)
     .option(
       '--address <host:port>',
       "the server's private gRPC port (default: GRPC_HOST and GRPC_PORT: 127.0.0.1:50051)",
@@ -63,7 +64,7 @@ function program(isJson: boolean, out: Writer, err: Writer): Command {
     )
     .option('--json', 'answer in JSON, for programs')
     .helpOption('-h, --help', 'show this help')
-    .version(`petstore ${version()}`, '--version', 'show the version')
+    .version(`${NAME} ${version()}`, '--version', 'show the version')
     .helpCommand(false)
     .addHelpText('after', HELP)
     .configureHelp({ showGlobalOptions: true })

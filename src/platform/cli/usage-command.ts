@@ -1,4 +1,4 @@
-/** `petstore usage`: the usage of an account per day. */
+/** `usage`: the usage of an account per day. */
 import type { Command } from 'commander';
 import { adminAction } from './admin.ts';
 import { toCount, toId } from './arguments.ts';

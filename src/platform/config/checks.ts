@@ -91,7 +91,7 @@ export interface ServerAddress {
 /** A DNS name. Some container networks use underscores in names. */
 const NAME = /^(?=.{1,254}$)[a-z\d_][\w-]{0,62}(?<!-)(\.[a-z\d_][\w-]{0,62}(?<!-))*\.?$/i;
 
-export const toServers = list(toServer, 'be host:port, with commas between several, such as petstore-0:50051');
+export const toServers = list(toServer, 'be host:port, with commas between several, such as server-0:50051');
 
 export function toServer(entry: string): ServerAddress | undefined {
   const [, inBrackets, plain, digits = ''] = /^(?:\[([\da-f:.]+)\]|([^:]+)):(\d+)$/i.exec(entry) ?? [];

@@ -72,7 +72,7 @@ function badRequest({ method, path, reply, contentType }: RefuseRequest, routes:
 
 /**
  * Words what json.lua or the transcoder has found: where text is no JSON (`JSON ends at 17`), or a wrong value, which
- * both tell in one form (`pet.category_id: invalid value "x" for type TYPE_INT64`). No words of theirs are passed on.
+ * both tell in one form (`thing.color_id: invalid value "x" for type TYPE_INT64`). No words of theirs are passed on.
  */
 function wrongBody(text: string, operation: Operation): ApiError {
   const [, end] = /^JSON ends at (\d+)$/.exec(text) ?? [];

@@ -2,6 +2,7 @@
 import { readFileSync } from 'node:fs';
 import { promisify } from 'node:util';
 import { constants, gzip } from 'node:zlib';
+import { NAME } from '../../identity.ts';
 
 export interface ServedFile {
   readonly contentType: string;
@@ -38,7 +39,7 @@ const PAGE = {
 export const FILES: ReadonlyMap<string, ServedFile> = new Map([
   ['openapi.json', served('gen/openapi/openapi.json', 'application/json', DESCRIPTION)],
   ['openapi.yaml', served('gen/openapi/openapi.yaml', 'application/yaml', DESCRIPTION)], // RFC 9512
-  ['petstore.binpb', served('gen/public.binpb', 'application/octet-stream', DESCRIPTION)], // the proto files
+  [`${NAME}.binpb`, served('gen/public.binpb', 'application/octet-stream', DESCRIPTION)], // the proto files
   ['docs.md', served('gen/docs.md', 'text/markdown; charset=utf-8', DESCRIPTION)], // RFC 7763
   ['docs', served('docs-page/index.html', 'text/html; charset=utf-8', { ...PAGE, ...FIVE_MINUTES })],
   ...ofPage('text/javascript; charset=utf-8', 'page.js', 'plugin.js', 'chapters.js', 'feed.js', 'swagger-ui-bundle.js'),

@@ -2,29 +2,30 @@
  * The headers that Envoy and the server exchange about a request. Envoy's configuration and the Lua filters get the
  * names from here. Envoy removes these headers from the requests of callers, and from the responses to them.
  */
+import { NAME } from '../../identity.ts';
 import type { Call } from '../rpc/chain.ts';
 
 export const EDGE_HEADERS = {
   /** To the server: EDGE_SECRET, the proof that the request comes from Envoy. */
-  edge: 'x-petstore-edge',
+  edge: `x-${NAME}-edge`,
   /** To the server, for a request with a body: its content type; empty when it has none. */
-  bodyType: 'x-petstore-body-type',
+  bodyType: `x-${NAME}-body-type`,
   /** To the routes and the server: the caller speaks the Connect protocol. In a question `grpc`, if he speaks that. */
-  connect: 'x-petstore-connect',
+  connect: `x-${NAME}-connect`,
   /** To the routes and the server: Envoy does not know the caller's key to be valid. */
-  anonymous: 'x-petstore-anonymous',
+  anonymous: `x-${NAME}-anonymous`,
   /** From the server, for an anonymous caller: the key is valid, and within its limits. */
-  accepted: 'x-petstore-accepted',
+  accepted: `x-${NAME}-accepted`,
   /** From the server, for files and HEAD: the length of the body in bytes; for HEAD, that of the GET. */
-  length: 'x-petstore-length',
+  length: `x-${NAME}-length`,
   /** From the server, for the access log: the account and the key of the caller, by id. */
-  account: 'x-petstore-account',
-  key: 'x-petstore-key',
+  account: `x-${NAME}-account`,
+  key: `x-${NAME}-key`,
   /** From the server, for the access log: the code of an error, and the gRPC status as a number. */
-  code: 'x-petstore-code',
-  grpcStatus: 'x-petstore-grpc-status',
+  code: `x-${NAME}-code`,
+  grpcStatus: `x-${NAME}-grpc-status`,
   /** Within Envoy: a local reply that the server is asked to word. */
-  refused: 'x-petstore-refused',
+  refused: `x-${NAME}-refused`,
 } as const;
 
 /** Takes the place of a Host that HTTP/2 does not allow. No host has this name (RFC 2606). */

@@ -4,10 +4,11 @@
  * envoy/config/clusters.ts) sends it no new calls.
  */
 import { setTimeout as delay } from 'node:timers/promises';
+import { NAME } from '../../identity.ts';
 import type { Call } from '../rpc/chain.ts';
 
 /** The name in Envoy's health checks. Its health is the readiness of this server. */
-export const READINESS_SERVICE = 'petstore.TakesCalls';
+export const READINESS_SERVICE = `${NAME}.TakesCalls`;
 
 /** After so long every edge has seen it, also one on a busy machine. One that has not checked for so long is gone. */
 export const MAX_WAIT_MS = 5_000;

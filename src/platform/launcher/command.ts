@@ -1,4 +1,5 @@
 /** What all programs have in common: how they read the settings, and how they fail. */
+import { NAME } from '../../identity.ts';
 import { hideKeys } from '../access/keys/format.ts';
 import { type Config, ConfigError, ExpectedError, readConfig, TemporaryFailure } from '../config/config.ts';
 import { isDiskFull, PRIVATE_UMASK } from '../files/private-folder.ts';
@@ -53,7 +54,7 @@ export function onStopSignals(stop: (signal: string) => void, kill: () => void):
 export function fail(error: unknown): void {
   const reason = hideKeys(describe(error));
   const isTemporary = error instanceof TemporaryFailure || isDiskFull(error);
-  process.stderr.on('error', () => undefined).write(`petstore: ${reason}\n`); // the terminal may be closed
+  process.stderr.on('error', () => undefined).write(`${NAME}: ${reason}\n`); // the terminal may be closed
   const exit = () => process.exit(isTemporary ? EXIT_TEMPORARY_FAILURE : 1); // a failed start may leave handles open
   if (process.connected) process.send?.({ reason, isTemporary } satisfies Failure, exit);
   else exit();

@@ -3,6 +3,7 @@ import { existsSync } from 'node:fs';
 import { availableParallelism } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
+import { CLUSTERS } from '../../identity.ts';
 import { type Config, ConfigError } from '../config/config.ts';
 import { MAX_CALLS_PER_SERVER } from '../config/constants.ts';
 import { LogFile } from '../observe/logging/log-file.ts';
@@ -26,10 +27,7 @@ const INHERITED_VARIABLES = ['PATH', 'HOME', 'TMPDIR', 'TZ', 'LANG', 'LC_ALL', '
 const JSON_LOG_FORMAT = '{"time":"%Y-%m-%dT%T.%e%z","level":"%l","logger":"%n","msg":"%j"}';
 
 /** The prefix of Envoy's runtime keys for the limits of calls. */
-const CIRCUIT_BREAKERS = 'circuit_breakers.petstore.default';
-
-/** Each server is in all: for calls, feeds, callers without a known key, for what needs no key, for /healthz. */
-const CLUSTERS = ['petstore', 'petstore_feeds', 'petstore_anonymous', 'petstore_open', 'petstore_health'];
+const CIRCUIT_BREAKERS = `circuit_breakers.${CLUSTERS.calls}.default`;
 
 /** A server, from Envoy's point of view. */
 export interface Host {
@@ -101,12 +99,13 @@ export class Envoy extends Component {
   /** Resolves with the server on a private port; undefined while Envoy can't tell: it is busy or restarting. */
   async host(port: number): Promise<Host | undefined> {
     const text = await callAdmin(this.#config, 'GET', '/clusters').catch(() => '');
+    const clusters = Object.values(CLUSTERS);
     const valuesOf = (name: string) =>
-      [...text.matchAll(new RegExp(`^(?:${CLUSTERS.join('|')})::\\S+:${port}::${name}::(.*)$`, 'gm'))].map(
+      [...text.matchAll(new RegExp(`^(?:${clusters.join('|')})::\\S+:${port}::${name}::(.*)$`, 'gm'))].map(
         ([, value]) => value,
       );
     const failed = valuesOf('health_flags').map((flags) => flags?.includes('failed_active_hc'));
-    if (failed.length !== CLUSTERS.length) return undefined;
+    if (failed.length !== clusters.length) return undefined;
     return {
       isHealthy: !failed.includes(true),
       isExcluded: !failed.includes(false),
@@ -119,7 +118,7 @@ export class Envoy extends Component {
    * any number of them, and they come and go. Only such an edge has the runtime layer for it.
    */
   async adjustCallLimit(): Promise<void> {
-    const stats = '/stats?filter=^cluster.petstore.membership_healthy$';
+    const stats = `/stats?filter=^cluster.${CLUSTERS.calls}.membership_healthy$`;
     const healthy = /: (\d+)/.exec(await callAdmin(this.#config, 'GET', stats))?.[1];
     const maxCalls = MAX_CALLS_PER_SERVER * Math.max(1, Number(healthy ?? 0));
     const limits = ['max_requests', 'max_pending_requests'].map((name) => `${CIRCUIT_BREAKERS}.${name}=${maxCalls}`);

@@ -1,6 +1,6 @@
 /** `npm start`: runs the service in the foreground. Its message when it is open has a curl line that can be pasted. */
 import { existsSync } from 'node:fs';
-import { TITLE } from '../../identity.ts';
+import { NAME, TITLE } from '../../identity.ts';
 import { demoKeyFile } from '../access/keys/key-files.ts';
 import { type Config, ConfigError } from '../config/config.ts';
 import { run } from './command.ts';
@@ -34,7 +34,7 @@ function startMessage(config: Config): string {
   const lines = [`The ${TITLE} is open: ${url}`, `Its documentation: ${url}/docs`, ''];
   lines.push(`  curl ${options}-H "Authorization: Bearer ${key}" ${shellQuote(`${url}/pets`)}`, '');
   if (!hasDemoKey) {
-    lines.push('Accounts and keys are made with the petstore command: npm run -s petstore -- --help', '');
+    lines.push(`Accounts and keys are made with the ${NAME} command: npm run -s ${NAME} -- --help`, '');
   }
   if (config.instances > 1) {
     lines.push(`${config.instances} servers run. To restart one after the other: kill -USR2 ${process.pid}`);

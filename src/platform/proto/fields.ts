@@ -22,13 +22,13 @@ export function noneOf({ values }: DescEnum): string {
 interface FoundField {
   /** Undefined when there is no such field. */
   readonly field: DescField | undefined;
-  /** The path in the request message, in protobuf's names: `order.lines[1].pet_id`. */
+  /** The path in the request message, in protobuf's names: `thing.parts[1].color_id`. */
   readonly path: string;
-  /** The path as REST callers know it, within the body and without the message around a list: `lines[1].petId`. */
+  /** The path as REST callers know it, within the body and without the message around a list: `parts[1].colorId`. */
   readonly name: string;
 }
 
-/** Finds a field by its path in the request message, in JSON's or protobuf's names, with indexes: `pet.tags[2]`. */
+/** Finds a field by its path in the request message, in JSON's or protobuf's names, with indexes: `thing.tags[2]`. */
 export function fieldAt({ input, bodyField }: Pick<Operation, 'input' | 'bodyField'>, path: string): FoundField {
   const steps = path.split('.').map((step) => /^([^[]*)(.*)$/s.exec(step) ?? []);
   const [inProto, names]: [string[], string[]] = [[], []];

@@ -26,7 +26,7 @@ const HTTP_BODY = 'google.api.HttpBody';
 export interface RestRoute {
   /** The HTTP method, in upper case; `*` for all. */
   readonly method: string;
-  /** The path with fields of the request message in braces: `/pets/{pet_id}`, or `/{file=docs}` for a fixed value. */
+  /** The path with fields of the request message in braces: `/things/{id}`, or `/{file=docs}` for a fixed value. */
   readonly template: string;
   /** Matches its paths, with any slashes at their ends: the transcoder ignores those. */
   readonly pattern: RegExp;
@@ -60,7 +60,7 @@ export interface SuccessResponse {
 }
 
 export interface Operation {
-  /** The gRPC path: `/petstore.v1.PetService/GetPet`. */
+  /** The gRPC path: `/package.Service/Method`. */
   readonly path: string;
   readonly input: DescMessage;
   readonly output: DescMessage;
@@ -111,7 +111,7 @@ export function loadOperations(descriptors: FileDescriptorSet = readDescriptorSe
 }
 
 /**
- * Compiles a path with fields of a message in braces: `/pets/{id}`. Each becomes the field's value, URL-encoded.
+ * Compiles a path with fields of a message in braces: `/things/{id}`. Each becomes the field's value, URL-encoded.
  *
  * @throws Error when the message has no such field.
  */
@@ -184,7 +184,7 @@ function toRoute({ pattern }: HttpRule): RestRoute {
   return { method: pattern.case.toUpperCase(), ...toPaths(pattern.value) };
 }
 
-/** `{pet_id}` matches one segment of the path, `{file=docs}` matches `docs`. */
+/** `{thing_id}` matches one segment of the path, `{file=docs}` matches `docs`. */
 function toPaths(template: string): Pick<RestRoute, 'template' | 'pattern'> {
   const regex = template
     .replaceAll('.', '\\.')

@@ -65,7 +65,7 @@ function unstorable(value: unknown, path = ''): Omit<Violation, 'name'>[] {
   return Object.entries(value).flatMap(([name, member]) => unstorable(member, join(path, name)));
 }
 
-/** An item of a list has its index: `pet.tags[2]`. */
+/** An item of a list has its index: `thing.tags[2]`. */
 function toPath(steps: RuleViolation['field']): string {
   return steps.reduce((path, step) => {
     if (step.kind === 'field') return join(path, step.jsonName);

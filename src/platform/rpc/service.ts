@@ -67,7 +67,7 @@ interface AnyHandlers {
 
 /** A service with the handlers of its methods. */
 export interface Implementation {
-  /** `petstore.v1.PetService` */
+  /** With its package. */
   readonly name: string;
   readonly methods: readonly {
     readonly codec: AnyDefinition;

@@ -52,7 +52,7 @@ export interface Engine {
   forKeyShare(query: Knex.QueryBuilder): Knex.QueryBuilder;
   /**
    * Runs `work` as one transaction and resolves once it is durable. If `work` throws, only its own changes are rolled
-   * back. `contended` names what it locks first, such as `pet 7`. An engine that runs transactions concurrently runs
+   * back. `contended` names what it locks first, such as `thing 7`. An engine that runs transactions concurrently runs
    * `work` again after a conflict, and queues transactions with the same name before they take a connection.
    *
    * @throws Cancelled when `isCancelled` returns true before `work` begins.

@@ -2,7 +2,7 @@
 
 declare const kind: unique symbol;
 
-/** An id that can't be passed where the id of something else is expected. `toPetId` and the like make one. */
+/** An id that can't be passed where the id of something else is expected. `toEventId` and the like make one. */
 export type Id<Kind extends string> = bigint & { readonly [kind]: Kind };
 
 export type EventId = Id<'event'>;
@@ -41,7 +41,7 @@ export type Remember = (result: unknown) => IdempotencyRecord;
 /** An event as it is stored: one change of one row. */
 export interface StoredEvent {
   readonly id: EventId;
-  /** What changed, and how: `pet.created`. */
+  /** What changed, and how: `thing.created`. */
   readonly type: string;
   readonly timeMs: number;
   /** The row after the change, or before its deletion, as a JSON object. */

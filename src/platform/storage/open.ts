@@ -1,6 +1,7 @@
 /** Opens the database of the settings. */
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
+import { DATABASE_FILE } from '../../identity.ts';
 import { type Config, ConfigError, TemporaryFailure } from '../config/config.ts';
 import { diskFull, isDiskFull } from '../files/private-folder.ts';
 import type { Engine, StorageLogger } from './engine.ts';
@@ -34,7 +35,7 @@ export async function openEngine(
 
 /** The database's file. A start must not make an empty one in the place of one that is being restored. */
 function findSqlite(dataDir: string): string {
-  const file = join(dataDir, 'petstore.sqlite');
+  const file = join(dataDir, DATABASE_FILE);
   const unfinished = `${file}.restoring`; // of deploy/restore.ts
   if (existsSync(file) || !existsSync(unfinished)) return file;
   const wayOut = `run it again, or remove ${unfinished} to start with an empty store`;
@@ -45,7 +46,7 @@ function findSqlite(dataDir: string): string {
 export function explain(error: unknown, { databaseUrl, dataDir }: Config): unknown {
   if (isUnusable(error)) {
     const advice = 'check who owns it; if it is damaged, restore a backup';
-    return new ConfigError(`${join(dataDir, 'petstore.sqlite')} can't be used (${error.message}): ${advice}`);
+    return new ConfigError(`${join(dataDir, DATABASE_FILE)} can't be used (${error.message}): ${advice}`);
   }
   if (isDiskFull(error)) return diskFull(dataDir, error); // a key file did not fit
   if (!(error instanceof StoreUnavailable)) return error;

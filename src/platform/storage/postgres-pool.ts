@@ -9,6 +9,7 @@
  */
 import { setTimeout as delay } from 'node:timers/promises';
 import { Pool, type PoolClient } from 'pg';
+import { NAME } from '../../identity.ts';
 import type { Availability } from './availability.ts';
 import { Connection, START_SESSION } from './postgres-connection.ts';
 import { is, unavailable } from './postgres-errors.ts';
@@ -53,7 +54,7 @@ export class PostgresPool {
       min: 1,
       connectionTimeoutMillis: CONNECT_MS,
       query_timeout: RESPONSE_MS,
-      application_name: 'petstore',
+      application_name: NAME,
       keepAlive: true,
       keepAliveInitialDelayMillis: 10_000,
       pipeline: true, // sends queries without waiting for earlier responses

@@ -48,7 +48,7 @@ export interface WritingCall {
 export interface Writer<T extends Tables> {
   /**
    * Runs `work` as one transaction and resolves once it is durable. If `work` throws, only its own changes are rolled
-   * back. Transactions with the same `contended` name, such as the pet that they lock, run one at a time.
+   * back. Transactions with the same `contended` name, such as the row that they lock, run one at a time.
    *
    * @throws Cancelled when the call is cancelled before `work` begins.
    * @throws AlreadyDone when the call's idempotency record exists.

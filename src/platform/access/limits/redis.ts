@@ -10,6 +10,7 @@
  * whichever server comes first, also when Redis has lost its data; what the other servers counted meanwhile is lost.
  */
 import { randomUUID } from 'node:crypto';
+import { NAME } from '../../../identity.ts';
 import type { KeyId } from '../../rpc/caller.ts';
 import {
   type AddressAttempt,
@@ -36,7 +37,7 @@ const REPEATED_MS = 20_000;
 const PROBES = Array.from({ length: 16 }, (_, index) => ({ kind: 'address', address: `probe ${index}` }) as const);
 
 export interface RedisLimiterOptions extends LimiterOptions, RedisClientOptions {
-  /** The beginning of all key names in Redis. Default: `petstore`. */
+  /** The beginning of all key names in Redis. Default: the service's name. */
   readonly prefix?: string;
   /** Whose time counts: Redis's own (the default), or that of each attempt. */
   readonly time?: 'redis' | 'attempt';
@@ -46,7 +47,7 @@ export type RedisLimiter = Awaited<ReturnType<typeof openRedisLimiter>>;
 
 /** Resolves when Redis is available, or after a second without it. */
 export async function openRedisLimiter(options: RedisLimiterOptions) {
-  const { ban, prefix = 'petstore', time = 'redis' } = options;
+  const { ban, prefix = NAME, time = 'redis' } = options;
   const client = new RedisClient(options);
   const memory = createMemoryLimiter(options);
   /** This server's name. A new process is a new server. */

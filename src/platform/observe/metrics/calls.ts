@@ -6,6 +6,7 @@
  */
 import { status as Status } from '@grpc/grpc-js';
 import { Counter, Histogram, type Registry } from 'prom-client';
+import { NAME } from '../../../identity.ts';
 import { type Caller, PLANS } from '../../rpc/caller.ts';
 import { FEED_ENDS, type Observer } from '../../rpc/chain.ts';
 import { REPLAYED } from '../../rpc/interceptors/idempotency.ts';
@@ -21,10 +22,10 @@ export type CallMetrics = ReturnType<typeof callMetrics>;
 export function callMetrics(registry: Registry) {
   const registers = [registry];
   const counter = (name: string, help: string, ...labelNames: readonly string[]) =>
-    new Counter({ name: `petstore_${name}`, help, labelNames, registers });
+    new Counter({ name: `${NAME}_${name}`, help, labelNames, registers });
   const calls = counter('grpc_calls_total', 'Completed calls, by method and gRPC status code.', 'method', 'code');
   const durations = new Histogram({
-    name: 'petstore_grpc_call_duration_seconds',
+    name: `${NAME}_grpc_call_duration_seconds`,
     help: 'Time from the headers of a call to its answer, in the server. Streams are not in it.',
     labelNames: ['method'],
     buckets: CALL_SECONDS,
@@ -44,7 +45,7 @@ export function callMetrics(registry: Registry) {
   for (const reason of FEED_ENDS) feeds.inc({ reason }, 0);
   /** Counts how a call ended. */
   const observe: Observer = ({ operation, responseHeaders, caller }, { code, error, durationMs, feedEnd }) => {
-    const method = operation.path.slice(1); // petstore.v1.PetService/GetPet
+    const method = operation.path.slice(1); // without the slash
     calls.inc({ method, code: Status[code] });
     // The caller of a stream decides how long it takes.
     if (!operation.isStream) durations.observe({ method }, durationMs / 1_000);

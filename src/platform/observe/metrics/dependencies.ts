@@ -1,5 +1,6 @@
 /** Metrics of what calls depend on. Most are read at each scrape; commits are observed as they happen. */
 import { Counter, Gauge, Histogram, type Registry } from 'prom-client';
+import { NAME } from '../../../identity.ts';
 import type { EventFeed } from '../../events/feed.ts';
 import type { OpenCounts } from '../../rpc/open-calls.ts';
 import type { Engine } from '../../storage/engine.ts';
@@ -27,7 +28,7 @@ const COMMIT_SECONDS = [0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.
 /** Metrics of the storage engine that commits in groups. */
 export function commitMetrics(registry: Registry): CommitListener {
   const histogram = (name: string, help: string, buckets: number[]) =>
-    new Histogram({ name: `petstore_group_commit_${name}`, help, buckets, registers: [registry] });
+    new Histogram({ name: `${NAME}_group_commit_${name}`, help, buckets, registers: [registry] });
   const size = histogram('writes', 'Writes that shared a commit on SQLite.', GROUP_SIZES);
   const took = 'Time from the start of a transaction on SQLite until it is durable.';
   const duration = histogram('duration_seconds', took, COMMIT_SECONDS);
@@ -51,7 +52,7 @@ export function dependencyMetrics(
   /** Adds a metric that is read at each scrape. */
   const add = (Metric: typeof Gauge | typeof Counter, name: string, help: string, read: () => Reading, label = '') => {
     const metric: Gauge | Counter = new Metric({
-      name: `petstore_${name}`,
+      name: `${NAME}_${name}`,
       help,
       labelNames: label === '' ? [] : [label],
       registers: [registry],

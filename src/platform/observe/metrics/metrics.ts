@@ -2,6 +2,7 @@
 import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { collectDefaultMetrics, Gauge, Registry } from 'prom-client';
+import { NAME } from '../../../identity.ts';
 import type { MetricsConfig } from '../../config/config.ts';
 import { version } from '../../config/constants.ts';
 import { callMetrics } from './calls.ts';
@@ -21,7 +22,7 @@ export function createMetrics(dataDir: string) {
   for (const name of OMITTED) registry.removeSingleMetric(name);
   const help = 'Always 1. The labels are the release and the version of Node.';
   const labelNames = ['version', 'node'];
-  const build = new Gauge({ name: 'petstore_build_info', help, labelNames, registers: [registry] });
+  const build = new Gauge({ name: `${NAME}_build_info`, help, labelNames, registers: [registry] });
   build.set({ version: version(), node: process.versions.node }, 1);
   return {
     calls: callMetrics(registry),

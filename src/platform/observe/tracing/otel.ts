@@ -24,6 +24,7 @@ import {
   TracerProvider,
 } from '@opentelemetry/sdk-trace';
 import type { Logger } from 'pino';
+import { NAME } from '../../../identity.ts';
 import type { TracesConfig } from '../../config/config.ts';
 import { ApiError } from '../../errors.ts';
 import type { Call, End } from '../../rpc/chain.ts';
@@ -56,11 +57,11 @@ export function startTracing({ endpoint, ratio }: TracesConfig, logger: Pick<Log
     exportTimeoutMillis: EXPORT_MS,
   });
   const provider = new TracerProvider({
-    resource: resourceFromAttributes({ 'service.name': 'petstore' }),
+    resource: resourceFromAttributes({ 'service.name': NAME }),
     sampler: new ParentBasedSampler({ root: new TraceIdRatioBasedSampler(ratio) }),
     spanProcessors: [processor],
   });
-  const tracer = provider.getTracer('petstore');
+  const tracer = provider.getTracer(NAME);
   const propagator = new W3CTraceContextPropagator();
   /** The current span. */
   const current = new AsyncLocalStorage<Span>();

@@ -17,7 +17,7 @@ import type { Knex } from 'knex';
  */
 export async function recordEvents(knex: Knex, tables: Readonly<Record<string, string>>): Promise<void> {
   const isSqlite = knex.client.config.client === 'sqlite3';
-  // Transactions write to the last ones first: an order, then its pet. Locks in another order would deadlock with them.
+  // Transactions write to the last ones first: a row, then its parent. Locks in another order would deadlock with them.
   const locked = Object.values(tables).toReversed();
   if (!isSqlite) await knex.raw(`lock table ${locked} in share row exclusive mode`);
   for (const [kind, table] of Object.entries(tables)) {
