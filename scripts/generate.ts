@@ -20,6 +20,7 @@ import {
 import { FileDescriptorSetSchema, type SourceCodeInfo_Location } from '@bufbuild/protobuf/wkt';
 import openapiTS, { astToString } from 'openapi-typescript';
 import { stringify } from 'yaml';
+import { API_PACKAGE } from '../src/identity.ts';
 import { describe } from '../src/platform/openapi/document.ts';
 import { loadOperations } from '../src/platform/proto/operations.ts';
 import type { HttpRule } from '../src/platform/proto/options.ts';
@@ -53,9 +54,9 @@ async function generate(target: string): Promise<void> {
   buf('generate', '--output', target);
   // For Envoy's transcoder, for reflection, and for the options that the server reads at start.
   build(join(gen, 'descriptors.binpb'), '--exclude-source-info');
-  // For callers, at /petstore.binpb: the public services and what they import.
+  // For callers, at /NAME.binpb: the public services and what they import.
   const published = join(gen, 'public.binpb');
-  build(published, '--path', 'proto/petstore/v1');
+  build(published, '--path', `proto/${API_PACKAGE.replaceAll('.', '/')}`);
   writeFileSync(published, withOwnComments(readFileSync(published)));
   // The interface description, from the comments too.
   const commented = join(target, 'commented.binpb');
@@ -108,8 +109,8 @@ function withOwnComments(set: Uint8Array): Uint8Array {
   const descriptors = fromBinary(FileDescriptorSetSchema, set);
   for (const { name, sourceCodeInfo } of descriptors.file) {
     if (sourceCodeInfo === undefined) continue;
-    const isKept = ({ leadingComments }: SourceCodeInfo_Location) =>
-      name.startsWith('petstore/') && leadingComments !== '';
+    const isOwn = existsSync(join('proto', name));
+    const isKept = ({ leadingComments }: SourceCodeInfo_Location) => isOwn && leadingComments !== '';
     sourceCodeInfo.location = sourceCodeInfo.location.filter(isKept);
   }
   return toBinary(FileDescriptorSetSchema, descriptors);

@@ -1,0 +1,37 @@
+/** src/identity.ts is compared with what can't read it: in a copy that has other names there. */
+import { spawnSync } from 'node:child_process';
+import { cpSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import test from 'ava';
+import { ROOT } from '../src/platform/launcher/paths.ts';
+import { temporaryFolder } from './support/folder.ts';
+
+const COMPARED = ['package.json', 'package-lock.json', 'src', 'bin', 'proto', 'deploy', 'docs', 'README.md'];
+const OTHER = `
+export const [NAME, TITLE, API_PACKAGE] = ['harbour', 'harbour', 'harbour.v1'];
+export const KEY_PREFIXES = { account: 'hb', operator: 'hbo_' };
+`;
+/** A place of each kind. */
+const PLACES = [
+  'src/identity.ts: "hb" must match /^[a-z]+_$/',
+  'package.json: "petstore" stands where src/identity.ts has "harbour"',
+  'bin/petstore: "petstore"',
+  'proto/petstore/v1/pets.proto: "petstore.v1" stands where src/identity.ts has "harbour.v1"',
+  'deploy/systemd/petstore.service: "Pet store" stands where src/identity.ts has "Harbour"',
+  'deploy/prometheus/alerts.yml: "petstore"',
+  'deploy/kubernetes/base/edge.yaml: "petstore"',
+  'docs/client.md: "pst_" stands where src/identity.ts has "hb"',
+];
+
+test('Identity - a check names each place that has another name than identity.ts', (t) => {
+  const copy = temporaryFolder(t);
+  for (const name of [...COMPARED, 'scripts']) cpSync(join(ROOT, name), join(copy, name), { recursive: true });
+  writeFileSync(join(copy, 'src/identity.ts'), OTHER);
+  const { status, stderr } = spawnSync(process.execPath, ['scripts/check-identity.ts'], {
+    cwd: copy,
+    encoding: 'utf8',
+  });
+  t.is(status, 1);
+  const found = stderr.replaceAll(/:\d+: /g, ': ');
+  for (const place of PLACES) t.true(found.includes(place), `${place}\n${found}`);
+});
