@@ -124,6 +124,7 @@ for (const [what, bytes] of Object.entries({
   'cut off': '$99999\r\nabc',
   'arrays without an end': '*1\r\n'.repeat(1_000),
   'of another command': '+OK\r\n+OK\r\n',
+  'without numbers': `*8\r\n+admitted\r\n${',nan\r\n'.repeat(7)}`,
 })) {
   test(`Reply - one that is ${what} is an outage that ends by itself, and no later count is another's`, async (t) => {
     let wrong: string | undefined;

@@ -131,8 +131,10 @@ function toText({ minuteIndex, minuteCount, dayIndex, dayCount, refused }: Reado
 
 /** The reply is what redis.lua describes. */
 function toOutcome(reply: unknown): Outcome {
-  const [status, minuteIndex, minuteCount, dayIndex, dayCount, refused, bannedUntilMs, nowMs] = reply as Reply;
-  if (typeof nowMs !== 'number') throw new Error('the reply is not the one of the script');
+  const [status, ...numbers] = reply as Reply;
+  if (numbers.length !== 7 || !numbers.every(Number.isSafeInteger))
+    throw new Error('the reply is not the one of the script');
+  const [minuteIndex, minuteCount, dayIndex, dayCount, refused, bannedUntilMs, nowMs] = numbers;
   return { status, counter: { minuteIndex, minuteCount, dayIndex, dayCount, refused }, bannedUntilMs, nowMs };
 }
 
