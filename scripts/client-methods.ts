@@ -1,16 +1,14 @@
 /** What the typed client needs to know besides messages, from the proto files. */
 import { basename } from 'node:path';
 import { MethodOptions_IdempotencyLevel } from '@bufbuild/protobuf/wkt';
-import { API_PACKAGE } from '../src/identity.ts';
-import type { Operations } from '../src/platform/proto/operations.ts';
+import { API_PREFIX, type Operations } from '../src/platform/proto/operations.ts';
 
 /** The operations that accept a condition (RFC 9110, section 13.1.1). */
 const WRITES = ['PUT', 'PATCH', 'DELETE'];
-const PACKAGE = `/${API_PACKAGE}.`;
 
 /** A TypeScript module with lists of gRPC paths, and the request message of each. */
 export function clientMethods({ registry, byPath }: Operations): string {
-  const operations = [...byPath.values()].filter(({ path }) => path.startsWith(PACKAGE));
+  const operations = [...byPath.values()].filter(({ isPublic }) => isPublic);
   const isIdempotent = (path: string) => {
     const [, service = '', method = ''] = path.split('/');
     const descriptor = registry.getService(service)?.methods.find(({ name }) => name === method);
@@ -50,7 +48,7 @@ export function clientMethods({ registry, byPath }: Operations): string {
 
 /** A TypeScript module with the services whose methods are all unary, under the names of their proto files. */
 export function clientServices({ registry }: Operations): string {
-  const files = [...registry.files].filter(({ proto }) => `/${proto.package}.` === PACKAGE);
+  const files = [...registry.files].filter(({ proto }) => `/${proto.package}.`.startsWith(API_PREFIX));
   const services = files.flatMap(({ name: path, services }) =>
     services
       .filter(({ methods }) => methods.every(({ methodKind }) => methodKind === 'unary'))

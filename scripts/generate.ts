@@ -54,10 +54,6 @@ async function generate(target: string): Promise<void> {
   buf('generate', '--output', target);
   // For Envoy's transcoder, for reflection, and for the options that the server reads at start.
   build(join(gen, 'descriptors.binpb'), '--exclude-source-info');
-  // For callers, at /NAME.binpb: the public services and what they import.
-  const published = join(gen, 'public.binpb');
-  build(published, '--path', `proto/${API_PACKAGE.replaceAll('.', '/')}`);
-  writeFileSync(published, withOwnComments(readFileSync(published)));
   // The interface description, from the comments too.
   const commented = join(target, 'commented.binpb');
   build(commented);
@@ -67,6 +63,10 @@ async function generate(target: string): Promise<void> {
   writeFileSync(join(gen, 'openapi/openapi.json'), `${JSON.stringify(document, undefined, 2)}\n`);
   writeFileSync(join(gen, 'openapi/openapi.yaml'), stringify(document, YAML));
   writeFileSync(join(gen, 'docs.md'), callersPage(document));
+  // For callers, to generate code from: the public services and what they import.
+  const published = join(gen, 'public.binpb');
+  build(published, '--path', join('proto', API_PACKAGE.replaceAll('.', '/')));
+  writeFileSync(published, withOwnComments(readFileSync(published)));
   // For the typed client.
   mkdirSync(join(gen, 'client'));
   writeFileSync(join(gen, 'client/methods.ts'), clientMethods(operations));

@@ -12,7 +12,7 @@ export const TITLE = 'pet store';
 /** What it keeps, for those who find it among others. */
 export const SUMMARY = 'Pets, their categories, orders for them, and what is in stock.';
 
-/** The proto package that callers may call. The platform's own packages begin with `platform.`. */
+/** The proto package that callers may call; all else follows from it. The platform's own begin with `platform.`. */
 export const API_PACKAGE = 'petstore.v1';
 
 /** How API keys begin: an account's, and an operator's. Lower-case letters, and an underscore at the end. */

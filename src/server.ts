@@ -91,7 +91,8 @@ export function createServer(config: Config, parts: Parts) {
 
   const shop = shopServices(store, events);
   // Callers see these, and not the operator's services nor Envoy's.
-  const listed = ['grpc.health.v1.Health', ...shop.map(({ name }) => name)];
+  const open = all.flatMap(({ path, isPublic }) => (isPublic ? (path.split('/')[1] ?? '') : []));
+  const listed = ['grpc.health.v1.Health', ...new Set(open)];
   const healthNames = ['', READINESS_SERVICE, ...listed];
   const readiness = new Readiness();
   const health = createHealth(healthNames, (name, call) => readiness.recordCheck(name, call));

@@ -7,8 +7,9 @@
  * filter answers, and invalid HTTP, which gets a 400 (local-replies.ts).
  */
 import { MAX_BODY_BYTES } from '../../src/platform/config/constants.ts';
+import { API_PREFIX } from '../../src/platform/proto/operations.ts';
 import { any, header, type Message } from './message.ts';
-import { API_PREFIX, FILE_PATHS, PROBE_PATHS } from './operations.ts';
+import { FILE_PATHS, PROBE_PATHS } from './operations.ts';
 
 /** The filters that a kind may leave out, in the order in which a request passes them. */
 export const FILTERS = {

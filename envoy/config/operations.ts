@@ -1,6 +1,5 @@
 /** What Envoy has to know of the proto files. */
 import type { DescMessage } from '@bufbuild/protobuf';
-import { API_PACKAGE } from '../../src/identity.ts';
 import { loadOperations, type Operation } from '../../src/platform/proto/operations.ts';
 import { bodiesToRead } from './json.ts';
 
@@ -9,9 +8,6 @@ const EDGE_SERVICE = 'platform.edge.v1.EdgeService';
 const { registry, byPath } = loadOperations();
 const ON_REST = [...byPath.values()].filter(({ routes }) => routes.length > 0);
 const WITH_JSON = ON_REST.filter(({ isRaw }) => !isRaw);
-
-/** The packages that callers may call over gRPC and Connect begin with this. */
-export const API_PREFIX = `/${API_PACKAGE}.`;
 
 /** The methods of the REST routes. */
 export const HTTP_METHODS = distinct(ON_REST.flatMap(({ routes }) => routes.map(({ method }) => method)))
@@ -23,7 +19,7 @@ export const REST_SERVICES = distinct(ON_REST.map(({ path }) => path.slice(1, pa
 
 /** The gRPC paths of the API's unary methods: a call over Connect can be one of them. */
 export const UNARY = [...byPath.values()]
-  .filter(({ path, isStream }) => path.startsWith(API_PREFIX) && !isStream)
+  .filter(({ isPublic, isStream }) => isPublic && !isStream)
   .map(({ path }) => path);
 
 /** Those that only read, and end. */

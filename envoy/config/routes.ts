@@ -8,10 +8,11 @@ import { CLUSTERS } from '../../src/identity.ts';
 import type { Config } from '../../src/platform/config/config.ts';
 import { BODY_TIMEOUT_MS, CALL_TIMEOUT_MS } from '../../src/platform/config/constants.ts';
 import { EDGE_HEADERS, ORIGINAL_PATH } from '../../src/platform/edge/headers.ts';
+import { API_PREFIX } from '../../src/platform/proto/operations.ts';
 import { corsPolicy } from './cors.ts';
 import { anyOf, filterMetadata, KINDS, type Kind, MAX_ASKED_BYTES, ofKind, type RouteMatch } from './kinds.ts';
 import { extension, header, type Message, seconds, when } from './message.ts';
-import { API_PREFIX, FEEDS, FILE_METHODS, PROBE_METHODS, READS } from './operations.ts';
+import { FEEDS, FILE_METHODS, PROBE_METHODS, READS } from './operations.ts';
 import { hedgeDelayMs } from './servers.ts';
 
 /** What Envoy retries, on another server if there is one: only calls that cannot have begun. */

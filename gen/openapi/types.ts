@@ -326,7 +326,7 @@ export interface components {
              * @description When it happened.
              * @example 2026-10-01T12:00:00.500Z
              */
-            time?: string;
+            time: string;
             /**
              * @description A pet; `inventory` has its stock.
              * @example {

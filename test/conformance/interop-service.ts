@@ -28,7 +28,6 @@ export function interopService(): Implementation {
     path.startsWith(`/${INTEROP_SERVICE}/`),
   );
   return {
-    name: INTEROP_SERVICE,
     methods: operations.map((operation) => ({ codec: codecOf(operation), handler: handlerOf(operation) })),
   };
 }

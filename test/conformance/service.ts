@@ -70,7 +70,6 @@ const { byPath, registry } = loadOperations();
 export function conformanceService(): Implementation {
   const operations = [...byPath.values()].filter(({ path }) => path.startsWith(`/${SERVICE}/`));
   return {
-    name: SERVICE,
     methods: operations.map((operation) => ({ codec: codecOf(operation), handler: handlerOf(operation) })),
   };
 }

@@ -1,7 +1,12 @@
 import { readFileSync } from 'node:fs';
+import { create, createFileRegistry } from '@bufbuild/protobuf';
+import { FileDescriptorSetSchema } from '@bufbuild/protobuf/wkt';
 import test from 'ava';
+import { API_PACKAGE } from '../../src/identity.ts';
 import { readConfig } from '../../src/platform/config/config.ts';
 import { IDEMPOTENCY_KEY } from '../../src/platform/config/constants.ts';
+import { describe } from '../../src/platform/openapi/document.ts';
+import { parcelRegistry } from '../support/lists/parcels.ts';
 import { PUBLIC as ALL, type PublicOperation } from '../support/resources.ts';
 
 interface OpenApiOperation {
@@ -65,5 +70,19 @@ test('Document - the pages have the default limits, and the parameter the format
 });
 
 test('Document - accounts and what Envoy asks are not public', (t) => {
-  t.notRegex(text, /petstore\.(admin|edge)|CreateAccount|RefuseRequest|OPERATOR_KEY/);
+  t.notRegex(text, /platform\.(admin|edge)|CreateAccount|RefuseRequest|OPERATOR_KEY/);
+});
+
+test('Document - of a service without reads and deprecated operations has no part to which nothing refers', (t) => {
+  const file = [...parcelRegistry.files].map(({ proto }) => proto).filter((one) => one.package !== API_PACKAGE);
+  const { components, ...rest } = describe(createFileRegistry(create(FileDescriptorSetSchema, { file })));
+  const text = JSON.stringify([rest, components]);
+  const names = Object.entries(components as object).flatMap(([kind, parts]) =>
+    Object.keys(parts).map((name) => `#/components/${kind}/${name}`),
+  );
+  t.deepEqual(
+    names.filter((name) => !text.includes(`"${name}"`)),
+    ['#/components/securitySchemes/apiKey'],
+  );
+  t.true(['parameters/Idempotency-Key', 'headers/Location'].every((name) => names.includes(`#/components/${name}`)));
 });

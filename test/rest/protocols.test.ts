@@ -51,7 +51,8 @@ test('gRPC - an error is a canonical status with its reason, and never the REST 
 
 const INTERNAL = [
   [Edge.refuse.path, Edge.refuse.requestSerialize({ method: 'GET', path: '/', status: 404, reply: '' } as never)],
-  [Edge.fail.path, Edge.fail.requestSerialize({ status: 503 } as never)],
+  [Edge.fail.path, Edge.fail.requestSerialize({ status: 503 })],
+  [Edge.fail.path.replace('platform', 'petstore'), Edge.fail.requestSerialize({ status: 503 })],
   [Admin.listAccounts.path, Buffer.of()],
   [Web.checkHealth.path, Buffer.of()],
   [Web.getFile.path, Web.getFile.requestSerialize({ file: 'docs' })],

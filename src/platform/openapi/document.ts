@@ -40,12 +40,19 @@ export function describe(registry: FileRegistry): JsonObject {
   const tags = [...byTag].map(([name, members]) => {
     return { name, description: members.map(({ service }) => commentOf(service)).join('\n\n') };
   });
+  const parts = { schemas: schemas.components, responses: errors.components };
+  const text = JSON.stringify([paths, parts]);
+  /** Some are of deprecated operations alone, or of those that create something. */
+  const used = (kind: 'parameters' | 'headers') => {
+    const isUsed = (name: string) => text.includes(`"#/components/${kind}/${name}"`);
+    return Object.fromEntries(Object.entries(BASE.components[kind]).filter(([name]) => isUsed(name)));
+  };
   const pages = PAGES.map((name) => readPage(name, errors.table()));
   const document = {
     ...BASE,
     tags: [readPage('getting-started', ''), ...tags, ...pages],
     paths,
-    components: { ...BASE.components, schemas: schemas.components, responses: errors.components },
+    components: { ...BASE.components, ...parts, parameters: used('parameters'), headers: used('headers') },
   };
   const { code, message } = errors.notFound ?? {};
   return fill(document, {

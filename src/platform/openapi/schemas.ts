@@ -1,6 +1,5 @@
 /** The schemas of the document: proto messages and enums as JSON Schema 2020-12, the dialect of OpenAPI 3.1. */
 import { type DescEnum, type DescField, type DescMessage, type Registry, ScalarType } from '@bufbuild/protobuf';
-import { FeatureSet_FieldPresence } from '@bufbuild/protobuf/wkt';
 import { TIMESTAMP, wrappedList } from '../proto/fields.ts';
 import { fieldOptions } from '../proto/options.ts';
 import { commentOf } from './comments.ts';
@@ -84,13 +83,10 @@ export class Schemas {
   }
 }
 
-/**
- * A field without presence is always in a response, unless it is an empty list; in a request the `required` rule
- * decides.
- */
+/** What may be absent is `optional`, a list, which is absent when it is empty, or one of several. */
 export function isRequired(field: DescField): boolean {
-  const isAlwaysThere = field.presence === FeatureSet_FieldPresence.IMPLICIT && field.fieldKind !== 'list';
-  return rulesOf(field).required === true || isAlwaysThere;
+  const mayBeAbsent = field.proto.proto3Optional || field.fieldKind === 'list' || field.oneof !== undefined;
+  return rulesOf(field).required === true || !mayBeAbsent;
 }
 
 const SCALARS: Readonly<Partial<Record<ScalarType, JsonObject>>> = {

@@ -18,10 +18,14 @@ import {
   FileDescriptorSetSchema,
   MethodOptions_IdempotencyLevel,
 } from '@bufbuild/protobuf/wkt';
+import { API_PACKAGE } from '../../identity.ts';
 import { type HttpRule, httpRule, type OperationOptions, operationOptions } from './options.ts';
 
 const DESCRIPTOR_SET = new URL('../../../gen/descriptors.binpb', import.meta.url);
 const HTTP_BODY = 'google.api.HttpBody';
+
+/** The gRPC paths of public methods begin with this, and no others. */
+export const API_PREFIX = `/${API_PACKAGE}.`;
 
 export interface RestRoute {
   /** The HTTP method, in upper case; `*` for all. */
@@ -62,6 +66,8 @@ export interface SuccessResponse {
 export interface Operation {
   /** The gRPC path: `/package.Service/Method`. */
   readonly path: string;
+  /** True when callers may call it by this path. What the platform has on REST, such as /healthz, has no other way. */
+  readonly isPublic: boolean;
   readonly input: DescMessage;
   readonly output: DescMessage;
   /** True when the response is a stream of messages. */
@@ -102,11 +108,21 @@ function readDescriptorSet(): FileDescriptorSet {
   return fromBinary(FileDescriptorSetSchema, readFileSync(DESCRIPTOR_SET));
 }
 
-/** Loads the operations of the proto files in `gen/`, or of other descriptors. */
+/**
+ * Loads the operations of the proto files in `gen/`, or of other descriptors.
+ *
+ * @throws Error when a method has routes on the REST side that Envoy would send nowhere.
+ */
 export function loadOperations(descriptors: FileDescriptorSet = readDescriptorSet()): Operations {
   const registry = createFileRegistry(descriptors);
   const services = [...registry.files].flatMap((file) => file.services);
   const operations = services.flatMap(({ methods }) => methods.map((method) => toOperation(method, registry)));
+  const isAstray = ({ path, isPublic, routes }: Operation) =>
+    routes.length > 0 && !isPublic && !path.startsWith('/platform.');
+  const astray = operations.find(isAstray);
+  if (astray !== undefined) {
+    throw new Error(`${astray.path} has a path on REST: move it to ${API_PACKAGE}, the API_PACKAGE of src/identity.ts`);
+  }
   return { registry, byPath: new Map(operations.map((operation) => [operation.path, operation])) };
 }
 
@@ -163,6 +179,7 @@ function withOptions(base: Base, rule?: HttpRule, options?: OperationOptions): O
   const oneOf = input.fields.find((field) => field.fieldKind === 'list' && field.name === options?.oneOf);
   return {
     ...base,
+    isPublic: base.path.startsWith(API_PREFIX),
     isFeed: base.isStream && !isRaw && routes.length > 0,
     isRaw,
     routes,

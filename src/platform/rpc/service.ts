@@ -67,8 +67,6 @@ interface AnyHandlers {
 
 /** A service with the handlers of its methods. */
 export interface Implementation {
-  /** With its package. */
-  readonly name: string;
   readonly methods: readonly {
     readonly codec: AnyDefinition;
     readonly handler: (call: Call) => Promise<unknown> | AsyncIterable<unknown>;
@@ -85,7 +83,7 @@ export function implement<S>(
     if (handle === undefined) throw new Error(`nothing implements ${codec.path}`);
     return { codec, handler: (call: Call) => handle(call.request, call) };
   });
-  return { name: methods[0]?.codec.path.split('/')[1] ?? '', methods };
+  return { methods };
 }
 
 const asIs = (bytes: unknown) => bytes as Buffer;

@@ -17,11 +17,11 @@ const { registry, byPath } = loadOperations(fromBinary(FileDescriptorSetSchema, 
 export const parcelRegistry = registry;
 
 /** The operations of parcels.proto. */
-export const parcelOperations = [...byPath.values()].filter(({ path }) => path.startsWith('/petstore.test.v1.'));
+export const parcelOperations = [...byPath.values()].filter(({ path }) => path.startsWith('/petstore.v1.test.'));
 
 /** A message of parcels.proto. */
 export function parcelMessage(name: string): DescMessage {
-  const found = parcelRegistry.getMessage(`petstore.test.v1.${name}`);
+  const found = parcelRegistry.getMessage(`petstore.v1.test.${name}`);
   if (found === undefined) throw new Error(`parcels.proto has no message ${name}`);
   return found;
 }
