@@ -7,7 +7,7 @@
  */
 import { isIP } from 'node:net';
 import ipaddr from 'ipaddr.js';
-import { type Config, grpcPorts, type ServerAddress } from '../../src/platform/config/config.ts';
+import { type Config, portsOf, type ServerAddress } from '../../src/platform/config/config.ts';
 import { CALL_TIMEOUT_MS } from '../../src/platform/config/constants.ts';
 import type { Files } from './bootstrap.ts';
 import { extension, type Message } from './message.ts';
@@ -24,7 +24,7 @@ const HEDGE_DELAY_MS = 1_500;
 
 /** The servers in SERVERS, or those of this machine. */
 export function listServers(config: Config): readonly ServerAddress[] {
-  return config.servers ?? grpcPorts(config).map((port) => ({ host: '127.0.0.1', port }));
+  return config.servers ?? portsOf(config, config.grpcPort).map((port) => ({ host: '127.0.0.1', port }));
 }
 
 /**

@@ -95,16 +95,7 @@ const RULES: readonly (readonly [isBroken: (config: Config) => boolean, why: str
   ],
 ];
 
-/** The private ports of all instances, consecutive. */
-export function grpcPorts({ grpcPort, instances }: Pick<Config, 'grpcPort' | 'instances'>): number[] {
-  return consecutive(grpcPort, instances);
-}
-
-/** The ports of all instances' metrics, consecutive; none when they are off. */
-export function metricsPorts({ metrics, instances }: Pick<Config, 'metrics' | 'instances'>): number[] {
-  return metrics === undefined ? [] : consecutive(metrics.port, instances);
-}
-
-function consecutive(first: number, count: number): number[] {
-  return Array.from({ length: count }, (_, index) => first + index);
+/** Consecutive ports, one for each instance; none without a first one. */
+export function portsOf({ instances }: Pick<Config, 'instances'>, first: number | undefined): number[] {
+  return first === undefined ? [] : Array.from({ length: instances }, (_, index) => first + index);
 }

@@ -1,7 +1,7 @@
 /** One of the servers behind Envoy. */
 import { once } from 'node:events';
 import { join } from 'node:path';
-import { type Config, ConfigError, metricsPorts, TemporaryFailure } from '../config/config.ts';
+import { type Config, ConfigError, portsOf, TemporaryFailure } from '../config/config.ts';
 import { LogFile } from '../observe/logging/log-file.ts';
 import { Child } from './child.ts';
 import type { Failure } from './command.ts';
@@ -21,7 +21,7 @@ export class Instance extends Component {
     const log = new LogFile(join(logDir(config), isOnly ? 'server.log' : `server-${index + 1}.log`));
     super(isOnly ? 'the server' : `server ${index + 1}`, log);
     this.port = config.grpcPort + index;
-    const metricsPort = metricsPorts(config)[index];
+    const metricsPort = portsOf(config, config.metrics?.port)[index];
     this.#file = file;
     this.#env = {
       ...process.env,

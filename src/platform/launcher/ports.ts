@@ -1,7 +1,7 @@
 /** Checks at start that the ports are free, so that a busy one is one clear line. */
 import { once } from 'node:events';
 import { createServer } from 'node:net';
-import { type Config, ConfigError, grpcPorts, metricsPorts } from '../config/config.ts';
+import { type Config, ConfigError, portsOf } from '../config/config.ts';
 
 /** A setting that ends with PORT, and the value of the setting ..._HOST. */
 type Listener = readonly [setting: string, host: string, port: number];
@@ -9,8 +9,8 @@ type Listener = readonly [setting: string, host: string, port: number];
 /** What the servers listen on, as many as `INSTANCES`. */
 export function ofServers(config: Config): readonly Listener[] {
   return [
-    ...grpcPorts(config).map((one): Listener => ['GRPC_PORT', config.grpcHost, one]),
-    ...metricsPorts(config).map((one): Listener => ['METRICS_PORT', config.metrics?.host ?? '', one]),
+    ...portsOf(config, config.grpcPort).map((one): Listener => ['GRPC_PORT', config.grpcHost, one]),
+    ...portsOf(config, config.metrics?.port).map((one): Listener => ['METRICS_PORT', config.metrics?.host ?? '', one]),
   ];
 }
 
