@@ -1,6 +1,7 @@
 /** Parsers of settings. Each returns the value, or what the text should have been. */
 import { isIP, isIPv4, isIPv6 } from 'node:net';
 import { resolve } from 'node:path';
+import { NAME } from '../../identity.ts';
 import { Expected, type Parser } from './setting.ts';
 
 /** Counts are 32-bit integers in the database and in protobuf. */
@@ -89,9 +90,9 @@ export interface ServerAddress {
 }
 
 /** A DNS name. Some container networks use underscores in names. */
-const NAME = /^(?=.{1,254}$)[a-z\d_][\w-]{0,62}(?<!-)(\.[a-z\d_][\w-]{0,62}(?<!-))*\.?$/i;
+const DNS_NAME = /^(?=.{1,254}$)[a-z\d_][\w-]{0,62}(?<!-)(\.[a-z\d_][\w-]{0,62}(?<!-))*\.?$/i;
 
-export const toServers = list(toServer, 'be host:port, with commas between several, such as server-0:50051');
+export const toServers = list(toServer, `be host:port, with commas between several, such as ${NAME}-0:50051`);
 
 export function toServer(entry: string): ServerAddress | undefined {
   const [, inBrackets, plain, digits = ''] = /^(?:\[([\da-f:.]+)\]|([^:]+)):(\d+)$/i.exec(entry) ?? [];
@@ -103,7 +104,7 @@ export function toServer(entry: string): ServerAddress | undefined {
 
 /** Whether it is a name or an IPv4 address. A last label of digits is one, or a mistake (RFC 3696, section 2). */
 function isHost(text: string): boolean {
-  return isIPv4(text) || (NAME.test(text) && !/(^|\.)\d+$/.test(text));
+  return isIPv4(text) || (DNS_NAME.test(text) && !/(^|\.)\d+$/.test(text));
 }
 
 /** The URL of an OTLP/HTTP collector, without a trailing slash. */
