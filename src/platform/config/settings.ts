@@ -22,7 +22,7 @@ import {
 import { toNetworks } from './networks.ts';
 import { optional, secret, setting } from './setting.ts';
 
-const DATA_DIR = fileURLToPath(new URL('../../data', import.meta.url));
+const DATA_DIR = fileURLToPath(new URL('../../../data', import.meta.url));
 
 const PORTS = {
   PORT: setting(toPort, '8080', 'The public port: REST, gRPC, gRPC-Web and Connect.'),
