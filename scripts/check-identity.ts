@@ -20,7 +20,6 @@ const PLACES: readonly (readonly [files: readonly string[], place: RegExp, name:
   [['package.json'], /"(\S+)": "(?:bin\/|node src\/platform\/cli\/main)/g, NAME],
   [['src/platform/client/package.json'], /"name": "(.+)-client"/g, NAME],
   [['bin/*'], /^bin\/(.+)/g, NAME],
-  [['proto/**/*.proto'], /\{file=(.+)\.binpb\}/g, NAME],
   [['proto/**/*.proto'], /^package (?!platform\.)(.+);/gm, API_PACKAGE],
   [KIT, /\b(?!envoy|nodejs|process)([a-z]+)_\w+_(?:total|seconds|bucket|count|sum|rows)\b/g, NAME],
   [KIT, /\b(?:job|job_name|envoy_cluster_name)\\?(?:: |=~?\\?")([a-z]+)/g, NAME],

@@ -20,7 +20,7 @@ import {
 import { FileDescriptorSetSchema, type SourceCodeInfo_Location } from '@bufbuild/protobuf/wkt';
 import openapiTS, { astToString } from 'openapi-typescript';
 import { stringify } from 'yaml';
-import { API_PACKAGE } from '../src/identity.ts';
+import { API_PACKAGE, NAME } from '../src/identity.ts';
 import { describe } from '../src/platform/openapi/document.ts';
 import { loadOperations } from '../src/platform/proto/operations.ts';
 import type { HttpRule } from '../src/platform/proto/options.ts';
@@ -82,24 +82,26 @@ async function generate(target: string): Promise<void> {
 /** Writes a set of descriptors. */
 function build(output: string, ...options: readonly string[]): void {
   buf('build', '--as-file-descriptor-set', '--output', output, ...options);
-  writeFileSync(output, withHead(readFileSync(output)));
+  writeFileSync(output, withBindings(readFileSync(output)));
 }
 
-/** Gives each path of a GET a binding for HEAD too (RFC 9110, section 9.3.2). */
-function withHead(set: Uint8Array): Uint8Array {
+/** Gives each path of a GET a binding for HEAD too (RFC 9110, section 9.3.2), and the file NAME.binpb its name. */
+function withBindings(set: Uint8Array): Uint8Array {
   const descriptors = fromBinary(FileDescriptorSetSchema, set);
   const extension = createFileRegistry(descriptors).getExtension('google.api.http');
   if (extension?.fieldKind !== 'message') throw new Error('google.api.http is missing');
   for (const { options } of descriptors.file.flatMap(({ service }) => service).flatMap(({ method }) => method)) {
     if (options === undefined || !hasExtension(options, extension)) continue;
     const rule = getExtension(options, extension) as HttpRule;
-    const paths = [rule, ...rule.additionalBindings].flatMap(({ pattern }) =>
-      pattern.case === 'get' ? [pattern.value] : [],
-    );
+    const [first, ...others] = [rule, ...rule.additionalBindings].map(({ pattern, ...one }) => {
+      if (pattern.case !== 'get') return { ...one, pattern };
+      return { ...one, pattern: { ...pattern, value: pattern.value.replace('{file=NAME.', `{file=${NAME}.`) } };
+    });
+    const paths = [first, ...others].flatMap((one) => (one?.pattern.case === 'get' ? [one.pattern.value] : []));
     const bindings = paths.map((path) => {
       return create(extension.message, { pattern: { case: 'custom', value: { kind: 'HEAD', path } } });
     });
-    setExtension(options, extension, { ...rule, additionalBindings: [...rule.additionalBindings, ...bindings] });
+    setExtension(options, extension, { ...first, additionalBindings: [...others, ...bindings] });
   }
   return toBinary(FileDescriptorSetSchema, descriptors);
 }
