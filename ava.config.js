@@ -10,7 +10,7 @@ const LONG =
 
 export default {
   extensions: ['ts'],
-  files: ['test/**/*.test.ts'],
+  files: ['test/**/*.test.ts', '!test/walk-through/harbour/**'],
   timeout: '2m',
   // Many tests wait, for processes or for time. So two cores have enough to do, and are not overloaded.
   concurrency: 6,

@@ -1,40 +1,46 @@
 /**
  * Checks that the proto files and the OpenAPI description have no breaking change since the last release, whose
- * descriptors and description are in test/upgrades. The compiler checks the release's client program there.
+ * descriptors and description are in test/upgrades. The compiler checks the release's client program there. Before the
+ * first release nothing is promised.
  */
 import { execFileSync, spawnSync } from 'node:child_process';
-import { readFileSync } from 'node:fs';
+import { globSync, readFileSync } from 'node:fs';
+import { basename } from 'node:path';
 import { fromBinary, fromJsonString, toBinary, toJsonString } from '@bufbuild/protobuf';
 import { FileDescriptorSetSchema } from '@bufbuild/protobuf/wkt';
 import { withTodaysNames } from '../src/platform/proto/former-names.ts';
 import { findBreaks } from './openapi-breaks.ts';
 
-const RELEASE = '1.0.0';
-
 /** The challenge of a 401 may have parameters (RFC 6750, section 3), so no caller may compare it as a whole. */
 const DECIDED = '401 header WWW-Authenticate: it may be Bearer error="invalid_token" now';
 
-const kept = `test/upgrades/${RELEASE}`;
+const newest = (one: string, other: string) => other.localeCompare(one, 'en', { numeric: true });
+const [release] = globSync('test/upgrades/*.openapi.json').sort(newest);
+if (release === undefined) process.stderr.write('test/upgrades has no release yet: nothing can break\n');
+else compare(release.replace('.openapi.json', ''));
 
-const set = fromBinary(FileDescriptorSetSchema, readFileSync(`${kept}.binpb`));
-// Without options, which the rules don't compare.
-const renamed = withTodaysNames(toJsonString(FileDescriptorSetSchema, set));
-const release = fromJsonString(FileDescriptorSetSchema, renamed);
-// The release's descriptors are without those of other projects, which they import: these are today's.
-const today = fromBinary(FileDescriptorSetSchema, execFileSync('buf', ['build', 'proto', '-o', '-#format=binpb']));
-const own = new Set(release.file.map(({ name }) => name));
-const imported = today.file.filter(({ name }) => !own.has(name));
-const against = { ...release, file: [...imported, ...release.file] };
-const { status } = spawnSync('buf', ['breaking', 'proto', '--against', '-#format=binpb'], {
-  input: toBinary(FileDescriptorSetSchema, against),
-  stdio: ['pipe', 'inherit', 'inherit'],
-});
-const [old, current] = [`${kept}.openapi.json`, 'gen/openapi/openapi.json'].map((name) =>
-  JSON.parse(readFileSync(name, 'utf8')),
-);
-const breaks = findBreaks(old, current).filter((text) => !text.endsWith(DECIDED));
-for (const text of breaks) process.stderr.write(`interface description: ${text}\n`);
-if (status !== 0 || breaks.length > 0) {
-  process.stderr.write(`This breaks what callers of ${RELEASE} rely on: see docs/compatibility.md.\n`);
-  process.exitCode = 1;
+/** `kept` is the path of the release's files, without what their names end in. */
+function compare(kept: string): void {
+  const set = fromBinary(FileDescriptorSetSchema, readFileSync(`${kept}.binpb`));
+  // Without options, which the rules don't compare.
+  const renamed = withTodaysNames(toJsonString(FileDescriptorSetSchema, set));
+  const before = fromJsonString(FileDescriptorSetSchema, renamed);
+  // The release's descriptors are without those of other projects, which they import: these are today's.
+  const today = fromBinary(FileDescriptorSetSchema, execFileSync('buf', ['build', 'proto', '-o', '-#format=binpb']));
+  const own = new Set(before.file.map(({ name }) => name));
+  const imported = today.file.filter(({ name }) => !own.has(name));
+  const against = { ...before, file: [...imported, ...before.file] };
+  const { status } = spawnSync('buf', ['breaking', 'proto', '--against', '-#format=binpb'], {
+    input: toBinary(FileDescriptorSetSchema, against),
+    stdio: ['pipe', 'inherit', 'inherit'],
+  });
+  const [old, current] = [`${kept}.openapi.json`, 'gen/openapi/openapi.json'].map((name) =>
+    JSON.parse(readFileSync(name, 'utf8')),
+  );
+  const breaks = findBreaks(old, current).filter((text) => !text.endsWith(DECIDED));
+  for (const text of breaks) process.stderr.write(`interface description: ${text}\n`);
+  if (status !== 0 || breaks.length > 0) {
+    process.stderr.write(`This breaks what callers of ${basename(kept)} rely on: see docs/compatibility.md.\n`);
+    process.exitCode = 1;
+  }
 }

@@ -135,8 +135,10 @@ async function overGrpc({ grpc }: TestStack, { operation, path, json }: TestRequ
     responseDeserialize: (bytes: Buffer) => fromBinary(output, bytes),
   };
   const answer = toJson(output, await grpc.call(method, undefined), { alwaysEmitImplicit: true });
-  const body = JSON.parse(JSON.stringify(answer).replace(/"(\d+)"/g, '$1'));
-  return response.list === undefined ? body : body[response.list.jsonName];
+  const isEmpty = (value: unknown) => Array.isArray(value) && value.length === 0; // REST leaves such a field out
+  const text = JSON.stringify(answer, (_, value) => (isEmpty(value) ? undefined : value));
+  const body = JSON.parse(text.replace(/"(\d+)"/g, '$1'));
+  return response.list === undefined ? body : (body[response.list.jsonName] ?? []);
 }
 
 test.serial('Every operation - can be called over gRPC; a read gives the same as over REST', async (t) => {

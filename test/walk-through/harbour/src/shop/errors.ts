@@ -1,0 +1,18 @@
+/** The shop's errors. */
+import { status as Status } from '@grpc/grpc-js';
+import { errorsOf, notFound, row, unknown } from '../platform/errors.ts';
+
+const conflict = (message: (ids: { boatId: bigint }) => string) => row(409, Status.FAILED_PRECONDITION, message);
+
+export const SHOP_ERRORS = {
+  UNKNOWN_BOAT: unknown('boat', 'boatId', 'rental.boat_id'),
+  BOAT_NOT_FOUND: notFound('boat', 'boatId'),
+  RENTAL_NOT_FOUND: notFound('rental', 'rentalId'),
+  BOAT_IN_USE: conflict(({ boatId }) => `a rental names boat ${boatId}: cancel it first`),
+  BOAT_TAKEN: conflict(({ boatId }) => `boat ${boatId} is rented for a part of this time: list its rentals`),
+} as const;
+
+/** Values for the fields of the messages, but ids, in the examples of the interface description. */
+export const SHOP_SAMPLES = {};
+
+export const shopError = errorsOf(SHOP_ERRORS);

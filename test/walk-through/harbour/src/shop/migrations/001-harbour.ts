@@ -1,0 +1,23 @@
+/** Boats, and their rentals, with their events. */
+import type { Knex } from 'knex';
+import { recordEvents } from '../../platform/storage/migrations/event-triggers.ts';
+
+export async function up(knex: Knex): Promise<void> {
+  await knex.schema.createTable('boats', (table) => {
+    table.bigIncrements('id');
+    table.text('name').notNullable();
+    table.integer('seats').notNullable();
+    table.text('equipment').notNullable().defaultTo('[]');
+  });
+  await knex.schema.createTable('rentals', (table) => {
+    table.bigIncrements('id');
+    table.bigInteger('boat_id').notNullable().references('boats.id');
+    for (const name of ['start', 'end']) {
+      table.bigInteger(`${name}_seconds`).notNullable();
+      table.integer(`${name}_nanos`).notNullable();
+    }
+    table.index(['boat_id', 'id']);
+    table.index(['boat_id', 'start_seconds']);
+  });
+  await recordEvents(knex, { boat: 'boats', rental: 'rentals' });
+}

@@ -1,0 +1,46 @@
+/** RentalService: who has which boat, and when. Rentals of one boat queue under it, so that two never overlap. */
+import { Rental as RentalMessage, type RentalServiceServer } from '../../../gen/harbour/v1/rentals.ts';
+import { existing } from '../../platform/errors.ts';
+import { checkIfMatch } from '../../platform/rpc/if-match.ts';
+import { pageTokens } from '../../platform/rpc/page-token.ts';
+import type { Service } from '../../platform/rpc/service.ts';
+import { contendedBoat, toBoatId } from '../boats/table.ts';
+import { shopError } from '../errors.ts';
+import type { ShopStore } from '../tables.ts';
+import { toRentalId } from './table.ts';
+
+const PAGES = pageTokens(2);
+const NEVER = { seconds: 0n, nanos: 0 };
+
+export function rentalService(store: ShopStore): Service<RentalServiceServer> {
+  return {
+    async listRentals(request) {
+      const boatId = request.boatId === undefined ? undefined : toBoatId(request.boatId);
+      const page = await store.rentals.page(PAGES.toPageRequest(request), { boatId });
+      return { rentals: [...page.rows], nextPageToken: PAGES.next(page, ({ id }) => id) };
+    },
+
+    createRental({ rental }, call) {
+      // Validation has checked that the fields are present.
+      const { start = NEVER, end = NEVER } = rental ?? {};
+      const boatId = toBoatId(rental?.boatId ?? 0n);
+      return store.forCall(call).transaction(async (tx) => {
+        existing(await tx.boats.lock(boatId), () => shopError('UNKNOWN_BOAT', { boatId }));
+        if (await tx.rentals.overlaps({ boatId, start, end })) throw shopError('BOAT_TAKEN', { boatId });
+        return tx.rentals.insert({ boatId, start, end });
+      }, contendedBoat(boatId));
+    },
+
+    getRental: async ({ rentalId }) =>
+      existing(await store.rentals.find(toRentalId(rentalId)), () => shopError('RENTAL_NOT_FOUND', { rentalId })),
+
+    cancelRental: ({ rentalId }, call) =>
+      store.forCall(call).transaction(async (tx) => {
+        const id = toRentalId(rentalId);
+        const rental = existing(await tx.rentals.lock(id), () => shopError('RENTAL_NOT_FOUND', { rentalId }));
+        checkIfMatch(call, RentalMessage, rental);
+        await tx.rentals.delete(id);
+        return {};
+      }, `rental ${rentalId}`),
+  };
+}

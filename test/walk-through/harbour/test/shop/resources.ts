@@ -1,0 +1,30 @@
+/** What the tests of every operation, and their callers, know of the shop. */
+import type { Resource } from '../support/resources.ts';
+
+const [START, END] = ['2027-01-01T12:00:00Z', '2027-01-01T14:00:00Z'];
+
+/** The resources, by service of the public package. */
+export const RESOURCES: Readonly<Record<string, Resource>> = {
+  BoatService: {
+    pages: 1,
+    whole: async () => ({ name: 'Nordwind', seats: 6, equipment: ['oars'] }),
+    part: { seats: 8 },
+  },
+  // A boat of its own: rentals of one boat may not overlap.
+  RentalService: { pages: 2, whole: async (rest) => ({ boatId: await rest.boat(), start: START, end: END }) },
+  EventService: {},
+};
+
+/** What a caller of the REST side makes of the shop. */
+export abstract class RestMakers {
+  // biome-ignore lint/suspicious/noExplicitAny: the body of the created resource
+  abstract created(path: string, json: unknown): Promise<any>;
+
+  /** Creates a boat and returns its id. */
+  async boat(): Promise<number> {
+    return (await this.created('/boats', { name: 'Nordwind', seats: 6 })).id;
+  }
+}
+
+/** What a caller of gRPC makes of the shop. */
+export abstract class GrpcMakers {}
