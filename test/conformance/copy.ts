@@ -1,6 +1,6 @@
 /** A copy of the repository that serves what the suites call, too, behind Envoy's public port. */
 import { execFileSync } from 'node:child_process';
-import { cpSync, readdirSync, readFileSync, renameSync, symlinkSync, writeFileSync } from 'node:fs';
+import { cpSync, readFileSync, renameSync, symlinkSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { create, fromBinary, toBinary } from '@bufbuild/protobuf';
 import { type FileDescriptorSet, FileDescriptorSetSchema } from '@bufbuild/protobuf/wkt';
@@ -22,7 +22,7 @@ export function copyWithServices(folder: string, protos: string, interop: Uint8A
   renameSync(services, join(folder, 'src/shop/shop-services.ts'));
   writeFileSync(
     services,
-    `import { conformanceService } from './service.ts';
+    `import { conformanceService } from '../../test/conformance/service.ts';
 import { shopServices as all } from './shop-services.ts';
 export const shopServices = (...parts: Parameters<typeof all>) => [...all(...parts), conformanceService()];\n`,
   );
@@ -49,19 +49,19 @@ export const shopServices = (...parts: Parameters<typeof all>) => [...all(...par
     `this.#headers = { authorization: 'Bearer ' + process.env.CONFORMANCE_KEY, ...headers, ${added} };`,
   );
   // The public port is for this package, and gives its callers a key.
-  for (const name of readdirSync(join(folder, 'envoy'), { recursive: true, encoding: 'utf8' })) {
-    if (/\.(ts|lua)$/.test(name)) edit(join(folder, 'envoy', name), '/petstore.v1.', '/connectrpc.conformance.v1.');
-  }
+  const operations = join(folder, 'src/platform/proto/operations.ts');
+  edit(operations, /API_PREFIX = .*/, "API_PREFIX = '/connectrpc.conformance.v1.';");
+  edit(operations, /routes\.length > 0 && !isPublic/, 'false'); // the shop is still there
   edit(join(folder, 'envoy/config/routes.ts'), /(\{ match: \{ prefix: )API_PREFIX(.*)/, "$&\n$1'/grpc.testing.'$2");
   const key = "{ append: header('authorization', 'Bearer ' + process.env.CONFORMANCE_KEY, 'ADD_IF_ABSENT') },";
   edit(join(folder, 'envoy/config/filters.ts'), /(function boundary.*?request_mutations: \[)/s, `$1 ${key}`);
 }
 
-function edit(file: string, from: string | RegExp, to: string): void {
+function edit(file: string, from: RegExp, to: string): void {
   const before = readFileSync(file, 'utf8');
-  const after = typeof from === 'string' ? before.replaceAll(from, to) : before.replace(from, to);
-  if (after !== before) writeFileSync(file, after);
-  else if (typeof from !== 'string') throw new Error(`${file} has no ${from}`);
+  const after = before.replace(from, to);
+  if (after === before) throw new Error(`${file} has no ${from}`);
+  writeFileSync(file, after);
 }
 
 function addDescriptors(folder: string, protos: string, interop: Uint8Array): void {

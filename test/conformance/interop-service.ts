@@ -27,12 +27,10 @@ export function interopService(): Implementation {
   const operations = [...loadOperations().byPath.values()].filter(({ path }) =>
     path.startsWith(`/${INTEROP_SERVICE}/`),
   );
-  return {
-    methods: operations.map((operation) => ({ codec: codecOf(operation), handler: handlerOf(operation) })),
-  };
+  return operations.map((operation) => ({ codec: codecOf(operation), handler: handlerOf(operation) }));
 }
 
-function handlerOf({ path, input, isStream }: Operation): Implementation['methods'][number]['handler'] {
+function handlerOf({ path, input, isStream }: Operation): Implementation[number]['handler'] {
   return (call) => {
     const header = call.header(ECHOED_HEADER);
     if (header !== undefined) call.responseHeaders.set(ECHOED_HEADER, header);

@@ -69,9 +69,7 @@ const { byPath, registry } = loadOperations();
 
 export function conformanceService(): Implementation {
   const operations = [...byPath.values()].filter(({ path }) => path.startsWith(`/${SERVICE}/`));
-  return {
-    methods: operations.map((operation) => ({ codec: codecOf(operation), handler: handlerOf(operation) })),
-  };
+  return operations.map((operation) => ({ codec: codecOf(operation), handler: handlerOf(operation) }));
 }
 
 export function codecOf({ path, output }: Operation) {
@@ -86,7 +84,7 @@ function encode(schema: DescMessage, message: unknown): Buffer {
   return Buffer.from(toBinary(schema, fromJson(schema, message as JsonValue, { registry })));
 }
 
-function handlerOf({ path, input, isStream }: Operation): Implementation['methods'][number]['handler'] {
+function handlerOf({ path, input, isStream }: Operation): Implementation[number]['handler'] {
   return (call) => {
     if (path.endsWith('/Unimplemented')) return answer(call, { error: { code: 'CODE_UNIMPLEMENTED' } });
     const request = toJson(input, call.request, { registry }) as Request & Record<string, JsonValue>;

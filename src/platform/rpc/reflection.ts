@@ -70,7 +70,7 @@ export function reflection({ registry }: Operations, services: readonly string[]
       yield answer;
     }
   }
-  return { methods: PATHS.map((path) => ({ codec: { path, ...RAW }, handler: reflect })) };
+  return PATHS.map((path) => ({ codec: { path, ...RAW }, handler: reflect }));
 }
 
 function withImports(files: readonly DescFile[]): ReadonlySet<DescFile> {

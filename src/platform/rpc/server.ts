@@ -34,7 +34,7 @@ export interface ServedMethod extends Method {
 /** The methods of a service, behind the interceptors. */
 export function serve(
   { byPath }: Pick<Operations, 'byPath'>,
-  { methods }: Implementation,
+  methods: Implementation,
   interceptors: readonly Interceptor[],
 ): ServedMethod[] {
   return methods.map(({ codec, handler }) => {

@@ -65,25 +65,22 @@ interface AnyHandlers {
   readonly [name: string]: { call(request: unknown, call: Call): Promise<unknown> | AsyncIterable<unknown> }['call'];
 }
 
-/** A service with the handlers of its methods. */
-export interface Implementation {
-  readonly methods: readonly {
-    readonly codec: AnyDefinition;
-    readonly handler: (call: Call) => Promise<unknown> | AsyncIterable<unknown>;
-  }[];
-}
+/** The methods of a service, with their handlers. */
+export type Implementation = readonly {
+  readonly codec: AnyDefinition;
+  readonly handler: (call: Call) => Promise<unknown> | AsyncIterable<unknown>;
+}[];
 
 /** Joins a generated definition and the handlers of its methods. @throws Error when a method has none. */
 export function implement<S>(
   definition: Readonly<Record<string, AnyDefinition>>,
   handlers: Service<S, Call> & AnyHandlers,
 ): Implementation {
-  const methods = Object.entries(definition).map(([name, codec]) => {
+  return Object.entries(definition).map(([name, codec]) => {
     const handle = (handlers as AnyHandlers)[name];
     if (handle === undefined) throw new Error(`nothing implements ${codec.path}`);
     return { codec, handler: (call: Call) => handle(call.request, call) };
   });
-  return { methods };
 }
 
 const asIs = (bytes: unknown) => bytes as Buffer;
