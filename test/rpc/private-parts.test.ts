@@ -1,7 +1,10 @@
 /** The private parts of grpc-js that src/platform/rpc/private-parts.ts uses are there, and do what the server needs. */
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
 import { connect, constants, type OutgoingHttpHeaders } from 'node:http2';
 import { connect as connectTcp } from 'node:net';
 import { setTimeout as delay } from 'node:timers/promises';
+import { fileURLToPath } from 'node:url';
 import { status as Code } from '@grpc/grpc-js';
 import test, { type ExecutionContext } from 'ava';
 import { PetServiceService as Pets } from '../../gen/petstore/v1/pets.ts';
@@ -131,6 +134,12 @@ test('grpc-js - a call with over 8 KiB of headers is reset, also of compressed o
   t.deepEqual([other.outcome, other.resetCode], ['reset', constants.NGHTTP2_ENHANCE_YOUR_CALM]);
   const edge = await exchange(session, { ...grpcHeaders('/a.b.C/D'), cookie, 'x-petstore-edge': EDGE_SECRET });
   t.is(edge.headers.get('grpc-status'), String(Code.UNIMPLEMENTED));
+});
+
+test('Node - survives a connection that is closed within the trailers of a call with an unread response', async (t) => {
+  const program = fileURLToPath(new URL('cut-trailers.ts', import.meta.url));
+  const child = spawn(process.execPath, ['--expose-gc', program], { stdio: 'inherit' });
+  t.deepEqual(await once(child, 'exit'), [0, null]);
 });
 
 test('grpc-js - no header is left out because of its bytes, and none that is malformed becomes right', async (t) => {

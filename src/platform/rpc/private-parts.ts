@@ -1,6 +1,6 @@
 /**
- * The private parts of grpc-js that this server needs, all of them: grpc-js listens, and keeps the connections. It
- * neither reads calls nor answers them. `test/rpc/private-parts.test.ts` fails when they change.
+ * The private parts of grpc-js and of Node that this server needs, all of them: grpc-js listens, and keeps the
+ * connections. It neither reads calls nor answers them. `test/rpc/private-parts.test.ts` fails when they change.
  */
 import {
   constants,
@@ -76,6 +76,7 @@ export function takeEveryCall(server: Server, { isEdge, isInUse, take }: Handler
     if (!isByEdge && isBounded(stream, session)) return session.destroy();
     const bytes = rawHeaders.reduce((sum, { length }) => sum + length, 0);
     if (!isByEdge && bytes > MAX_HEADER_BYTES) return stream.close(constants.NGHTTP2_ENHANCE_YOUR_CALM);
+    if (!isByEdge) sessions.register(handleOf(stream), handleOf(session));
     joinRepeated(headers, rawHeaders);
     try {
       take(stream, headers, isByEdge);
@@ -83,6 +84,17 @@ export function takeEveryCall(server: Server, { isEdge, isInUse, take }: Handler
       stream.close(constants.NGHTTP2_INTERNAL_ERROR); // the error would end the process
     }
   };
+}
+
+/**
+ * Keeps the native part of a connection for as long as those of its streams. Node ends the process when it collects
+ * them in another order, if a connection is closed within the trailers of a stream with an unread response.
+ */
+const sessions = new FinalizationRegistry<object>(() => undefined);
+
+function handleOf(owner: object): object {
+  const symbol = Object.getOwnPropertySymbols(owner).find(({ description }) => description === 'kHandle');
+  return (symbol && Reflect.get(owner, symbol)) ?? {};
 }
 
 /**

@@ -1,12 +1,17 @@
 /** HTTP/2 in raw bytes (RFC 9113), for what Node's client does not send: many small frames in one write. */
 import type { OutgoingHttpHeaders } from 'node:http2';
 
-const TYPES = { data: 0, headers: 1, reset: 3, settings: 4 } as const;
+const TYPES = { data: 0, headers: 1, reset: 3, settings: 4, window: 8 } as const;
 
 export const END_STREAM = 1;
 const END_HEADERS = 4;
 
-export function frame(type: keyof typeof TYPES, streamId: number, flags = 0, payload = Buffer.of()): Buffer {
+export function frame(
+  type: keyof typeof TYPES,
+  streamId: number,
+  flags = 0,
+  payload: Uint8Array = Buffer.of(),
+): Buffer {
   const head = Buffer.alloc(9);
   head.writeUIntBE(payload.length, 0, 3);
   head.writeUInt8(TYPES[type], 3);
