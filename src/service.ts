@@ -58,7 +58,7 @@ async function openService(config: Config, { log, auditLog }: Logs, opened: Asyn
   const metrics =
     config.metrics && (await import('./platform/observe/metrics/metrics.ts')).createMetrics(config.dataDir);
 
-  const engine = await openEngine(config, MIGRATIONS, logger, metrics?.commits);
+  const engine = await openEngine(config, MIGRATIONS, logger);
   const system = config.databaseUrl === undefined ? 'sqlite' : 'postgresql';
   const storage = tracing ? traceStorage(engine, TABLES, tracing, system) : { engine, tables: TABLES };
   const store = createStore(storage.engine, storage.tables);
@@ -95,7 +95,6 @@ async function openService(config: Config, { log, auditLog }: Logs, opened: Asyn
   const keys = createApiKeyCache(store.accounts, plans);
   const dependencies = {
     server: { openCalls: () => server.openCalls() },
-    keyCache: keys,
     usage,
     events,
     database: engine,

@@ -1,8 +1,8 @@
 /** A SQLite file in a temporary folder. */
 import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
-import type { Engine } from '../../src/platform/storage/engine.ts';
-import { openSqlite, type SqliteOptions } from '../../src/platform/storage/sqlite.ts';
+import type { Engine, EngineOptions } from '../../src/platform/storage/engine.ts';
+import { openSqlite } from '../../src/platform/storage/sqlite.ts';
 import { compile } from '../../src/platform/storage/statement.ts';
 import { createStore } from '../../src/platform/storage/store.ts';
 import { MIGRATIONS, type Store, TABLES } from '../../src/schema.ts';
@@ -16,7 +16,7 @@ export async function createTestDatabase() {
   return {
     file,
     /** Opens another engine on the same file, as another process would. The test closes it. */
-    open: (options?: SqliteOptions) => openSqlite(file, MIGRATIONS, options),
+    open: (options?: EngineOptions) => openSqlite(file, MIGRATIONS, options),
     lockCategories: 'SELECT 1', // a writer locks the whole file
     /** Makes writes of an engine fail as with a full disk. Resolves with a function that undoes it. */
     async failWrites(engine: Engine) {

@@ -22,15 +22,7 @@ const NEW_SAVEPOINT = 'RELEASE work; SAVEPOINT work';
 const UNDO = 'ROLLBACK TO work';
 const COMMIT = 'RELEASE work; COMMIT';
 
-/** Observes the queue and successful commits, for metrics. */
-export interface CommitListener {
-  /** The turn of a write has come, if only to be cancelled. */
-  onTurn(waitedMs: number): void;
-  onCommitted(writes: number, tookMs: number): void;
-}
-
 interface Write {
-  readonly queuedMs: number;
   readonly work: () => Promise<unknown>;
   readonly isCancelled: IsCancelled | undefined;
   /** Whether it may run side by side with others, and again. */
@@ -43,21 +35,19 @@ interface Write {
 
 export class GroupCommit {
   readonly #connection: SqliteConnection;
-  readonly #listener: CommitListener | undefined;
   readonly #queue: Write[] = [];
   #isDraining = false;
   /** Whether the open transaction has changes since its savepoint. */
   #hasChanges = false;
 
-  constructor(connection: SqliteConnection, listener?: CommitListener) {
+  constructor(connection: SqliteConnection) {
     this.#connection = connection;
-    this.#listener = listener;
   }
 
   submit<T>(work: () => Promise<T>, isCancelled?: IsCancelled, isShareable = false): Promise<T> {
     return new Promise<T>((resolve, reject) => {
       const callbacks = { resolve: resolve as (value: unknown) => void, reject };
-      this.#queue.push({ work, isCancelled, isShareable, queuedMs: performance.now(), ...callbacks });
+      this.#queue.push({ work, isCancelled, isShareable, ...callbacks });
       if (!this.#isDraining) void this.#drain();
     });
   }
@@ -69,7 +59,6 @@ export class GroupCommit {
   }
 
   async #commitGroup(): Promise<void> {
-    const beganMs = performance.now();
     const group: Write[] = [];
     try {
       await this.#connection.exec(BEGIN);
@@ -80,7 +69,6 @@ export class GroupCommit {
         await this.#run(batch);
       }
       await this.#connection.exec(COMMIT);
-      this.#listener?.onCommitted(group.length, performance.now() - beganMs);
     } catch (error) {
       await this.#connection.exec('ROLLBACK').catch(() => undefined); // the transaction may have ended already
       if (group.length === 0) group.push(...this.#queue.splice(0)); // the transaction could not begin
@@ -95,7 +83,6 @@ export class GroupCommit {
     const end = this.#queue.findIndex(({ isShareable }) => !isShareable);
     const length = end === -1 ? this.#queue.length : Math.max(end, 1);
     return this.#queue.splice(0, Math.min(length, limit)).filter((write) => {
-      this.#listener?.onTurn(performance.now() - write.queuedMs);
       const isCancelled = write.isCancelled?.() === true;
       if (isCancelled) write.reject(new Cancelled());
       return !isCancelled;

@@ -5,14 +5,13 @@ import { DATABASE_FILE } from '../../identity.ts';
 import { type Config, ConfigError, TemporaryFailure } from '../config/config.ts';
 import { diskFull, isDiskFull } from '../files/private-folder.ts';
 import type { Engine, StorageLogger } from './engine.ts';
-import type { CommitListener } from './group-commit.ts';
 import type { Migration } from './migrate.ts';
 import { openSqlite } from './sqlite.ts';
 import { isLockedByOther, isUnusable } from './sqlite-errors.ts';
 import { StoreUnavailable } from './store-errors.ts';
 
 /**
- * Opens the database and, if the settings allow it, migrates its schema. `commitListener` observes SQLite's commits.
+ * Opens the database and, if the settings allow it, migrates its schema.
  *
  * @throws ConfigError or TemporaryFailure with one line that explains why the database can't be used.
  */
@@ -20,10 +19,9 @@ export async function openEngine(
   config: Config,
   migrations: readonly Migration[],
   logger: StorageLogger,
-  commitListener?: CommitListener,
 ): Promise<Engine> {
   const { databaseUrl, dataDir, databaseConnections, pgbouncer: isPooled, migrateAtStart: migrates } = config;
-  const options = { migrates, logger, commitListener };
+  const options = { migrates, logger };
   try {
     if (databaseUrl === undefined) return await openSqlite(findSqlite(dataDir), migrations, options);
     const { openPostgres } = await import('./postgres.ts');

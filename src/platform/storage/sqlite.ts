@@ -11,7 +11,7 @@ import { ConfigError } from '../config/setting.ts';
 import { Availability } from './availability.ts';
 import { type Engine, type EngineOptions, SILENT } from './engine.ts';
 import type { Row } from './fields.ts';
-import { type CommitListener, GroupCommit } from './group-commit.ts';
+import { GroupCommit } from './group-commit.ts';
 import { type Migration, migrate } from './migrate.ts';
 import { SqliteConnection } from './sqlite-connection.ts';
 import { toStoreError } from './sqlite-errors.ts';
@@ -45,10 +45,6 @@ async function lock(trx: Knex.Transaction): Promise<void> {
   await trx.raw('BEGIN IMMEDIATE');
 }
 
-export interface SqliteOptions extends EngineOptions {
-  readonly commitListener?: CommitListener | undefined;
-}
-
 /**
  * Opens or creates `file` and migrates its schema.
  *
@@ -58,7 +54,7 @@ export interface SqliteOptions extends EngineOptions {
 export async function openSqlite(
   file: string,
   migrations: readonly Migration[],
-  { migrates = true, logger = SILENT, commitListener }: SqliteOptions = {},
+  { migrates = true, logger = SILENT }: EngineOptions = {},
 ): Promise<Engine> {
   const log = { warn: () => undefined }; // knex throws these errors too
   const knex = makeKnex({ client: 'sqlite3', connection: { filename: file }, useNullAsDefault: true, log });
@@ -74,7 +70,7 @@ export async function openSqlite(
   }
   const writer = await SqliteConnection.open(file, [...PRAGMAS, IN_MEMORY]);
   const reader = await SqliteConnection.open(file, [...PRAGMAS, IN_MEMORY, 'PRAGMA query_only = ON']);
-  const commits = new GroupCommit(writer, commitListener);
+  const commits = new GroupCommit(writer);
   const availability = new Availability(logger, "the database can't be written to: calls that change something fail");
   const observed = async <T>(write: Promise<T>): Promise<T> => {
     const beganMs = performance.now();

@@ -3,7 +3,6 @@ import test from 'ava';
 import { Registry } from 'prom-client';
 import { anyError, type ErrorCode } from '../../../src/error-table.ts';
 import { callMetrics } from '../../../src/platform/observe/metrics/calls.ts';
-import { commitMetrics } from '../../../src/platform/observe/metrics/dependencies.ts';
 import { type Caller, toAccountId, toKeyId } from '../../../src/platform/rpc/caller.ts';
 import type { End } from '../../../src/platform/rpc/chain.ts';
 import { newCall } from '../../support/call.ts';
@@ -89,14 +88,4 @@ test('Metrics - bans and faults are 0 from the beginning, so that the first one 
   const samples = samplesOf(await registry.metrics());
   const zeros = (name: string) => samples.filter((one) => one.name === `petstore_${name}` && one.value === 0).length;
   t.deepEqual([zeros('bans_total'), zeros('errors_total')], [4, 5 * 3]); // of plans, and faults with a plan or without
-});
-
-test('Metrics - count the writes of a commit on SQLite, and in seconds how long each waited and it took', async (t) => {
-  const registry = new Registry();
-  const commits = commitMetrics(registry);
-  commits.onTurn(250);
-  commits.onCommitted(2, 1_500);
-  const text = await registry.metrics();
-  for (const sum of ['writes_sum 2', 'wait_seconds_sum 0.25', 'duration_seconds_sum 1.5'])
-    t.true(text.includes(`petstore_group_commit_${sum}\n`), sum);
 });

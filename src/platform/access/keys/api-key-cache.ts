@@ -56,8 +56,6 @@ export function createApiKeyCache(
   const entries = new Map<string, Entry>();
   /** The last look-up of each key that has one in progress. */
   const lookUps = new Map<string, LookUp>();
-  /** How many requests were answered from the cache, and how many look-ups the others began in the database. */
-  const counts = { hit: 0, miss: 0 };
   let version = 0;
 
   const isFresh = (since: Beginning | undefined) =>
@@ -79,7 +77,6 @@ export function createApiKeyCache(
   const read = async (hash: string, check: Check | undefined, began: Beginning, isLast: () => boolean) => {
     try {
       await check?.();
-      counts.miss += 1;
       const found = await accounts.findKey(Buffer.from(hash, 'hex'));
       if (isLast()) entries.delete(hash);
       if (found === undefined || found.key.revokedAtMs !== undefined) return undefined;
@@ -102,14 +99,10 @@ export function createApiKeyCache(
     get size() {
       return entries.size;
     },
-    counts,
     identify(key: string, beforeLookUp?: Check) {
       const hash = hashKey(key, 'hex'); // a string is cheaper than a Buffer for each call
       const entry = entries.get(hash);
-      if (entry !== undefined && isFresh(entry)) {
-        counts.hit += 1;
-        return toIdentity(entry);
-      }
+      if (entry !== undefined && isFresh(entry)) return toIdentity(entry);
       if (!isWellFormed(key)) return undefined;
       return lookUp(hash, entry === undefined ? beforeLookUp : undefined);
     },

@@ -52,7 +52,6 @@ export async function openRedisLimiter(options: RedisLimiterOptions) {
   const memory = createMemoryLimiter(options);
   /** This server's name. A new process is a new server. */
   const server = randomUUID();
-  let fallbackDecisions = 0;
 
   /** The braces make a cluster keep all entries of a subject on one node. */
   const nameOf = (subject: Subject, entry: string) => `${prefix}:{${subjectName(subject)}}:${entry}`;
@@ -88,8 +87,7 @@ export async function openRedisLimiter(options: RedisLimiterOptions) {
     ...memory,
     async admit(attempt) {
       const outcome = await client.run(() => admit(attempt));
-      if (outcome === undefined) fallbackDecisions += 1;
-      else memory.learn(attempt, outcome);
+      if (outcome !== undefined) memory.learn(attempt, outcome);
       return toDecision(attempt, outcome ?? memory.count(attempt), options);
     },
     async peek(attempt) {
@@ -116,10 +114,6 @@ export async function openRedisLimiter(options: RedisLimiterOptions) {
     /** Redis is unavailable: this server counts alone. */
     get isDegraded() {
       return !client.isAvailable;
-    },
-    /** How many requests this server has decided on alone. */
-    get fallbackDecisions() {
-      return fallbackDecisions;
     },
     close: () => client.close(),
   } satisfies Limiter & Record<string, unknown>;

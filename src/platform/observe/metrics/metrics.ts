@@ -6,7 +6,7 @@ import { NAME } from '../../../identity.ts';
 import type { MetricsConfig } from '../../config/config.ts';
 import { version } from '../../config/constants.ts';
 import { callMetrics } from './calls.ts';
-import { commitMetrics, type Dependencies, dependencyMetrics } from './dependencies.ts';
+import { type Dependencies, dependencyMetrics } from './dependencies.ts';
 import { listen } from './listener.ts';
 
 /** Default metrics of prom-client that break Prometheus's naming rules, or that are useless here. */
@@ -26,7 +26,6 @@ export function createMetrics(dataDir: string) {
   build.set({ version: version(), node: process.versions.node }, 1);
   return {
     calls: callMetrics(registry),
-    commits: commitMetrics(registry),
     /**
      * Opens the port. Reads `dependencies` at each scrape; calls `onFailure` when that throws. Resolves with a function
      * that closes the port.
