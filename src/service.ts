@@ -11,7 +11,6 @@ import { createUsageRecorder, deleteOldUsage, restoreLimits } from './platform/a
 import type { Config } from './platform/config/config.ts';
 import { EventFeed } from './platform/events/feed.ts';
 import { createLogger } from './platform/observe/logging/logger.ts';
-import { traceLimiter } from './platform/observe/tracing/limiter.ts';
 import { traceStorage } from './platform/observe/tracing/store.ts';
 import { mutualTls } from './platform/rpc/mutual-tls.ts';
 import { explain, openEngine } from './platform/storage/open.ts';
@@ -73,9 +72,8 @@ async function openService(config: Config, { log, auditLog }: Logs, opened: Asyn
     config.redis &&
     (await (
       await import('./platform/access/limits/redis.ts')
-    ).openRedisLimiter({ ...limiterOptions, redis: config.redis, logger }));
-  const limiter =
-    redis === undefined ? createMemoryLimiter(limiterOptions) : tracing ? traceLimiter(redis, tracing) : redis;
+    ).openRedisLimiter({ ...limiterOptions, redis: config.redis, logger, inSpan: tracing?.inSpan }));
+  const limiter = redis ?? createMemoryLimiter(limiterOptions);
   opened.defer(() => limiter.close());
   await restoreLimits(store, limiter);
   const usage = createUsageRecorder(store, limiter, logger);

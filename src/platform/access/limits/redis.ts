@@ -36,18 +36,24 @@ const REPEATED_MS = 20_000;
 /** Addresses that no caller has, probably on all nodes of a cluster. If they can be counted, requests can. */
 const PROBES = Array.from({ length: 16 }, (_, index) => ({ kind: 'address', address: `probe ${index}` }) as const);
 
+const SPAN = { 'db.system.name': 'redis', 'db.operation.name': 'EVALSHA' };
+
 export interface RedisLimiterOptions extends LimiterOptions, RedisClientOptions {
   /** The beginning of all key names in Redis. Default: the service's name. */
   readonly prefix?: string;
   /** Whose time counts: Redis's own (the default), or that of each attempt. */
   readonly time?: 'redis' | 'attempt';
+  /** Runs each call of Redis in a span. Undefined without a collector of traces. */
+  readonly inSpan?: InSpan | undefined;
 }
 
 export type RedisLimiter = Awaited<ReturnType<typeof openRedisLimiter>>;
 
+type InSpan = (name: string, attributes: typeof SPAN, work: () => Promise<unknown>) => Promise<unknown>;
+
 /** Resolves when Redis is available, or after a second without it. */
 export async function openRedisLimiter(options: RedisLimiterOptions) {
-  const { ban, prefix = NAME, time = 'redis' } = options;
+  const { ban, prefix = NAME, time = 'redis', inSpan = (_name, _attributes, work) => work() } = options;
   const client = new RedisClient(options);
   const memory = createMemoryLimiter(options);
   /** This server's name. A new process is a new server. */
@@ -66,7 +72,8 @@ export async function openRedisLimiter(options: RedisLimiterOptions) {
       keyId === undefined ? [] : ['refusals', 'ban', 'first'].map((entry) => nameOf(subject, `${entry}:${keyId}`));
     if (requestId !== undefined) ofKey.push(nameOf(subject, `request:${requestId}`));
     const common = [action, time === 'attempt' ? nowMs : 0, ban.durationMs, ban.refusals, ban.windowMs, ban.graceMs];
-    return client.evaluate(LIMITS, [nameOf(subject, 'used'), ...ofKey], [...common, ...args].map(String));
+    const keys = [nameOf(subject, 'used'), ...ofKey];
+    return inSpan(`limits.${action}`, SPAN, () => client.evaluate(LIMITS, keys, [...common, ...args].map(String)));
   }
 
   async function admit(attempt: Attempt, known = memory.known(attempt, attempt.nowMs)): Promise<Outcome> {
