@@ -27,12 +27,6 @@ const STALLED_MS = 1_000;
 /** How long what a feed has sent may be unread once it has ended. */
 const UNREAD_AFTER_FEED_MS = 5_000;
 
-/** What a call is an instance of. */
-export interface Method {
-  readonly operation: Operation;
-  readonly codec: Codec;
-}
-
 /** What is known of a call when its headers have arrived. */
 export interface Arrival extends Pick<Call, 'operation' | 'header'> {
   /** The address at the other end of the connection. */
@@ -92,7 +86,7 @@ export class IncomingCall implements Call, Arrival {
     stream: ServerHttp2Stream,
     headers: IncomingHttpHeaders,
     isByEdge: boolean,
-    { operation, codec }: Method,
+    { operation, codec }: Pick<Call, 'operation' | 'codec'>,
     options: CallOptions,
   ) {
     this.#headers = headers;

@@ -10,7 +10,7 @@ import { ConfigError } from '../config/setting.ts';
 import { type ApiError, apiError, errorSaying, notAllowed } from '../errors.ts';
 import { withTodaysNames } from '../proto/former-names.ts';
 import { type Operations, UNKNOWN } from '../proto/operations.ts';
-import { type CallOptions, IncomingCall, type Method } from './call.ts';
+import { type CallOptions, IncomingCall } from './call.ts';
 import {
   type Call,
   type Codec,
@@ -27,7 +27,7 @@ import { type Handlers, takeEveryCall } from './private-parts.ts';
 import { type Implementation, RAW } from './service.ts';
 
 /** A method of the server, with its chain. */
-export interface ServedMethod extends Method {
+export interface ServedMethod extends Pick<Call, 'operation' | 'codec'> {
   readonly enter: Next;
 }
 
