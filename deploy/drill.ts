@@ -11,7 +11,7 @@ import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { fileURLToPath } from 'node:url';
 import { parseArgs } from 'node:util';
-import { createClient, pages } from '../src/platform/client/index.ts';
+import { createClient, pages } from '../gen/client/index.ts';
 import { ConfigError, readConfig } from '../src/platform/config/config.ts';
 import { endWithOneLine } from './one-line.ts';
 import { runProgram } from './postgres-program.ts';

@@ -1,11 +1,12 @@
 /**
- * Packs the typed client: `npm run build:client [-- FOLDER]` leaves the package in FOLDER, or in build/. It
- * contains JavaScript and declarations of src/platform/client and of its imports from gen/.
+ * Packs the typed client: `npm run build:client [-- FOLDER]` leaves the package in FOLDER, or in build/. It contains
+ * JavaScript and declarations of gen/client and of its imports.
  */
 import { execFileSync } from 'node:child_process';
 import { copyFileSync, globSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
+import { NAME, TITLE } from '../src/identity.ts';
 
 const folder = resolve(process.argv[2] ?? 'build');
 const staging = mkdtempSync(join(tmpdir(), 'client-'));
@@ -15,12 +16,15 @@ try {
   for (const file of globSync(join(staging, 'dist/**/*.d.ts'))) {
     writeFileSync(file, readFileSync(file, 'utf8').replaceAll(/(\bfrom ['"]\.[^'"]*)\.ts(['"])/g, '$1.js$2'));
   }
-  const files = {
-    'package.json': 'src/platform/client/package.json',
-    'README.md': 'docs/client.md',
-    LICENSE: 'LICENSE',
+  const named = {
+    name: `${NAME}-client`,
+    description: `A typed gRPC client of the ${TITLE}, with deadlines, retries and limits taken care of.`,
+    keywords: [NAME, 'grpc', 'client'],
+    ...JSON.parse(readFileSync('src/platform/client/package.json', 'utf8')),
   };
-  for (const [name, file] of Object.entries(files)) copyFileSync(file, join(staging, name));
+  writeFileSync(join(staging, 'package.json'), JSON.stringify(named, undefined, 2));
+  copyFileSync('docs/client.md', join(staging, 'README.md'));
+  copyFileSync('LICENSE', join(staging, 'LICENSE'));
   mkdirSync(folder, { recursive: true });
   execFileSync('npm', ['pack', '--silent', '--pack-destination', folder], { cwd: staging, stdio: 'inherit' });
 } finally {

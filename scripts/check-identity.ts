@@ -18,7 +18,7 @@ const FORMS: readonly (readonly [string, RegExp])[] = [
 const PLACES: readonly (readonly [files: readonly string[], place: RegExp, name: string])[] = [
   [['package.json', 'package-lock.json'], /^ {2}"name": "(.+)"/gm, NAME],
   [['package.json'], /"(\S+)": "(?:bin\/|node src\/platform\/cli\/main)/g, NAME],
-  [['src/platform/client/package.json'], /"name": "(.+)-client"/g, NAME],
+  [['tsconfig.json', ...PAGES], /['"`/]([a-z]+)-client['"`-]/g, NAME],
   [['bin/*'], /^bin\/(.+)/g, NAME],
   [['proto/**/*.proto'], /^package (?!platform\.)(.+);/gm, API_PACKAGE],
   [KIT, /\b(?!envoy|nodejs|process)([a-z]+)_\w+_(?:total|seconds|bucket|count|sum|rows)\b/g, NAME],

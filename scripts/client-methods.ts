@@ -46,8 +46,8 @@ export function clientMethods({ registry, byPath }: Operations): string {
   ].join('\n');
 }
 
-/** A TypeScript module with the services whose methods are all unary, under the names of their proto files. */
-export function clientServices({ registry }: Operations): string {
+/** A TypeScript module with the feed, and the services whose methods are all unary, under the names of their files. */
+export function clientServices({ registry, byPath }: Operations): string {
   const files = [...registry.files].filter(({ proto }) => `/${proto.package}.`.startsWith(API_PREFIX));
   const services = files.flatMap(({ name: path, services }) =>
     services
@@ -55,9 +55,16 @@ export function clientServices({ registry }: Operations): string {
       .map(({ name }) => ({ path, key: basename(path), definition: `${name}Service` })),
   );
   services.sort((one, other) => (one.key < other.key ? -1 : 1));
+  const feed = [...byPath.values()].find(({ isFeed, isPublic }) => isFeed && isPublic);
+  if (feed === undefined) throw new Error('the public package has no feed of events');
+  const [, service = ''] = feed.path.split('/');
+  const file = registry.getService(service)?.file.name;
   return [
     '// Made from the proto files by "npm run generate". DO NOT EDIT.',
     ...services.map(({ path, definition }) => `import { ${definition} } from '../${path}.ts';`),
+    '',
+    '/** The feed of events. */',
+    `export { ${service.split('.').at(-1)}Service as FEED } from '../${file}.ts';`,
     '',
     '/** The services whose methods are all unary, under the names of their proto files. */',
     'export const SERVICES = {',

@@ -25,6 +25,7 @@ import { describe } from '../src/platform/openapi/document.ts';
 import { loadOperations } from '../src/platform/proto/operations.ts';
 import type { HttpRule } from '../src/platform/proto/options.ts';
 import { callersPage } from './callers-page.ts';
+import { clientIndex } from './client-index.ts';
 import { clientMethods, clientServices } from './client-methods.ts';
 import { settingsPage } from './settings-page.ts';
 
@@ -71,6 +72,7 @@ async function generate(target: string): Promise<void> {
   mkdirSync(join(gen, 'client'));
   writeFileSync(join(gen, 'client/methods.ts'), clientMethods(operations));
   writeFileSync(join(gen, 'client/services.ts'), clientServices(operations));
+  writeFileSync(join(gen, 'client/index.ts'), clientIndex(operations));
   // The types of the REST side, for openapi-fetch and the like.
   const description = pathToFileURL(resolve(gen, 'openapi/openapi.yaml'));
   writeFileSync(join(gen, 'openapi/types.ts'), astToString(await openapiTS(description)));

@@ -4,7 +4,7 @@ import { setTimeout as delay, setImmediate as settled } from 'node:timers/promis
 import { status } from '@grpc/grpc-js';
 import anyTest, { type TestFn } from 'ava';
 import { Admission } from '../../src/platform/client/admission.ts';
-import { PetstoreError } from '../../src/platform/client/petstore-error.ts';
+import { CallError } from '../../src/platform/client/call-error.ts';
 
 /** One attempt at a call. The test ends it. */
 interface Attempt {
@@ -59,7 +59,7 @@ test.beforeEach((t) => {
         .run(() => send(name), patience)
         .then(
           () => (ends[name] = 'OK'),
-          (error: PetstoreError) => (ends[name] = `${error.code} ${error.retryAfterMs ?? ''}`.trim()),
+          (error: CallError) => (ends[name] = `${error.code} ${error.retryAfterMs ?? ''}`.trim()),
         );
     },
     async pass(ms) {
@@ -71,8 +71,8 @@ test.beforeEach((t) => {
 test.afterEach.always(() => mock.timers.reset());
 
 /** The error of a 429. */
-function refusal(retryAfterMs: number): PetstoreError {
-  return new PetstoreError('refused', { code: 'RATE_LIMITED', grpcStatus: status.RESOURCE_EXHAUSTED, retryAfterMs });
+function refusal(retryAfterMs: number): CallError {
+  return new CallError('refused', { code: 'RATE_LIMITED', grpcStatus: status.RESOURCE_EXHAUSTED, retryAfterMs });
 }
 
 /** Returns the names of the open attempts. */

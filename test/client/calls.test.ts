@@ -1,17 +1,10 @@
 import anyTest, { type TestFn } from 'ava';
+import { createClient, etagOf, type Pet, type PetstoreClient, PetstoreError, pages } from '../../gen/client/index.ts';
 import { REQUESTS } from '../../gen/client/methods.ts';
 import { CategoryServiceService as Categories } from '../../gen/petstore/v1/categories.ts';
 import { InventoryServiceService as Inventory } from '../../gen/petstore/v1/inventory.ts';
 import { OrderServiceService as Orders } from '../../gen/petstore/v1/orders.ts';
 import { NewPet as NewPetMessage, PetServiceService as Pets } from '../../gen/petstore/v1/pets.ts';
-import {
-  createClient,
-  etagOf,
-  type Pet,
-  type PetstoreClient,
-  PetstoreError,
-  pages,
-} from '../../src/platform/client/index.ts';
 import { startTestStack, type TestStack } from '../support/stack.ts';
 
 const test = anyTest as TestFn<TestStack & { client: PetstoreClient }>;

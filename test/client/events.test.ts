@@ -3,18 +3,13 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { promisify } from 'node:util';
 import { Metadata, Server, ServerCredentials, type ServerWritableStream, status as Status } from '@grpc/grpc-js';
 import anyTest, { type TestFn } from 'ava';
+import { createClient, type EventsOptions, type PetstoreClient, type PetstoreError } from '../../gen/client/index.ts';
 import type { Category } from '../../gen/petstore/v1/categories.ts';
 import {
   EventServiceService,
   type WatchEventsRequest,
   type WatchEventsResponse,
 } from '../../gen/petstore/v1/events.ts';
-import {
-  createClient,
-  type EventsOptions,
-  type PetstoreClient,
-  type PetstoreError,
-} from '../../src/platform/client/index.ts';
 import { TcpProxy } from '../support/chaos/proxy.ts';
 import { until } from '../support/until.ts';
 

@@ -1,6 +1,6 @@
 /** Servers that accept the typed client's connections and say nothing. */
 import test, { type ExecutionContext } from 'ava';
-import { createClient } from '../../src/platform/client/index.ts';
+import { createClient } from '../../gen/client/index.ts';
 import { TcpProxy } from '../support/chaos/proxy.ts';
 import { startTestServer } from '../support/server.ts';
 import { until } from '../support/until.ts';

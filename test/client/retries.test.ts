@@ -2,7 +2,7 @@
 import { createServer, type IncomingHttpHeaders, type ServerHttp2Stream } from 'node:http2';
 import { status as Status } from '@grpc/grpc-js';
 import anyTest, { type TestFn } from 'ava';
-import { createClient, type PetstoreClient, type PetstoreError } from '../../src/platform/client/index.ts';
+import { createClient, type PetstoreClient, type PetstoreError } from '../../gen/client/index.ts';
 import { TcpProxy } from '../support/chaos/proxy.ts';
 import { withinOneMinute } from '../support/limit-windows.ts';
 import { connectOperator, type Operator } from '../support/operator.ts';

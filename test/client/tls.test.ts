@@ -1,4 +1,4 @@
-import { createClient, type PetstoreError, type TlsOptions } from '../../src/platform/client/index.ts';
+import { createClient, type PetstoreError, type TlsOptions } from '../../gen/client/index.ts';
 import { testUnless } from '../support/programs.ts';
 import { startTestStack, type TestStack } from '../support/stack.ts';
 import { type Certificates, makeCertificates, noOpenssl, startTlsFront } from '../support/tls.ts';

@@ -1,9 +1,9 @@
 /** Cancelled work: the deadline has passed, or the caller has left. */
 import { status as Code } from '@grpc/grpc-js';
 import anyTest, { type ExecutionContext, type TestFn } from 'ava';
+import { createClient } from '../../gen/client/index.ts';
 import { CategoryServiceService as Categories } from '../../gen/petstore/v1/categories.ts';
 import { EventServiceService as Events } from '../../gen/petstore/v1/events.ts';
-import { createClient } from '../../src/platform/client/index.ts';
 import { parseTimeout } from '../../src/platform/rpc/timeout.ts';
 import { holdTransaction } from '../support/hold-transaction.ts';
 import { exchangeAlone } from '../support/hostile/http2.ts';

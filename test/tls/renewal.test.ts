@@ -5,7 +5,7 @@ import { Agent, get } from 'node:https';
 import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import type { TLSSocket } from 'node:tls';
-import { createClient } from '../../src/platform/client/index.ts';
+import { createClient } from '../../gen/client/index.ts';
 import { callFrom, type Door, openFrom } from '../support/callers.ts';
 import { startLoad, untilMore } from '../support/load.ts';
 import { testUnless } from '../support/programs.ts';

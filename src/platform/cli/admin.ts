@@ -6,9 +6,9 @@ import type { Command } from 'commander';
 import { AdminServiceService } from '../../../gen/platform/admin/v1/admin.ts';
 import { isWellFormed } from '../access/keys/format.ts';
 import { operatorKeyFile } from '../access/keys/key-files.ts';
+import { CallError } from '../client/call-error.ts';
 import { connect } from '../client/connection.ts';
 import type { Methods } from '../client/methods.ts';
-import { PetstoreError } from '../client/petstore-error.ts';
 import type { TlsOptions } from '../client/tls.ts';
 import { formatAddress, toReachableHost } from '../config/addresses.ts';
 import type { ServerAddress } from '../config/checks.ts';
@@ -38,7 +38,7 @@ export function adminAction<Inputs extends unknown[]>(call: (admin: Admin, ...in
       const isJson = command.optsWithGlobals<{ json?: true }>().json;
       command.configureOutput().writeOut?.(`${isJson ? toJson(json) : text}\n`);
     } catch (error) {
-      throw error instanceof PetstoreError ? explain(error, command, server, source) : error;
+      throw error instanceof CallError ? explain(error, command, server, source) : error;
     } finally {
       await connection.close();
     }
@@ -89,7 +89,7 @@ async function findOperatorKey({ operatorKey, dataDir }: Config): Promise<{ key:
  * What went wrong and what to do about it, in one line. Messages of the server are unchanged, but for what does not
  * print. `keySource` tells where the operator key is from; undefined for a call with an API key.
  */
-export function explain(error: PetstoreError, command: Command, { address, tls }: Server, keySource?: string): Error {
+export function explain(error: CallError, command: Command, { address, tls }: Server, keySource?: string): Error {
   const { code, grpcStatus, retryAfterMs } = error;
   if (code === 'OPERATOR_KEY_INVALID')
     return failure(code, `the server at ${address} does not accept the key in ${keySource}`);
@@ -111,7 +111,7 @@ export function explain(error: PetstoreError, command: Command, { address, tls }
 }
 
 /** The violations of the request, with the options that people type in place of the fields. */
-function nameFlags({ message, violations }: PetstoreError, { options }: Command): string {
+function nameFlags({ message, violations }: CallError, { options }: Command): string {
   const flagOf = (field: string) => {
     const name = field === 'expireTime' ? 'expires' : field.replace(/\[\d+\]$/, ''); // an item of a list
     return options.find((option) => option.attributeName() === name)?.long ?? field;

@@ -1,12 +1,12 @@
-/** `petstore events tail`: follows the feed of events with an API key, as the operator's key reads no resources. */
+/** `events tail`: follows the feed of events with an API key, as the operator's key reads no resources. */
 import { once } from 'node:events';
 import { readFile } from 'node:fs/promises';
 import type { Command } from 'commander';
-import { EventServiceService as Events } from '../../../gen/petstore/v1/events.ts';
+import { FEED } from '../../../gen/client/services.ts';
 import { isWellFormed } from '../access/keys/format.ts';
+import { CallError } from '../client/call-error.ts';
 import { connect } from '../client/connection.ts';
 import { follow } from '../client/events.ts';
-import { PetstoreError } from '../client/petstore-error.ts';
 import { jsonWriter } from '../edge/json.ts';
 import { loadOperations } from '../proto/operations.ts';
 import { explain, findServer } from './admin.ts';
@@ -28,7 +28,7 @@ export function eventsCommand(events: Command): void {
     .command('tail')
     .description('Prints a line for each event when it happens, until Ctrl-C. A lost connection is opened again.')
     .option('--after <id>', 'begin after the event with this id, 0: at the oldest (default: now)', toId)
-    .option('--types <type...>', 'only these types of events: pet.created, …')
+    .option('--types <type...>', 'only these types of events, such as order.created')
     .option('--key-file <file>', 'the file with an API key (default: the environment variable API_KEY)')
     .action(async (_options: Options, command: Command) => tail(command, command.optsWithGlobals<Options>()));
 }
@@ -43,13 +43,15 @@ async function tail(command: Command, { keyFile, json, after, types = [] }: Opti
   for (const name of ['SIGINT', 'SIGTERM'] as const) process.once(name, () => interruption.abort());
   try {
     // A stream is opened again and again. What is wrong from the start is found before.
-    await connection.service(Events).listEvents({ after: after ?? 0n, types: [...types], limit: 1 }, { signal });
-    for await (const event of follow(connection, { after, types, signal })) {
+    await connection
+      .service({ list: FEED.listEvents })
+      .list({ after: after ?? 0n, types: [...types], limit: 1 }, { signal });
+    for await (const event of follow(connection, FEED.watchEvents, { after, types, signal })) {
       if (!process.stdout.write(`${json ? toJson(event) : toText(toJson(event))}\n`))
         await once(process.stdout, 'drain', { signal });
     }
   } catch (error) {
-    if (!signal.aborted) throw error instanceof PetstoreError ? explain(error, command, server) : error;
+    if (!signal.aborted) throw error instanceof CallError ? explain(error, command, server) : error;
   } finally {
     await connection.close();
   }
@@ -70,12 +72,13 @@ async function findApiKey(file: string | undefined): Promise<string> {
 
 /** The same JSON as over REST. */
 function eventWriter(): (event: unknown) => string {
-  const type = loadOperations().registry.getMessage('petstore.v1.Event');
-  if (type === undefined) throw new Error('the proto files have no Event');
-  return jsonWriter(type);
+  const feed = loadOperations().byPath.get(FEED.watchEvents.path)?.output;
+  const event = feed?.fields.find(({ name }) => name === 'event')?.message;
+  if (event === undefined) throw new Error(`${FEED.watchEvents.path} has no event`);
+  return jsonWriter(event);
 }
 
-/** `51  2026-07-01T09:30:00.123Z  pet.updated  {"pet":{…},"inventory":{…}}`. */
+/** `51  2026-07-01T09:30:00.123Z  order.updated  {"order":{…}}`. */
 function toText(event: string): string {
   const { id, time, type, ...resource } = JSON.parse(event);
   return printable([id, time, type, JSON.stringify(resource)].join('  '));

@@ -8,7 +8,7 @@
  * all calls. A call with an earlier deadline fails at once with the refusal; the others wait.
  */
 import { status } from '@grpc/grpc-js';
-import { clientError, PetstoreError } from './petstore-error.ts';
+import { CallError, clientError } from './call-error.ts';
 
 /** The shortest pause, whatever the server says. */
 const MIN_PAUSE_MS = 100;
@@ -30,7 +30,7 @@ export class Admission {
   /** The calls that wait, in their order. `end` sends the call, or fails it with an error. */
   readonly #waiting = new Set<{ readonly deadlineMs: number; readonly end: (error?: unknown) => void }>();
   /** The last refusal, and when the server accepts calls again. */
-  #refusal: { readonly error: PetstoreError; readonly endsAtMs: number } | undefined;
+  #refusal: { readonly error: CallError; readonly endsAtMs: number } | undefined;
   #pausedUntilMs = 0;
   #pauseTimer: NodeJS.Timeout | undefined;
   #closed: Promise<void> | undefined;
@@ -53,7 +53,7 @@ export class Admission {
         if (expiry.signal?.aborted) break; // since the call was admitted
         return await send();
       } catch (error) {
-        const isRefusal = error instanceof PetstoreError && error.grpcStatus === status.RESOURCE_EXHAUSTED;
+        const isRefusal = error instanceof CallError && error.grpcStatus === status.RESOURCE_EXHAUSTED;
         if (!isRefusal || error.retryAfterMs === undefined) throw error;
         this.#refusal = { error, endsAtMs: Date.now() + error.retryAfterMs };
         this.#pausedUntilMs = Date.now() + Math.min(Math.max(error.retryAfterMs, MIN_PAUSE_MS), MAX_PAUSE_MS);
@@ -106,7 +106,7 @@ export class Admission {
       if (this.#closed !== undefined) end(clientError('CANCELLED', 'the client is closed'));
       else if (refusal !== undefined) {
         const { error, endsAtMs } = refusal;
-        if (deadlineMs <= endsAtMs) end(new PetstoreError(error.message, { ...error, retryAfterMs: endsAtMs - nowMs }));
+        if (deadlineMs <= endsAtMs) end(new CallError(error.message, { ...error, retryAfterMs: endsAtMs - nowMs }));
       } else if (this.#inFlight < this.#maxInFlight) end();
       else break;
     }

@@ -3,10 +3,10 @@ import { randomUUID } from 'node:crypto';
 import { Client, Metadata, type ServiceError } from '@grpc/grpc-js';
 import { CREATING } from '../../../gen/client/methods.ts';
 import { Admission, type Expiry } from './admission.ts';
+import { clientError, toCallError } from './call-error.ts';
 import { encode } from './encode.ts';
 import { keepEtag } from './etags.ts';
 import type { CreateOptions, Definition, MethodOf, Methods, WriteOptions } from './methods.ts';
-import { clientError, toPetstoreError } from './petstore-error.ts';
 import { MAX_ATTEMPTS, retryConfig } from './retries.ts';
 import { security, type TlsOptions } from './tls.ts';
 
@@ -42,7 +42,7 @@ export interface Connection {
   /** The methods of a generated service definition. */
   service<D extends Definition>(definition: D): Methods<D>;
   /**
-   * Opens a server stream, which says something at least every 15 s. The iteration throws PetstoreError at its end, and
+   * Opens a server stream, which says something at least every 15 s. The iteration throws CallError at its end, and
    * the signal's reason when that aborts, and TypeError for a request that can't be encoded.
    */
   stream<Request extends object, Message>(
@@ -50,7 +50,7 @@ export interface Connection {
     request: Request,
     signal: AbortSignal,
   ): AsyncIterable<Message>;
-  /** Aborts when the connection begins to close, with a PetstoreError as its reason. */
+  /** Aborts when the connection begins to close, with a CallError as its reason. */
   readonly closing: AbortSignal;
   /** Closes the connection after the calls in flight have ended. Calls that wait to be sent fail with CANCELLED. */
   close(): Promise<void>;
@@ -117,7 +117,7 @@ export function connect(options: ConnectionOptions): Connection {
         }
       } catch (error) {
         signal.throwIfAborted();
-        throw toPetstoreError(error as ServiceError);
+        throw toCallError(error as ServiceError);
       } finally {
         clearTimeout(silence);
         signal.removeEventListener('abort', cancel);
@@ -177,7 +177,7 @@ async function send(
     keepEtag(response, received);
     return response;
   } catch (error) {
-    throw toPetstoreError(error as ServiceError); // created here, so that its stack leads to the caller
+    throw toCallError(error as ServiceError); // created here, so that its stack leads to the caller
   } finally {
     signal?.removeEventListener('abort', cancel);
   }

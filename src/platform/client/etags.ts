@@ -13,7 +13,7 @@ export function keepEtag(response: object, metadata: Metadata | undefined): void
 }
 
 /**
- * The entity tag of a response that is one pet, category, order or inventory entry, for `ifMatch`. Throws TypeError for
+ * The entity tag of a response that is one resource, for `ifMatch`. Throws TypeError for
  * anything else, also for a copy of a response: a write must not lose its condition unnoticed.
  */
 export function etagOf(response: object): string {

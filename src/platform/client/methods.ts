@@ -3,14 +3,14 @@ import type { CONDITIONAL, CREATING } from '../../../gen/client/methods.ts';
 
 /** A unary method of a generated definition, with the members that a client needs. */
 export interface MethodOf<Path extends string, Request, Response> {
-  /** `/petstore.v1.PetService/GetPet` */
+  /** `/shop.v1.OrderService/GetOrder` */
   readonly path: Path;
   readonly requestSerialize: (request: Request) => Buffer;
   readonly requestDeserialize: (bytes: Buffer) => object;
   readonly responseDeserialize: (bytes: Buffer) => Response;
 }
 
-/** A generated definition, such as `PetServiceService`. */
+/** A generated definition, such as `OrderServiceService`. */
 export type Definition = Readonly<Record<string, MethodOf<string, never, unknown>>>;
 
 /** Options of one call. */
@@ -48,7 +48,7 @@ type OptionsOf<Path> = Path extends (typeof CREATING)[number]
     ? WriteOptions
     : CallOptions;
 
-/** The methods of a service: from a request message to a promise of the response. They reject with PetstoreError. */
+/** The methods of a service: from a request message to a promise of the response. They reject with CallError. */
 export type Methods<D extends Definition> = {
   readonly [Name in keyof D]: D[Name] extends MethodOf<infer Path, infer Request, infer Response>
     ? (request: Input<Request>, options?: OptionsOf<Path>) => Promise<Response>

@@ -4,8 +4,8 @@ import type { CallOptions } from './methods.ts';
 type List<Request, Page> = (request: Request, options?: CallOptions) => Promise<Page>;
 
 /**
- * All pages of a list method, one call each: `for await (const { pets } of pages(client.pets.listPets, { limit: 100
- * }))`. A row that exists throughout is returned exactly once. The options apply to each call.
+ * All pages of a list method, one call each: `for await (const { orders } of pages(client.orders.listOrders, {
+ * limit: 100 }))`. A row that exists throughout is returned exactly once. The options apply to each call.
  */
 export async function* pages<Request extends { pageToken?: string }, Page extends { nextPageToken: string }>(
   list: List<Request, Page>,

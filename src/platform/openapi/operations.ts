@@ -46,7 +46,7 @@ function deprecationNotice({ since, sunset, successor }: Deprecation, input: Des
   return `**Deprecated** ${dates}. Call \`GET ${toJsonNames(successor, input)}\` instead.`;
 }
 
-/** Replaces the field names in a path template by their JSON names: `/pets/{petId}`. Throws for unknown fields. */
+/** Replaces the field names in a path template by their JSON names: `/orders/{orderId}`. Throws for unknown fields. */
 function toJsonNames(template: string, input: DescMessage): string {
   return template.replace(/\{(\w+)\}/g, (place, name: string) => {
     const field = input.fields.find((candidate) => candidate.name === name);

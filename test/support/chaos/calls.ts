@@ -1,7 +1,7 @@
 /** The requests of a chaos run, over REST and over gRPC. Their form in each follows from the proto files. */
 import { fromBinary, fromJsonString, toBinary, toJsonString } from '@bufbuild/protobuf';
 import { Client, type ServiceError, status } from '@grpc/grpc-js';
-import { toPetstoreError } from '../../../src/platform/client/petstore-error.ts';
+import { toCallError } from '../../../src/platform/client/call-error.ts';
 import { bearer, insecure, unary } from '../grpc.ts';
 import { PUBLIC, type PublicOperation } from '../resources.ts';
 import { RestClient, type RestResponse } from '../rest-client.ts';
@@ -101,7 +101,7 @@ export function overGrpc(address: string, key: string, timeoutMs: number): { ask
         const body = JSON.parse(message, (field, value) => (/^id$|Id$/.test(field) ? Number(value) : value));
         return { kind: 'ok', value: toValue(has, has.endsWith('s') ? body[has] : body) };
       } catch (error) {
-        const { code, grpcStatus, message } = toPetstoreError(error as ServiceError);
+        const { code, grpcStatus, message } = toCallError(error as ServiceError);
         const isUnknown = UNKNOWN.includes(grpcStatus) || (code === 'INTERNAL' && CUT_OFF.test(message));
         if (!isUnknown) return { kind: 'refused', code };
         return { kind: 'unknown', why: `${status[grpcStatus]}: ${message}` };

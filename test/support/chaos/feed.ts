@@ -3,7 +3,7 @@
  * the first event on, and one that begins later, with lists that it reads when its stream has begun.
  */
 import { setTimeout as delay } from 'node:timers/promises';
-import { createClient } from '../../../src/platform/client/index.ts';
+import { createClient } from '../../../gen/client/index.ts';
 import { jsonWriter } from '../../../src/platform/edge/json.ts';
 import { loadOperations } from '../../../src/platform/proto/operations.ts';
 import { openEvents } from '../event-source.ts';

@@ -2,10 +2,11 @@
 import { type ServiceError, status } from '@grpc/grpc-js';
 import { BadRequest, ErrorInfo } from '../../../gen/google/rpc/error_details.ts';
 import { Status } from '../../../gen/google/rpc/status.ts';
+import { NAME } from '../../identity.ts';
 
 /** A violated rule of one field of the request. */
 export interface FieldViolation {
-  /** The field's path in the request message, in camel case, as in the types: `pet.categoryId`. */
+  /** The field's path in the request message, in camel case, as in the types: `order.shipDate`. */
   readonly field: string;
   /** What is wrong with the field: `must be 1 to 200 characters after trimming`. */
   readonly description: string;
@@ -21,11 +22,14 @@ interface Fields {
   readonly retryAfterMs?: number | undefined;
 }
 
-/** A failed call: the server refused it, could not be reached, or did not respond before the deadline. */
-export class PetstoreError extends Error {
-  override readonly name = 'PetstoreError';
+/**
+ * A failed call: the server refused it, could not be reached, or did not respond before the deadline. The typed client
+ * publishes it under the service's name.
+ */
+export class CallError extends Error {
+  override readonly name: string = `${NAME.charAt(0).toUpperCase()}${NAME.slice(1)}Error`;
   /**
-   * The reason in the server's `google.rpc.ErrorInfo`, such as `PET_NOT_FOUND` or `RATE_LIMITED`. Without one, the
+   * The reason in the server's `google.rpc.ErrorInfo`, such as `RATE_LIMITED`. Without one, the
    * name of the gRPC status: `UNAVAILABLE`, `DEADLINE_EXCEEDED`, `CANCELLED`.
    */
   readonly code: string;
@@ -46,12 +50,12 @@ export class PetstoreError extends Error {
 }
 
 /** The error of a call that the client itself ends: its deadline has passed, or the client is closed. */
-export function clientError(code: 'DEADLINE_EXCEEDED' | 'CANCELLED', message: string): PetstoreError {
-  return new PetstoreError(message, { code, grpcStatus: status[code] });
+export function clientError(code: 'DEADLINE_EXCEEDED' | 'CANCELLED', message: string): CallError {
+  return new CallError(message, { code, grpcStatus: status[code] });
 }
 
-/** An error of grpc-js as a PetstoreError, with the standard details of `google.rpc` if it has them. */
-export function toPetstoreError({ code: grpcStatus, details: message, metadata }: ServiceError): PetstoreError {
+/** An error of grpc-js as a CallError, with the standard details of `google.rpc` if it has them. */
+export function toCallError({ code: grpcStatus, details: message, metadata }: ServiceError): CallError {
   let code = status[grpcStatus] ?? 'UNKNOWN';
   let violations: FieldViolation[] = [];
   const [bytes] = metadata.get('grpc-status-details-bin');
@@ -70,5 +74,5 @@ export function toPetstoreError({ code: grpcStatus, details: message, metadata }
   const [pushback] = metadata.get('grpc-retry-pushback-ms');
   const pushbackMs = typeof pushback === 'string' && /^\d+$/.test(pushback) ? Number(pushback) : Number.NaN;
   const retryAfterMs = pushbackMs <= MAX_PUSHBACK_MS ? pushbackMs : undefined;
-  return new PetstoreError(message, { code, grpcStatus, violations, retryAfterMs });
+  return new CallError(message, { code, grpcStatus, violations, retryAfterMs });
 }
