@@ -12,19 +12,22 @@ import { DatabaseSync } from 'node:sqlite';
 import { fileURLToPath } from 'node:url';
 import { parseArgs } from 'node:util';
 import { createClient, pages } from '../gen/client/index.ts';
+import { SERVICES } from '../gen/client/services.ts';
 import { ConfigError, readConfig } from '../src/platform/config/config.ts';
+import { SHOP_TABLES } from '../src/shop/tables.ts';
 import { endWithOneLine } from './one-line.ts';
 import { runProgram } from './postgres-program.ts';
 
 const HELP = `Usage: node deploy/drill.ts --from FOLDER
 
-Restores the newest backup of the folder into a scratch place, starts a server there, and reads all categories, pets and
-orders from it. Prints their counts: in the service's database now, in the backup, as the server returned them. Exits
+Restores the newest backup of the folder into a scratch place, starts a server there, and reads all resources of the
+shop from it. Prints their counts: in the service's database now, in the backup, as the server returned them. Exits
 with 1 unless the last two are equal. It needs room for a second copy; the user of DATABASE_URL must be allowed to
 create a database (petstore_drill).
 `;
 const ROOT = new URL('../', import.meta.url);
-const TABLES = ['categories', 'pets', 'orders'] as const;
+/** Those of the shop that a service lists, under the same name. */
+const TABLES = Object.keys(SERVICES).filter((name): name is keyof typeof SERVICES => name in SHOP_TABLES);
 const COUNT = TABLES.map((table) => `SELECT count(*) AS rows FROM ${table}`).join(' UNION ALL ');
 const DATABASE = 'petstore_drill';
 const NO_LIMITS = { BUSINESS_PER_MINUTE: '1000000000', BUSINESS_PER_DAY: '1000000000' };
@@ -107,16 +110,25 @@ async function readFromServer(place: Place): Promise<readonly number[]> {
       run('src/platform/cli/main.ts', ['key', 'create', `--account=${account.id}`, '--json'], env),
     );
     const client = createClient({ address: `127.0.0.1:${port}`, apiKey: key.key });
-    const [all, served] = [{ limit: 100 }, [0, 0, 0] as [number, number, number]];
-    for await (const page of pages(client.categories.listCategories, all)) served[0] += page.categories.length;
-    for await (const page of pages(client.pets.listPets, all)) served[1] += page.pets.length;
-    for await (const page of pages(client.orders.listOrders, all)) served[2] += page.orders.length;
+    const served: number[] = [];
+    for (const table of TABLES) served.push(await countListed(client[table]));
     await client.close();
     return served;
   } finally {
     server.kill('SIGKILL');
     await ended;
   }
+}
+
+type List = (request: { readonly pageToken?: string; readonly limit: number }) => Promise<{ nextPageToken: string }>;
+
+/** How many items the list of a service has. */
+async function countListed(service: object): Promise<number> {
+  const [, list] = Object.entries<List>({ ...service }).find(([method]) => method.startsWith('list')) ?? [];
+  if (list === undefined) throw new Error('a service has no list');
+  let count = 0;
+  for await (const page of pages(list, { limit: 100 })) count += Object.values(page).find(Array.isArray)?.length ?? 0;
+  return count;
 }
 
 /** Runs one of the repository's programs. Returns its output. */

@@ -5,9 +5,11 @@ export function headingId(tag) {
   return `operations-tag-${tag.replaceAll(' ', '_')}`;
 }
 
-/** What the operations of a path are about: `Categories` for `/categories/{categoryId}`. */
-export function groupOf(path) {
-  const [, name] = /^(?:\/store)?\/(\w+)/.exec(path);
+/** What the operations of a path are about: `Orders` for `/store/orders/{orderId}`, if there is a `/store/orders`. */
+export function groupOf(path, { specSelectors }) {
+  const above = [...specSelectors.specJson().get('paths').keys()].filter((one) => `${path}/`.startsWith(`${one}/`));
+  const [root] = above.sort((one, other) => one.length - other.length);
+  const name = root.split('/').findLast((part) => !part.startsWith('{'));
   return name[0].toUpperCase() + name.slice(1);
 }
 
@@ -35,14 +37,15 @@ export function OperationTag(Original, { React: { createElement: h }, layoutActi
 }
 
 /** Puts a heading above the first operation of each group of a tag that has several. */
-export function OperationContainer(Original, { React: { createElement: h, Fragment }, specSelectors }) {
+export function OperationContainer(Original, system) {
+  const { createElement: h, Fragment } = system.React;
   // A subclass, because Swagger UI connects the component by a method of its prototype.
   return class extends Original {
     render() {
       const { tag, path, method } = this.props;
-      const operations = specSelectors.taggedOperations().getIn([tag, 'operations']);
-      const group = groupOf(path);
-      const members = operations.filter((operation) => groupOf(operation.get('path')) === group);
+      const operations = system.specSelectors.taggedOperations().getIn([tag, 'operations']);
+      const group = groupOf(path, system);
+      const members = operations.filter((operation) => groupOf(operation.get('path'), system) === group);
       const isFirst = members.first().get('path') === path && members.first().get('method') === method;
       const heading = isFirst && members.size < operations.size;
       const id = `group-${group}`;

@@ -3,7 +3,7 @@
  * from this server; the Content-Security-Policy allows nothing else. Plain JavaScript, served as it is.
  */
 import { groupOf, headingId } from './chapters.js';
-import { AUTHORIZED, petstore } from './plugin.js';
+import { AUTHORIZED, plugin } from './plugin.js';
 
 const darkScheme = matchMedia('(prefers-color-scheme: dark)');
 
@@ -30,7 +30,7 @@ function renderContents() {
   const list = document.createElement('ul');
   for (const [tag, tagged] of ui.specSelectors.taggedOperations()) {
     list.append(entry(tag, `#/${encodeURIComponent(tag)}`, headingId(tag)));
-    const groups = Map.groupBy(tagged.get('operations'), (operation) => groupOf(operation.get('path')));
+    const groups = Map.groupBy(tagged.get('operations'), (operation) => groupOf(operation.get('path'), ui));
     for (const [group, [first]] of groups) {
       if (group === tag) continue;
       const item = entry(group, `#/${tag}/${first.getIn(['operation', 'operationId'])}`, `group-${group}`);
@@ -52,13 +52,14 @@ function entry(text, href, heading) {
 const ui = SwaggerUIBundle({
   url: '/openapi.json',
   dom_id: '#page',
-  plugins: [petstore],
+  plugins: [plugin],
   deepLinking: true,
   displayRequestDuration: true,
   defaultModelsExpandDepth: 0,
   validatorUrl: null,
   syntaxHighlight: { theme: 'tomorrow-night' },
   onComplete() {
+    document.title = `${ui.specSelectors.info().get('title')} API`;
     renderContents();
     restoreAuthorization();
   },

@@ -8,7 +8,7 @@ import { headingId, OperationContainer, OperationTag } from './chapters.js';
 import { feed } from './feed.js';
 
 /** The key in this tab's sessionStorage under which the page keeps a pasted API key. */
-export const AUTHORIZED = 'petstore.authorized';
+export const AUTHORIZED = 'docs.authorized';
 
 // API keys
 
@@ -189,14 +189,15 @@ function AuthorizeBtnContainer(Original, { React: { createElement: h } }) {
 /** The field of the dialog. Swagger UI's own says "Value". */
 function HttpAuth(_, { React: { createElement: h } }) {
   return ({ name, schema, authorized, onChange }) => {
+    const form = schema.get('bearerFormat');
     const onInput = ({ target }) => onChange({ name, schema, value: target.value });
-    const field = { id: 'api-key', autoFocus: true, autoComplete: 'off', spellCheck: false, placeholder: 'pst_…' };
+    const field = { id: 'api-key', autoFocus: true, autoComplete: 'off', spellCheck: false, placeholder: form };
     return authorized?.getIn([name, 'value'])
       ? h('p', null, 'Your key is set. It stays in this tab until you log out or close it.')
       : [
-          h('label', { key: 'label', htmlFor: 'api-key' }, 'Paste your key (pst_…)'),
+          h('label', { key: 'label', htmlFor: 'api-key' }, `Paste your key (${form})`),
           h('input', { key: 'field', type: 'text', onChange: onInput, ...field }),
-          h('p', { key: 'about' }, '“Bearer pst_…” works too. The operator of this store gives you one.'),
+          h('p', { key: 'about' }, `“Bearer ${form}” works too. The operator gives you one.`),
         ];
   };
 }
@@ -248,7 +249,7 @@ function TextArea(Original, { React: { createElement: h } }) {
   return (props) => h(Original, { 'aria-label': 'Request body', ...props });
 }
 
-export function petstore() {
+export function plugin() {
   return {
     statePlugins: {
       spec: { wrapSelectors: { allowTryItOutFor } },

@@ -49,7 +49,7 @@ test.serial('Drill - restores the newest backup beside the running service', asy
   const folder = dirname(file);
   const drill = await run('drill', ['--from', folder], settings);
   t.is(drill.code, 0, drill.errors);
-  const [categories = '', pets = '', orders, last = ''] = drill.output.split('\n');
+  const [categories = '', orders, pets = '', last = ''] = drill.output.split('\n');
   t.regex(categories, /^categories {2}(\d+) in the backup, \1 served, \d+ now$/);
   t.regex(pets, /^pets {8}(\d+) in the backup, \1 served, \d+ now$/);
   t.is(orders, 'orders      0 in the backup, 0 served, 0 now');

@@ -39,7 +39,7 @@ const PAGE = {
 };
 const LIBRARY = { ...PAGE, 'cache-control': 'public, max-age=86400' };
 const DESCRIPTION = { 'access-control-allow-origin': '*', 'cache-control': 'public, max-age=300' };
-const OWN = ['page.js', 'plugin.js', 'chapters.js', 'feed.js', 'page.css', 'operations.css', 'favicon.svg'];
+const OWN = ['page.js', 'plugin.js', 'chapters.js', 'feed.js', 'page.css', 'operations.css'];
 
 /** Paths, the files that they are, and their headers. */
 const FILES: readonly (readonly [path: string, file: string, headers: Readonly<Record<string, string>>])[] = [
@@ -47,6 +47,7 @@ const FILES: readonly (readonly [path: string, file: string, headers: Readonly<R
   ['/docs.md', 'gen/docs.md', DESCRIPTION],
   ['/docs', 'docs-page/index.html', PAGE],
   ...OWN.map((name) => [`/docs/${name}`, `docs-page/${name}`, PAGE] as const),
+  ['/docs/favicon.svg', 'src/shop/favicon.svg', PAGE],
   ...['swagger-ui-bundle.js', 'swagger-ui.css'].map(
     (name) => [`/docs/${name}`, `node_modules/swagger-ui-dist/${name}`, LIBRARY] as const,
   ),

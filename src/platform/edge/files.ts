@@ -44,7 +44,7 @@ export const FILES: ReadonlyMap<string, ServedFile> = new Map([
   ['docs', served('docs-page/index.html', 'text/html; charset=utf-8', { ...PAGE, ...FIVE_MINUTES })],
   ...ofPage('text/javascript; charset=utf-8', 'page.js', 'plugin.js', 'chapters.js', 'feed.js', 'swagger-ui-bundle.js'),
   ...ofPage('text/css; charset=utf-8', 'page.css', 'operations.css', 'swagger-ui.css'),
-  ...ofPage('image/svg+xml', 'favicon.svg'),
+  ['docs/favicon.svg', served('src/shop/favicon.svg', 'image/svg+xml', { ...PAGE, ...FIVE_MINUTES })],
 ]);
 
 function ofPage(contentType: string, ...names: readonly string[]): [string, ServedFile][] {

@@ -1,5 +1,5 @@
 /** `npm start`: runs the service in the foreground. Its message when it is open has a curl line that can be pasted. */
-import { existsSync } from 'node:fs';
+import { existsSync, readFileSync } from 'node:fs';
 import { NAME, TITLE } from '../../identity.ts';
 import { demoKeyFile } from '../access/keys/key-files.ts';
 import { type Config, ConfigError } from '../config/config.ts';
@@ -32,7 +32,7 @@ function startMessage(config: Config): string {
   const hasDemoKey = config.demoAccount && existsSync(file);
   const key = hasDemoKey ? `$(cat ${shellQuote(file)})` : '<API_KEY>';
   const lines = [`The ${TITLE} is open: ${url}`, `Its documentation: ${url}/docs`, ''];
-  lines.push(`  curl ${options}-H "Authorization: Bearer ${key}" ${shellQuote(`${url}/pets`)}`, '');
+  lines.push(`  curl ${options}-H "Authorization: Bearer ${key}" ${shellQuote(url + firstList())}`, '');
   if (!hasDemoKey) {
     lines.push(`Accounts and keys are made with the ${NAME} command: npm run -s ${NAME} -- --help`, '');
   }
@@ -40,6 +40,14 @@ function startMessage(config: Config): string {
     lines.push(`${config.instances} servers run. To restart one after the other: kill -USR2 ${process.pid}`);
   }
   return ['', ...lines, `Logs are in ${logDir(config)}. Ctrl-C stops it.`].join('\n');
+}
+
+/** The path of the first list that the interface description has. */
+function firstList(): string {
+  const description = readFileSync(new URL('../../../gen/openapi/openapi.json', import.meta.url), 'utf8');
+  const paths: Readonly<Record<string, object>> = JSON.parse(description).paths;
+  const [list = ''] = Object.keys(paths).filter((path) => 'get' in (paths[path] ?? {}) && !path.includes('{'));
+  return list;
 }
 
 /** Quotes a word for a POSIX shell. */
