@@ -17,15 +17,16 @@ export function clientIndex({ byPath }: Operations): string {
     const { kind, name, file } = part;
     if (kind === 'enum') return `export { ${name} } from '../${file.name}.ts';`;
     if (returned.has(part)) return `export type { ${name} } from '../${file.name}.ts';`;
-    return `import type { ${name} as Whole${name} } from '../${file.name}.ts';\nexport type ${name} = Input<Whole${name}>;`;
+    const whole = `import type { ${name} as Whole${name} } from '../${file.name}.ts';`;
+    return `${whole}\nexport type ${name} = Input<Whole${name}>;`;
   });
   const prefix = NAME.charAt(0).toUpperCase() + NAME.slice(1);
   return `// Made from the proto files by "npm run generate". DO NOT EDIT.
 /**
  * The typed gRPC client: \`import { createClient } from '${NAME}-client'\`. See docs/client.md, its README.
  *
- * Messages are those of the proto files as ts-proto generates them: \`bigint\` for int64, fields in camelCase. Those that
- * are only sent are \`Input\`s: what may be left out is optional.
+ * Messages are those of the proto files as ts-proto generates them: \`bigint\` for int64, fields in camelCase. Of those
+ * that are only sent lists may be left out (\`Input\`).
  */
 import { type Client, clientOf } from '../../src/platform/client/client.ts';
 import type { EventOf } from '../../src/platform/client/events.ts';

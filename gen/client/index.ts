@@ -2,8 +2,8 @@
 /**
  * The typed gRPC client: `import { createClient } from 'petstore-client'`. See docs/client.md, its README.
  *
- * Messages are those of the proto files as ts-proto generates them: `bigint` for int64, fields in camelCase. Those that
- * are only sent are `Input`s: what may be left out is optional.
+ * Messages are those of the proto files as ts-proto generates them: `bigint` for int64, fields in camelCase. Of those
+ * that are only sent lists may be left out (`Input`).
  */
 import { type Client, clientOf } from '../../src/platform/client/client.ts';
 import type { EventOf } from '../../src/platform/client/events.ts';
