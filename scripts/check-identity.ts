@@ -23,6 +23,8 @@ const PLACES: readonly (readonly [files: readonly string[], place: RegExp, name:
   [['proto/**/*.proto'], /^package (?!platform\.)(.+);/gm, API_PACKAGE],
   [KIT, /\b(?!envoy|nodejs|process)([a-z]+)_\w+_(?:total|seconds|bucket|count|sum|rows)\b/g, NAME],
   [KIT, /\b(?:job|job_name|envoy_cluster_name)\\?(?:: |=~?\\?")([a-z]+)/g, NAME],
+  [KIT, /\b([a-z]+)\.(?:binpb|sqlite|TakesCalls)\b/g, NAME],
+  [KIT, /(?:`x-|\bcluster\.)(?!traces)([a-z]+)(?:-edge`|\.)/g, NAME],
   [KIT, /\/(?:opt|var\/lib|var\/backups)\/(?!caddy|postgresql|prometheus)([a-z]+)/g, NAME],
   [
     ['deploy/**/*.*'],
@@ -38,7 +40,6 @@ const PLACES: readonly (readonly [files: readonly string[], place: RegExp, name:
   [['deploy/grafana/*'], /grafana\/(.+)\.json$/gm, NAME],
   [['deploy/prometheus/*'], /\balert(?:name)?(?:: |=")([A-Z][a-z]+)/g, capitalized(NAME)],
   [PAGES, /\bnpm run -s ([a-z]+) --/g, NAME],
-  [PAGES, /\/([a-z]+)\.binpb\b/g, NAME],
   [PAGES, /\b([a-z]+_)(?:…|\[0-9A-Za-z\])/g, KEY_PREFIXES.account],
 ];
 
