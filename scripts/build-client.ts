@@ -16,13 +16,23 @@ try {
   for (const file of globSync(join(staging, 'dist/**/*.d.ts'))) {
     writeFileSync(file, readFileSync(file, 'utf8').replaceAll(/(\bfrom ['"]\.[^'"]*)\.ts(['"])/g, '$1.js$2'));
   }
-  const named = {
+  const { version, license, type, engines, dependencies } = JSON.parse(readFileSync('package.json', 'utf8'));
+  const types = './dist/gen/client/index.d.ts';
+  const manifest = {
     name: `${NAME}-client`,
     description: `A typed gRPC client of the ${TITLE}, with deadlines, retries and limits taken care of.`,
     keywords: [NAME, 'grpc', 'client'],
-    ...JSON.parse(readFileSync('src/platform/client/package.json', 'utf8')),
+    ...{ version, license, type, engines },
+    exports: { '.': { types, default: './dist/gen/client/index.js' } },
+    types,
+    files: ['dist'],
+    sideEffects: false,
+    dependencies: {
+      '@bufbuild/protobuf': `^${dependencies['@bufbuild/protobuf']}`,
+      '@grpc/grpc-js': `~${dependencies['@grpc/grpc-js']}`,
+    },
   };
-  writeFileSync(join(staging, 'package.json'), JSON.stringify(named, undefined, 2));
+  writeFileSync(join(staging, 'package.json'), JSON.stringify(manifest, undefined, 2));
   copyFileSync('docs/client.md', join(staging, 'README.md'));
   copyFileSync('LICENSE', join(staging, 'LICENSE'));
   mkdirSync(folder, { recursive: true });
