@@ -15,19 +15,15 @@ end
 -- Protobuf's wire types.
 local VARINT, LENGTH_DELIMITED = 0, 2
 
-local function tag(field_number, wire_type)
-  return varint(field_number * 8 + wire_type)
-end
-
 -- Encodes a protobuf message of strings, bytes and non-negative numbers. `fields` are field numbers by name.
 function M.encode(fields, values)
   local parts = {}
   for name, number in pairs(fields) do
     local value = values[name]
     if type(value) == "number" then
-      parts[#parts + 1] = tag(number, VARINT) .. varint(value)
+      parts[#parts + 1] = varint(number * 8 + VARINT) .. varint(value)
     elseif value then
-      parts[#parts + 1] = tag(number, LENGTH_DELIMITED) .. varint(#value) .. value
+      parts[#parts + 1] = varint(number * 8 + LENGTH_DELIMITED) .. varint(#value) .. value
     end
   end
   return table.concat(parts)

@@ -1,6 +1,6 @@
 -- Reads a JSON body (RFC 8259) before the transcoder, which bends what it should refuse: it accepts what is no JSON,
 -- takes "a" and [["a"]] for ["a"], {} for 1970, "yes" for true, drops a null and the first of two members, and rounds
--- numbers.
+-- numbers and times.
 -- `settings.bodies` has the fields of each request's body, which config/json.ts makes from the proto files.
 --
 -- A list that may be absent is a message with `values` alone. Here an array becomes such a message, and a whole number
@@ -83,6 +83,21 @@ local function whole(number)
   return sign .. digits
 end
 
+-- A text without its escapes: "t\u0061gs" is "tags" too.
+local function unescaped(text)
+  return (text:gsub("\\u00([0-7]%x)", function(code)
+    return string.char(tonumber(code, 16))
+  end))
+end
+
+-- A timestamp of RFC 3339, which allows lower case, in upper case. Otherwise nothing.
+local function timestamp(text)
+  local upper = text:upper()
+  local time, rest = upper:match("^(%d%d%d%d%-%d%d%-%d%dT%d%d:%d%d:%d%d)(.*)$")
+  local zone = time and (rest:match("^%.%d+(.*)$") or rest)
+  return zone and (zone == "Z" or zone:find("^[+-]%d%d:%d%d$")) and upper
+end
+
 -- Reads a value of this field that is no list.
 local function read_item(json, at, field, path)
   local text = json.text
@@ -94,11 +109,12 @@ local function read_item(json, at, field, path)
   local is_text = first == '"'
   if field.is_text and not is_text or field.is_bool and is_text then return refuse(json, path, at, "ITEM") end
   local stop = read_any(json, at)
-  if not field.is_whole then return stop end
-  local number = is_text and text:sub(at + 1, stop - 2) or text:sub(at, stop - 1)
-  local digits, kind = whole(number)
-  if not digits then return refuse(json, path, at, kind) end
-  if digits ~= number then edit(json, at, stop, '"' .. digits .. '"') end
+  local read = field.is_whole and whole or field.is_text and timestamp
+  if not read then return stop end
+  local value = is_text and text:sub(at + 1, stop - 2) or text:sub(at, stop - 1)
+  local plain, kind = read(unescaped(value))
+  if not plain then return refuse(json, path, at, kind or "ITEM") end
+  if plain ~= value then edit(json, at, stop, '"' .. plain .. '"') end
   return stop
 end
 
@@ -135,13 +151,6 @@ function read_list(json, at, field, path)
     if not field then return read_any(json, item) end
     return read_item(json, item, field, ("%s[%d]"):format(path, index))
   end)
-end
-
--- A key without its escapes: "t\u0061gs" is "tags" too.
-local function unescaped(key)
-  return (key:gsub("\\u00([0-7]%x)", function(code)
-    return string.char(tonumber(code, 16))
-  end))
 end
 
 function read_object(json, at, fields, prefix)

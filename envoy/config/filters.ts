@@ -70,6 +70,8 @@ function transcoder(root: string): Message {
     request_validation_options: { reject_unknown_method: true },
     // The transcoder accepts only bodies that are shorter than this.
     max_request_body_size: MAX_BODY_BYTES + 1,
+    // The path has the name of a file.
+    ignored_query_parameters: ['file'],
   });
 }
 

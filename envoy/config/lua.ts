@@ -46,7 +46,7 @@ export function luaSettings(config: Config): string {
     /** The responses if the server is not asked, or is unreachable. */
     replies: { unavailable: replies(apiError('UNAVAILABLE')), late: replies(apiError('DEADLINE_EXCEEDED')) },
     flood: replies(floodError(limits)),
-    operations: toSet(UNARY),
+    operations: Object.fromEntries(UNARY.map((path) => [path, true])),
     bodies: BODIES,
     edge_methods: EDGE_METHODS,
   };
@@ -79,11 +79,6 @@ function reply(status: number, error: ApiError, body: string, more: Readonly<Rec
   const log = { [EDGE_HEADERS.code]: error.code, [EDGE_HEADERS.grpcStatus]: String(error.grpcStatus) };
   const headers = { 'content-type': 'application/json', ...errorHeaders(error), ...log, ...more };
   return { headers: { ':status': String(status), ...headers }, body };
-}
-
-/** A set in Lua: its items are the keys. */
-function toSet(items: readonly string[]): Readonly<Record<string, true>> {
-  return Object.fromEntries(items.map((item) => [item, true]));
 }
 
 type LuaValue = string | number | boolean | undefined | LuaTable;

@@ -134,6 +134,8 @@ test('GET / - redirects a browser to the docs page, as does /docs/; for other cl
 test('GET /docs/nothing - is ROUTE_NOT_FOUND, and no other file on disk is served', async (t) => {
   for (const path of ['nothing', 'index.html', '../package.json', '%2e%2e/package.json']) {
     isError(t, await t.context.rest.get(`/docs/${path}`), 404, 'ROUTE_NOT_FOUND');
+    const page = await t.context.rest.get(`/docs?file=${path}`);
+    t.regex(page.headers.get('content-type') ?? '', /^text.html/);
   }
 });
 

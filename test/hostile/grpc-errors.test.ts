@@ -101,17 +101,23 @@ for (const port of ['publicAddress', 'grpcAddress'] as const) {
       t.deepEqual([refused.status, refused.headers.get('allow')], [405, 'POST'], method);
       t.is((await call()).headers.get('grpc-status'), String(Code.UNAUTHENTICATED), method);
     }
+    const nowhere = await exchangeAlone(target, { ...grpcHeaders('/pets', key), ':method': 'GET' });
+    t.regex(decodeURIComponent(nowhere.headers.get('grpc-message') ?? ''), /^\/pets does not/);
     const list = ListCategoriesRequest.encode({ limit: 100, pageToken: '' }).finish();
     const path = '/petstore.v1.CategoryService/ListCategories';
     const { body } = await exchangeAlone(target, grpcHeaders(path, key), { body: grpcFrame(list) });
     t.false(body.includes('Unwanted'));
   });
 
-  test(`gRPC - a success at ${port} has no grpc-message`, async (t) => {
+  test(`gRPC - a success at ${port} has no grpc-message, and no header of Envoy's`, async (t) => {
     const { key, [port]: address } = t.context;
-    const call = { path: PATH, key, body: grpcFrame(message) };
+    const call = { path: PATH, key, body: grpcFrame(message), headers: { 'x-petstore-anonymous': '1' } };
     const { headers } = await rawGrpc(targetOf(address, '127.0.0.1'), call);
     t.deepEqual([headers.get('grpc-status'), headers.get('grpc-message')], ['0', null]);
+    t.deepEqual(
+      [...headers.keys()].filter((name) => name.startsWith('x-petstore')),
+      [],
+    );
   });
 
   for (const type of ['application/grpc+json', 'application/grpc-web+x', 'application/grpc2']) {

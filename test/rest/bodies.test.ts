@@ -85,7 +85,14 @@ const READ: readonly (readonly [body: string, said: string])[] = [
   ['{"x":[{"y":1,"y":1}]}', '400 "y": is given more than once'],
   ['{"":1,"petId":999999}', '400 petId: pet 999999 does not exist'],
   ['{"shipDate":5}', '400 shipDate: 5 is no RFC 3339 timestamp'],
-  ['{"shipDate":"soon"}', '400 shipDate: is no RFC 3339 timestamp'],
+  ...['soon', ' 2026-01-01T00:00:00Z', '2026-01-01T00:00:00.Z', '2026-1-1T0:0:0Z', '2026-01-01T00:00:00+ 2:00'].map(
+    (time) => [`{"shipDate":"${time}"}`, `400 shipDate: "${time}" is no RFC 3339 timestamp`] as const,
+  ),
+  ['{"shipDate":"2026-02-30T00:00:00Z"}', '400 shipDate: is no RFC 3339 timestamp'],
+  ...['2026-01-01t00:00:00z', '2026-01-01T00:00:00.5+02:00', '2026-01-01T00:00:00\\u005a'].map(
+    (time) => [`{"shipDate":"${time}","petId":999999}`, '400 petId: pet 999999 does not exist'] as const,
+  ),
+  ['{"petId":"99999\\u0039"}', '400 petId: pet 999999 does not exist'],
   ['{"complete":{}}', '400 complete: {} is neither true nor false'],
   ...['"yes"', '"t"', '"1"', '"false"', '1'].map(
     (value) => [`{"complete":${value}}`, `400 complete: ${value} is neither true nor false`] as const,

@@ -2,6 +2,7 @@
  * What only REST requests need before the handler: checks that the transcoder does not make, of query parameters and
  * content type. rest-protocol.ts makes the response.
  */
+import { unescape as decode } from 'node:querystring';
 import { apiError, invalidArgument } from '../errors.ts';
 import type { Operation } from '../proto/operations.ts';
 import type { Interceptor } from '../rpc/chain.ts';
@@ -22,7 +23,8 @@ export const host: Interceptor = async (call, next) => {
 
 export const rest: Interceptor = async (call, next) => {
   // Tells Envoy, which does not know the key yet, that it is valid.
-  if (call.header(EDGE_HEADERS.anonymous) !== undefined) call.responseHeaders.set(EDGE_HEADERS.accepted, '1');
+  const isUnknown = call.isForwarded && call.header(EDGE_HEADERS.anonymous) !== undefined;
+  if (isUnknown) call.responseHeaders.set(EDGE_HEADERS.accepted, '1');
   if (call.protocol.name !== 'REST') return next(call);
   checkContentType(call.header(EDGE_HEADERS.bodyType));
   checkQuery(call.header(ORIGINAL_PATH) ?? '', call.operation);
@@ -56,18 +58,14 @@ export function checkQuery(path: string, { queryParameters }: Operation): void {
     if (field === undefined) wrong.set(name, 'is not a query parameter here');
     else if (seen.has(name) && field.fieldKind !== 'list') wrong.set(name, 'is given more than once');
     else if (!parameter.includes('=')) wrong.set(name, 'has no value');
+    else if (decode(parameter).includes('\ufffd')) wrong.set(name, 'is not UTF-8');
     seen.add(name);
   }
   if (wrong.size > 0)
     throw invalidArgument(Array.from(wrong, ([name, description]) => ({ path: name, name, description })));
 }
 
-/** The name of a parameter: of `limit=5`, and of `%6Cimit=5`. One that can't be decoded is returned as it is. */
+/** The name of a parameter: of `limit=5`, and of `%6Cimit=5`. */
 export function parameterName(parameter: string): string {
-  const [name = ''] = parameter.split('=', 1);
-  try {
-    return decodeURIComponent(name);
-  } catch {
-    return name;
-  }
+  return decode(parameter.split('=', 1).join());
 }

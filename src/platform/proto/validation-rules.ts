@@ -26,7 +26,8 @@ export function createValidation(registry: FileRegistry): FindViolations {
         ? result.violations.map(({ field, message, ruleId }) => {
             const last = field.findLast((step) => step.kind === 'field');
             const isOfEnum = ruleId.startsWith('enum.') && last?.enum !== undefined;
-            return { path: toPath(field), description: isOfEnum ? noneOf(last.enum) : message || ruleId };
+            const ours = (message || ruleId).replace(/^must be in list \[(.*)]$/, 'is none of $1');
+            return { path: toPath(field), description: isOfEnum ? noneOf(last.enum) : ours };
           })
         : [];
     const further = unstorable(message).filter(({ path }) => found.every((other) => other.path !== path));

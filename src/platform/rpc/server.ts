@@ -102,10 +102,10 @@ export function createGrpcServer(options: GrpcServerOptions): Server {
   };
   const methodOf = (path: string, method: string, contentType: string): ServedMethod => {
     if (!GRPC_TYPE.test(contentType)) return refused(notGrpc);
-    if (method !== 'POST') return refused(() => notAllowed({ method, path }, 'POST'));
-    const asSent = () => path.replace(/(?<=.)\/$/, ''); // the edge adds a slash to what it has no route for
+    const asSent = { method, path: path.replace(/(?<=.)\/$/, '') }; // the edge adds a slash to what it has no route for
+    if (method !== 'POST') return refused(() => notAllowed(asSent, 'POST'));
     const served = byPath.get(path) ?? byPath.get(withTodaysNames(path));
-    return served ?? refused(() => apiError('ROUTE_NOT_FOUND', { method, path: asSent() }));
+    return served ?? refused(() => apiError('ROUTE_NOT_FOUND', asSent));
   };
   const take: Handlers['take'] = (stream, headers, isByEdge) => {
     const { ':path': path = '*', ':method': httpMethod = '' } = headers; // a CONNECT has no path
