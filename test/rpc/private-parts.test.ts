@@ -1,13 +1,18 @@
 /** The private parts of grpc-js that src/platform/rpc/private-parts.ts uses are there, and do what the server needs. */
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { connect, constants, type OutgoingHttpHeaders } from 'node:http2';
-import { connect as connectTcp } from 'node:net';
+import { connect, constants, type OutgoingHttpHeaders, type ServerHttp2Stream } from 'node:http2';
+import { connect as connectTcp, type Socket } from 'node:net';
 import { setTimeout as delay } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
-import { status as Code } from '@grpc/grpc-js';
+import { promisify } from 'node:util';
+import { setFlagsFromString } from 'node:v8';
+import { runInNewContext } from 'node:vm';
+import { status as Code, Server, ServerCredentials } from '@grpc/grpc-js';
 import test, { type ExecutionContext } from 'ava';
 import { PetServiceService as Pets } from '../../gen/petstore/v1/pets.ts';
+import { takeEveryCall } from '../../src/platform/rpc/private-parts.ts';
+import { frame, headersFrame, PLAIN, PREFACE } from '../support/hostile/frames.ts';
 import { exchange } from '../support/hostile/http2.ts';
 import { grpcFrame, grpcHeaders } from '../support/hostile/sockets.ts';
 import {
@@ -184,4 +189,65 @@ test('grpc-js - a condition in two lines is one list, and a CONNECT is no fault 
     logs.filter(({ outcome }) => outcome === 'INTERNAL'),
     [],
   );
+});
+
+/** The kernel takes less, and the caller lets all of it through. */
+const MUCH = Buffer.alloc(16 * 2 ** 20);
+const EVERYTHING = Buffer.of(0x7f, 0, 0, 0);
+
+test('Node - a connection whose unread calls end amid a header block leaves nothing, however they end', async (t) => {
+  setFlagsFromString('--expose-gc');
+  const collect: () => void = runInNewContext('gc');
+  const streams: ServerHttp2Stream[] = [];
+  let kept = 0;
+  const collected = new FinalizationRegistry(() => {
+    kept -= 1;
+  });
+  const server = new Server({ 'grpc.enable_channelz': 0 });
+  takeEveryCall(server, {
+    isEdge: () => true,
+    isInUse: () => true,
+    take(stream) {
+      streams.push(stream);
+      collected.register(stream, undefined);
+      kept += 1;
+      stream.respond();
+      stream.resume().end(MUCH);
+    },
+  });
+  const port = await promisify(server.bindAsync).call(server, '127.0.0.1:0', ServerCredentials.createInsecure());
+  t.teardown(() => server.forceShutdown());
+  const endings: Record<string, (sockets: readonly Socket[]) => void> = {
+    'the callers leave': () => undefined,
+    'the server resets the calls': () => streams.forEach((stream) => void stream.destroy(new Error('unread'))),
+    'the server ends the connections': () => streams.forEach(({ session }) => void session?.destroy()),
+    'a frame is malformed': (sockets) => sockets.forEach((socket) => void socket.write(frame('reset', 0))),
+  };
+  for (const [ending, end] of Object.entries(endings)) {
+    const sockets = Array.from({ length: 10 }, () => connectTcp(port, '127.0.0.1').pause());
+    for (const socket of sockets) {
+      socket.on('error', () => undefined);
+      socket.write(Buffer.concat([PREFACE, frame('settings', 0, 0, Buffer.of(0, 4, ...EVERYTHING))]));
+      socket.write(frame('window', 0, 0, EVERYTHING));
+      socket.write(headersFrame(1, { ':method': 'POST', ...PLAIN, ':path': '/a.b.C/D' }));
+    }
+    await until(() => streams.length === sockets.length, `${ending}: the calls`);
+    await delay(200); // until the kernel takes no more
+    for (const socket of sockets) {
+      socket.write(headersFrame(1, { 'x-first': 'x'.repeat(100), 'x-second': '' }).subarray(0, -1));
+    }
+    await delay(100);
+    end(sockets);
+    await delay(100);
+    for (const socket of sockets) socket.resetAndDestroy();
+    await until(() => streams.every(({ closed }) => closed), `${ending}: the end of the calls`);
+    streams.length = 0;
+    collect();
+  }
+  const areCollected = async () => {
+    await delay(50);
+    collect();
+    return kept === 0;
+  };
+  t.true(await until(areCollected, 'the collection of the calls'));
 });

@@ -63,6 +63,7 @@ export function takeEveryCall(server: Server, { isEdge, isInUse, take }: Handler
     const handle = sessionHandler(http2Server);
     return (session) => {
       handle(session);
+      outliveStreams(session);
       session.setTimeout(IDLE_MS, () => {
         if (!isEdge(session) && !isInUse(session)) session.close();
       });
@@ -76,7 +77,6 @@ export function takeEveryCall(server: Server, { isEdge, isInUse, take }: Handler
     if (!isByEdge && isBounded(stream, session)) return session.destroy();
     const bytes = rawHeaders.reduce((sum, { length }) => sum + length, 0);
     if (!isByEdge && bytes > MAX_HEADER_BYTES) return stream.close(constants.NGHTTP2_ENHANCE_YOUR_CALM);
-    if (!isByEdge) sessions.register(handleOf(stream), handleOf(session));
     joinRepeated(headers, rawHeaders);
     try {
       take(stream, headers, isByEdge);
@@ -86,15 +86,21 @@ export function takeEveryCall(server: Server, { isEdge, isInUse, take }: Handler
   };
 }
 
-/**
- * Keeps the native part of a connection for as long as those of its streams. Node ends the process when it collects
- * them in another order, if a connection is closed within the trailers of a stream with an unread response.
- */
-const sessions = new FinalizationRegistry<object>(() => undefined);
+/** Holds an object until the stream that it was registered with has been collected. */
+const held = new FinalizationRegistry<unknown>(() => undefined);
 
-function handleOf(owner: object): object {
-  const symbol = Object.getOwnPropertySymbols(owner).find(({ description }) => description === 'kHandle');
-  return (symbol && Reflect.get(owner, symbol)) ?? {};
+/**
+ * Node aborts the process if it collects a connection before a stream of it that was destroyed amid a header block. It
+ * keeps such a stream for as long as bytes of it wait on the socket: for ever, if the connection ends at an error of
+ * the socket, which gives them up when it is closed. So that ends the connection, and the stream holds its native part.
+ */
+function outliveStreams(session: Http2Session): void {
+  session.socket.removeAllListeners('error').on('error', () => undefined); // it closes
+  const symbol = Object.getOwnPropertySymbols(session).find(({ description }) => description === 'kHandle') ?? '';
+  session.on('stream', (stream) => {
+    const native: unknown = Reflect.get(session, symbol); // the connection loses it when it ends
+    stream.once('close', () => stream.writableFinished || held.register(stream, native));
+  });
 }
 
 /**
