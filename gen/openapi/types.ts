@@ -294,12 +294,12 @@ export interface components {
         ErrorBody: {
             /**
              * @description Machine-readable error code. There may be new ones: treat one that you don't know by its status.
-             * @example PET_NOT_FOUND
+             * @example API_KEY_MISSING
              */
             code: string;
             /**
              * @description Human-readable description.
-             * @example pet 1 does not exist
+             * @example an API key is needed
              */
             message: string;
             /**

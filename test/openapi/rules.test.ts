@@ -18,7 +18,6 @@ import { describe } from '../../src/platform/openapi/document.ts';
 import { parcelRegistry } from '../support/lists/parcels.ts';
 
 const readFiles = () => fromBinary(FileDescriptorSetSchema, readFileSync('gen/descriptors.binpb'));
-const document = JSON.parse(readFileSync('gen/openapi/openapi.json', 'utf8'));
 const registry = createFileRegistry(readFiles());
 
 function fieldOf(message: string, field: string, from = registry): DescField {
@@ -75,7 +74,6 @@ test('Rules - those of a list and of its items', (t) => {
 test('Document - its examples of paths and errors are those of the first operations that have them', (t) => {
   const { headers, responses } = describe(parcelRegistry).components as Record<string, Record<string, object>>;
   t.like(headers, { Location: { schema: { examples: ['/parcels/1'] } } });
-  t.not(JSON.stringify(headers?.ETag), JSON.stringify(document.components.headers.ETag));
   t.regex(JSON.stringify(responses?.MethodNotAllowed), /: \/parcels does not answer to PUT/);
 });
 

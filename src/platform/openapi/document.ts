@@ -1,14 +1,12 @@
 /** Builds the interface description, OpenAPI 3.1, from the services of the proto files. */
-import { type FileRegistry, fromJsonString, toBinary } from '@bufbuild/protobuf';
+import type { FileRegistry } from '@bufbuild/protobuf';
 import { KEY_PREFIXES, SUMMARY, TITLE } from '../../identity.ts';
-import { compilePath } from '../proto/operations.ts';
 import { serviceOptions } from '../proto/options.ts';
-import { entityTag } from '../rpc/entity-tags.ts';
 import { commentOf } from './comments.ts';
 import { ErrorResponses } from './error-responses.ts';
-import { exampleOfMessage } from './examples.ts';
+import { exampleOfMessage, FIRST_ID } from './examples.ts';
 import type { JsonObject } from './json.ts';
-import { describeOperation, exampleOfResponse } from './operations.ts';
+import { describeOperation } from './operations.ts';
 import { BASE, readPage } from './parts.ts';
 import { Schemas } from './schemas.ts';
 
@@ -17,8 +15,6 @@ const PAGES = [
   ...['requests', 'retrying', 'paging', 'following-changes', 'conditional-requests'],
   ...['errors', 'limits', 'versions'],
 ];
-
-type Described = ReturnType<typeof describeOperation>[number];
 
 /** Describes all services that have a tag in the proto files. Their descriptors need the comments. */
 export function describe(registry: FileRegistry): JsonObject {
@@ -54,30 +50,18 @@ export function describe(registry: FileRegistry): JsonObject {
     paths,
     components: { ...BASE.components, ...parts, parameters: used('parameters'), headers: used('headers') },
   };
-  const { code, message } = errors.notFound ?? {};
+  const { location } = described.find(({ operation }) => operation.response.location)?.operation.response ?? {};
+  const deprecated = described.find(({ operation }) => operation.deprecation)?.operation;
   return fill(document, {
     title: TITLE,
     Title: TITLE.replace(/\b\w/g, (letter) => letter.toUpperCase()),
     summary: SUMMARY,
     keyPrefix: KEY_PREFIXES.account,
     path: described[0]?.path,
-    notFound: code,
-    notFoundMessage: message,
-    ...Object.assign({}, ...described.toReversed().map((one) => examplesOf(one, registry))), // the first counts
+    list: described.find(({ operation }) => operation.response.next)?.path,
+    created: location?.replace(/\{\w+\}/g, String(FIRST_ID)),
+    successor: deprecated?.deprecation?.successorOf(exampleOfMessage(deprecated.input)),
   });
-}
-
-/** Examples of paths and of an entity tag, as far as an operation has them. */
-function examplesOf({ path, operation }: Described, registry: FileRegistry): Record<string, string> {
-  const { input, output, response, deprecation } = operation;
-  if (response.next !== undefined) return { list: path };
-  if (deprecation !== undefined) return { successor: deprecation.successorOf(exampleOfMessage(input)) };
-  if (response.location === undefined) return {};
-  const created = exampleOfResponse(operation, registry);
-  return {
-    created: compilePath(response.location, output)(created),
-    etag: entityTag(toBinary(output, fromJsonString(output, JSON.stringify(created), { registry }))),
-  };
 }
 
 /** Fills in each `{{name}}` of a text. */

@@ -24,7 +24,7 @@ const SAMPLE = {
   after: 7n,
   allow: 'GET, HEAD, POST',
   contentType: 'text/plain',
-  etag: '{{etag}}',
+  etag: '"4lopUGI33HG_w_A_43xix1"',
   detail: 'it is not JSON at byte 17',
   isSuspended: false,
   limit: 1_000,
@@ -78,11 +78,6 @@ export class ErrorResponses {
     const own = new Set(ownErrors.map((code) => sample(code).httpStatus));
     const sharing = COMMON.filter((code) => own.has(sample(code).httpStatus));
     return this.#responses([...OF_ANY_OPERATION, ...sharing, ...ownErrors]);
-  }
-
-  /** The first error of an operation that says what does not exist. */
-  get notFound(): ApiError | undefined {
-    return [...this.#named].map((code) => sample(code)).find(({ httpStatus }) => httpStatus === 404);
   }
 
   /** A Markdown table of all codes, ordered by status. */

@@ -121,7 +121,7 @@ function responses(
 }
 
 /** The example of the resource as the example of the request leaves it. */
-export function exampleOfResponse(operation: Operation, registry: Registry): JsonObject {
+function exampleOfResponse(operation: Operation, registry: Registry): JsonObject {
   const body = bodyOf(operation);
   const sent = body === undefined ? {} : requestExample(body, registry);
   const example = exampleOfMessage(operation.output);
