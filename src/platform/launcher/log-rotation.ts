@@ -10,19 +10,19 @@ import { repeat } from './repeat.ts';
 
 const POLL_MS = 1_000;
 
+type Limits = Pick<Config, 'logMaxBytes' | 'logFiles'>;
+
 /** Checks the sizes of the logs every second until shutdown. `reopen` makes all writers open them by name again. */
 export async function rotateLogs(
   files: readonly string[],
   reopen: () => Promise<void>,
-  { logMaxBytes, logFiles }: Pick<Config, 'logMaxBytes' | 'logFiles'>,
+  limits: Limits,
   shutdown: AbortSignal,
 ): Promise<void> {
   let isReopened = true;
   await repeat(POLL_MS, shutdown, async () => {
     // No second rotation before all writers have reopened their logs: one may still write to an old file.
-    const rotated = isReopened ? files.filter((file) => sizeOf(file) >= logMaxBytes && rotate(file, logFiles)) : [];
-    // Without a rotation one is missing when a full disk refused a new file, or when somebody has deleted it.
-    if (isReopened && rotated.length === 0 && files.every((file) => existsSync(file))) return;
+    if (isReopened && files.filter((file) => rotate(file, limits)).length === 0) return;
     isReopened = await reopen().then(
       () => true,
       () => false,
@@ -30,18 +30,13 @@ export async function rotateLogs(
   });
 }
 
-/** 0 for a file that can't be read now, which must not end the launcher. */
-function sizeOf(file: string): number {
+/**
+ * Rotates the file if it is large. Returns whether the writer has to reopen it: also when it is missing, as a full disk
+ * refused a new file, or somebody has deleted it. Creating it here lets its writer open it on a full disk.
+ */
+function rotate(file: string, { logMaxBytes, logFiles: maxFiles }: Limits): boolean {
   try {
-    return statSync(file).size;
-  } catch {
-    return 0;
-  }
-}
-
-/** Returns whether the writer has to reopen the file. Creating it here lets its writer open it on a full disk. */
-function rotate(file: string, maxFiles: number): boolean {
-  try {
+    if (statSync(file).size < logMaxBytes) return false;
     if (maxFiles === 1) {
       truncateSync(file); // its writer appends
       return false;
