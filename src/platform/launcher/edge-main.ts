@@ -8,15 +8,12 @@ import { logDir } from './paths.ts';
 import { printLine, publicUrl, runInForeground } from './program.ts';
 
 await run(async (config) => {
-  checkSecret(config);
+  if (config.edgeSecret === undefined && config.internalTls === undefined) {
+    const why = 'its servers would take all callers for one address';
+    throw new ConfigError(`npm run edge needs EDGE_SECRET, the same as its servers', or INTERNAL_TLS_CA: ${why}`);
+  }
   await runInForeground({ config, isEdge: true, report: createReporter(config), startMessage });
 });
-
-function checkSecret({ edgeSecret, internalTls }: Config): void {
-  if (edgeSecret !== undefined || internalTls !== undefined) return;
-  const why = 'its servers would take all callers for one address';
-  throw new ConfigError(`npm run edge needs EDGE_SECRET, the same as its servers', or INTERNAL_TLS_CA: ${why}`);
-}
 
 /** Prints lines for people, or logs them as JSON if all logs go to stdout. */
 function createReporter(config: Config): (line: string) => void {

@@ -104,16 +104,14 @@ export interface Operations {
   readonly byPath: ReadonlyMap<string, Operation>;
 }
 
-function readDescriptorSet(): FileDescriptorSet {
-  return fromBinary(FileDescriptorSetSchema, readFileSync(DESCRIPTOR_SET));
-}
-
 /**
  * Loads the operations of the proto files in `gen/`, or of other descriptors.
  *
  * @throws Error when a method has routes on the REST side that Envoy would send nowhere.
  */
-export function loadOperations(descriptors: FileDescriptorSet = readDescriptorSet()): Operations {
+export function loadOperations(
+  descriptors: FileDescriptorSet = fromBinary(FileDescriptorSetSchema, readFileSync(DESCRIPTOR_SET)),
+): Operations {
   const registry = createFileRegistry(descriptors);
   const services = [...registry.files].flatMap((file) => file.services);
   const operations = services.flatMap(({ methods }) => methods.map((method) => toOperation(method, registry)));

@@ -28,12 +28,7 @@ const STALLED_MS = 1_000;
 const UNREAD_AFTER_FEED_MS = 5_000;
 
 /** What is known of a call when its headers have arrived. */
-export interface Arrival extends Pick<Call, 'operation' | 'header'> {
-  /** The address at the other end of the connection. */
-  readonly peer: string;
-  /** True on a connection of Envoy. */
-  readonly isByEdge: boolean;
-}
+export type Arrival = Pick<IncomingCall, 'operation' | 'header' | 'peer' | 'isByEdge'>;
 
 /** What that tells of its caller. */
 export type Origin = Pick<Call, 'protocol' | 'address' | 'isForwarded' | 'isFromEdge'>;
@@ -52,7 +47,7 @@ export interface CallOptions {
   readonly beforeAnswer?: (call: Call, error?: ApiError) => void;
 }
 
-export class IncomingCall implements Call, Arrival {
+export class IncomingCall implements Call {
   readonly operation: Operation;
   readonly codec: Codec;
   readonly protocol: Protocol;
@@ -70,6 +65,7 @@ export class IncomingCall implements Call, Arrival {
   identify?: () => Identity | Promise<Identity>;
   readonly #answer: Answer;
   readonly #headers: IncomingHttpHeaders;
+  /** True on a connection of Envoy. */
   readonly isByEdge: boolean;
   readonly #beforeAnswer: CallOptions['beforeAnswer'];
   readonly #startMs = performance.now();
@@ -112,6 +108,7 @@ export class IncomingCall implements Call, Arrival {
     return this.#headers[name]?.toString();
   }
 
+  /** The address at the other end of the connection. */
   get peer(): string {
     return this.session?.socket.remoteAddress ?? '';
   }

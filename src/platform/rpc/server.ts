@@ -51,10 +51,7 @@ export function serve(
 /** What is served. Other types that begin so are not Protobuf. */
 const GRPC_TYPE = /^application\/grpc(\+proto)? *(;|$)/i;
 
-function notGrpc(): ApiError {
-  const message = 'calls over gRPC are in Protobuf here: send "Content-Type: application/grpc"';
-  return errorSaying('UNSUPPORTED_CONTENT_TYPE', message, { httpStatus: 415 });
-}
+const NOT_GRPC = 'calls over gRPC are in Protobuf here: send "Content-Type: application/grpc"';
 
 /** Encodes the message when its bytes are needed: a list over REST never needs them. */
 class LazyResponse implements Response {
@@ -101,7 +98,8 @@ export function createGrpcServer(options: GrpcServerOptions): Server {
     return { operation: UNKNOWN, codec: RAW, enter: chain(forUnknown, refuse) };
   };
   const methodOf = (path: string, method: string, contentType: string): ServedMethod => {
-    if (!GRPC_TYPE.test(contentType)) return refused(notGrpc);
+    if (!GRPC_TYPE.test(contentType))
+      return refused(() => errorSaying('UNSUPPORTED_CONTENT_TYPE', NOT_GRPC, { httpStatus: 415 }));
     const asSent = { method, path: path.replace(/(?<=.)\/$/, '') }; // the edge adds a slash to what it has no route for
     if (method !== 'POST') return refused(() => notAllowed(asSent, 'POST'));
     const served = byPath.get(path) ?? byPath.get(withTodaysNames(path));

@@ -5,20 +5,28 @@ import { checkIfMatch } from '../../platform/rpc/if-match.ts';
 import { pageTokens } from '../../platform/rpc/page-token.ts';
 import type { Context, Service } from '../../platform/rpc/service.ts';
 import { shopError } from '../errors.ts';
-import { close, returnUnits, type Stock, take } from '../inventory/stock.ts';
-import { contendedPet, type Pet, type PetId, toPetId } from '../pets/table.ts';
+import { close, returnUnits, take } from '../inventory/stock.ts';
+import { contendedPet, type PetId, toPetId } from '../pets/table.ts';
 import type { ShopStore, ShopTransaction } from '../tables.ts';
-import { type Order, type OrderId, toOrderId } from './table.ts';
+import { type Order, toOrderId } from './table.ts';
 
 const PAGES = pageTokens(3);
 
 export function orderService(store: ShopStore): Service<OrderServiceServer> {
-  /** Changes an open order. The change queues under the order's pet, which never changes. */
+  /**
+   * Changes an open order, which must exist and match the call's If-Match. The change queues under the order's pet,
+   * which never changes.
+   */
   const change = async <T>(id: bigint, call: Context, work: (tx: ShopTransaction, order: Order) => Promise<T>) => {
     const orderId = toOrderId(id);
     const petId = (await store.orders.find(orderId))?.petId;
     const contended = petId === undefined ? `order ${orderId}` : contendedPet(petId);
-    return store.forCall(call).transaction(async (tx) => work(tx, await lockOpen(tx, orderId, call)), contended);
+    return store.forCall(call).transaction(async (tx) => {
+      const order = existing(await tx.orders.lock(orderId), () => shopError('ORDER_NOT_FOUND', { orderId }));
+      checkIfMatch(call, OrderMessage, order);
+      if (order.complete) throw shopError('ORDER_COMPLETE', { orderId });
+      return work(tx, order);
+    }, contended);
   };
 
   return {
@@ -69,14 +77,6 @@ function petIdOf(message: { readonly petId?: bigint | undefined } | undefined): 
   return message?.petId === undefined ? undefined : toPetId(message.petId);
 }
 
-/** Locks the order. @throws ApiError when it does not exist, does not match the call's If-Match, or is complete. */
-async function lockOpen(tx: ShopTransaction, orderId: OrderId, call: Context): Promise<Order> {
-  const order = existing(await tx.orders.lock(orderId), () => shopError('ORDER_NOT_FOUND', { orderId }));
-  checkIfMatch(call, OrderMessage, order);
-  if (order.complete) throw shopError('ORDER_COMPLETE', { orderId });
-  return order;
-}
-
 /**
  * Moves `units` from the pet's stock to the order, or back when negative, and applies `close` if the order is complete,
  * and stored so. An order without a pet changes no stock. Only the pet of a new order may be unknown: none with an open
@@ -85,12 +85,8 @@ async function lockOpen(tx: ShopTransaction, orderId: OrderId, call: Context): P
 async function moveStock(tx: ShopTransaction, { petId, complete }: Order, units: number): Promise<void> {
   if (petId === undefined) return;
   const pet = existing(await tx.pets.lock(petId), () => shopError('UNKNOWN_PET', { petId }));
-  const moved = units > 0 ? takeUnits(pet, units) : returnUnits(pet, -units);
+  const missing = () => shopError('INSUFFICIENT_STOCK', { petId, wanted: units, inStock: pet.quantity });
+  const moved = units > 0 ? existing(take(pet, units), missing) : returnUnits(pet, -units);
   const after = complete ? close(moved, await tx.orders.hasOpen(petId)) : moved;
   await tx.pets.update({ ...pet, quantity: after.quantity, status: after.status });
-}
-
-function takeUnits(pet: Pet, units: number): Stock {
-  const missing = () => shopError('INSUFFICIENT_STOCK', { petId: pet.id, wanted: units, inStock: pet.quantity });
-  return existing(take(pet, units), missing);
 }

@@ -31,7 +31,10 @@ export function idempotency(records: IdempotencyRecords): Interceptor {
   return async (call, next) => {
     const key = call.operation.takesIdempotencyKey ? idempotencyKeyOf(call) : undefined;
     if (key === undefined) return next(call);
-    const request = { id: recordId(call, key), requestDigest: digestOf(call) };
+    // In a canonical encoding, fields in the order of their numbers, without absent and unknown ones: so the same
+    // request has the same digest from the transcoder and from any gRPC client.
+    const requestDigest = hash('sha256', toBinary(call.operation.input, call.request), 'buffer');
+    const request = { id: recordId(call, key), requestDigest };
     const existing = await records.find(request.id);
     if (existing !== undefined) return replay(call, request, existing);
     let isRemembered = false;
@@ -65,14 +68,6 @@ function idempotencyKeyOf(call: Call): string | undefined {
 function recordId({ caller, operation }: Call, key: string): string {
   if (caller === undefined) throw new Error('an idempotency key came without a caller');
   return hash('sha256', `${caller.accountId} ${operation.path} ${key}`, 'base64url');
-}
-
-/**
- * A digest of the message in a canonical encoding: fields in the order of their numbers, without absent and unknown
- * ones. So the same request has the same digest from the transcoder and from any gRPC client.
- */
-function digestOf({ operation, request }: Call): Buffer {
-  return hash('sha256', toBinary(operation.input, request), 'buffer');
 }
 
 /** Throws IDEMPOTENCY_KEY_REUSED when the record is that of a different request. */
