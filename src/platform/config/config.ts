@@ -34,9 +34,7 @@ export function readConfig(env: Environment = process.env): Config {
   return config;
 }
 
-type Values = ValuesOf<typeof SETTINGS>;
-
-function toConfig(values: Values) {
+function toConfig(values: ValuesOf<typeof SETTINGS>) {
   const { internalTlsCa, internalTlsCert, internalTlsKey, metricsHost, metricsPort } = values;
   const { otelExporterOtlpEndpoint: endpoint } = values;
   return {

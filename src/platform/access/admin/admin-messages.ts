@@ -3,7 +3,6 @@ import {
   type Account as AccountMessage,
   type ApiKey as ApiKeyMessage,
   type Ban as BanMessage,
-  type BannedKey as BannedKeyMessage,
   Plan as PlanMessage,
   type Standing,
   Window,
@@ -14,7 +13,7 @@ import { type Instant, toTimestamp } from '../../storage/model.ts';
 import { type PlanQuotas, quotaOf } from '../keys/plans.ts';
 import type { Counts } from '../limits/limiter.ts';
 import { readWindows } from '../limits/windows.ts';
-import type { Account, ApiKey, Ban, BannedKey } from '../tables/model.ts';
+import type { Account, ApiKey, Ban } from '../tables/model.ts';
 
 export const PLANS: Readonly<Record<Plan, PlanMessage>> = {
   free: PlanMessage.PLAN_FREE,
@@ -62,10 +61,6 @@ export function toBanMessage({ keyId, untilMs, durationMs, refusals, window }: B
     refusals,
     window: WINDOWS[window],
   };
-}
-
-export function toBannedKeyMessage({ prefix, label, accountId, accountName, ...ban }: BannedKey): BannedKeyMessage {
-  return { ban: toBanMessage(ban), prefix, label, accountId, accountName };
 }
 
 export function toStanding(quota: Quota, { counter, isLocal }: Counts, lastUsedAtMs: number | undefined): Standing {

@@ -15,15 +15,7 @@ import type { Limiter } from '../limits/limiter.ts';
 import { dayIndexAt, dayStartMs } from '../limits/windows.ts';
 import type { Account, ApiKey } from '../tables/model.ts';
 import type { AccessStore, AccessTransaction } from '../tables/tables.ts';
-import {
-  toAccountMessage,
-  toBanMessage,
-  toBannedKeyMessage,
-  toKeyMessage,
-  toMs,
-  toPlan,
-  toStanding,
-} from './admin-messages.ts';
+import { toAccountMessage, toBanMessage, toKeyMessage, toMs, toPlan, toStanding } from './admin-messages.ts';
 
 const ACCOUNT_PAGES = pageTokens(5);
 const KEY_PAGES = pageTokens(6);
@@ -136,7 +128,9 @@ export function adminService(parts: AdminParts): Service<AdminServiceServer> {
       await flushUsage();
       const page = await store.bans.page(BAN_PAGES.toPageRequest(request), await limits.now(), account?.id);
       return {
-        bans: page.rows.map(toBannedKeyMessage),
+        bans: page.rows.map(({ prefix, label, accountId, accountName, ...ban }) => {
+          return { ban: toBanMessage(ban), prefix, label, accountId, accountName };
+        }),
         nextPageToken: BAN_PAGES.next(page, ({ keyId }) => keyId),
       };
     },

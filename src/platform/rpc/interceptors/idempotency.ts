@@ -14,12 +14,9 @@ import { toBinary } from '@bufbuild/protobuf';
 import { IDEMPOTENCY_KEY } from '../../config/constants.ts';
 import { ApiError, apiError, invalidArgument } from '../../errors.ts';
 import type { IdempotencyRecord } from '../../storage/model.ts';
+import type { PLATFORM_TABLES, Reads } from '../../storage/store.ts';
 import { AlreadyDone } from '../../storage/store-errors.ts';
 import type { Call, Interceptor, Response } from '../chain.ts';
-
-export interface IdempotencyRecords {
-  find(id: string): Promise<IdempotencyRecord | undefined>;
-}
 
 const HEADER = 'idempotency-key';
 /** The header of a response that comes from the record of an earlier request. */
@@ -27,7 +24,7 @@ export const REPLAYED = 'idempotency-replayed';
 
 type Request = Pick<IdempotencyRecord, 'id' | 'requestDigest'>;
 
-export function idempotency(records: IdempotencyRecords): Interceptor {
+export function idempotency(records: Reads<typeof PLATFORM_TABLES>['idempotency']): Interceptor {
   return async (call, next) => {
     const key = call.operation.takesIdempotencyKey ? idempotencyKeyOf(call) : undefined;
     if (key === undefined) return next(call);
