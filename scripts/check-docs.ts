@@ -80,7 +80,9 @@ for (const page of forCallers) {
     const named = names.filter(([, its]) => its === marker).map(([name]) => name);
     const says = new RegExp(`\\b(is|are)\\s${marker}\\b`).test(text);
     if (says === named.length > 0) continue;
-    process.stderr.write(`${page}: ${says ? `nothing is ${marker}` : `say that it is ${marker}: ${named}`}\n`);
+    process.stderr.write(
+      `${page}: ${says ? `it says what is ${marker}, but nothing is` : `say that it is ${marker}: ${named}`}\n`,
+    );
     process.exitCode = 1;
   }
 }

@@ -12,7 +12,8 @@ const LEFT_OUT = ['migrations', ...COMMON_WORDS];
 const resources = readdirSync('src/shop', { withFileTypes: true })
   .filter((entry) => entry.isDirectory() && !LEFT_OUT.includes(entry.name))
   .map(({ name }) => name.replace(/ies$|y$/, '(?:y|ies)').replace(/s$/, 's?'));
-const names = [`(?i:${NAME})`, API_PACKAGE.replaceAll('.', '[./]'), ...Object.values(KEY_PREFIXES)];
+const name = COMMON_WORDS.includes(NAME) ? [] : [`(?i:${NAME})`];
+const names = [...name, API_PACKAGE.replaceAll('.', '[./]'), ...Object.values(KEY_PREFIXES)];
 /** In texts, and in names that are written in several words. */
 const words = new RegExp(
   [

@@ -15,7 +15,7 @@ export const SUMMARY = 'Pets, their categories, orders for them, and what is in 
 /** The proto package that callers may call; all else follows from it. The platform's own begin with `platform.`. */
 export const API_PACKAGE = 'petstore.v1';
 
-/** Resources whose names have other senses: the check of the platform's words leaves them out (check:rooms). */
+/** Names, of resources or the service, that have other senses: the check of the platform's words leaves them out. */
 export const COMMON_WORDS = ['orders'];
 
 /** How API keys begin: an account's, and an operator's. Lower-case letters, and an underscore at the end. */

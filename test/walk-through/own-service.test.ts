@@ -33,6 +33,7 @@ const STEPS = page.split(/^## (?=\d)/m).slice(1);
 const commandsOf = (step: number) => /```sh\n(.*?)```/s.exec(STEPS[step - 1] ?? '')?.[1] ?? 'false';
 
 const CHECKS = [
+  'tsc',
   'biome check --error-on-warnings',
   ...['format', 'rooms', 'identity', 'generated', 'breaking', 'openapi', 'docs'].map(
     (name) => `npm run --silent check:${name}`,
