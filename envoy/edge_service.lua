@@ -1,5 +1,5 @@
--- A client of the gRPC server's EdgeService (platform.edge.v1). The server authenticates callers for Envoy, and decides
--- on the errors of requests that never reach a service.
+-- A client of the gRPC server's EdgeService (apiplatform.edge.v1). The server authenticates callers for Envoy, and
+-- decides on the errors of requests that never reach a service.
 
 local grpc_message = require("grpc_message")
 local keys = require("keys")

@@ -20,7 +20,7 @@ const PLACES: readonly (readonly [files: readonly string[], place: RegExp, name:
   [['package.json'], /"(\S+)": "(?:bin\/|node src\/platform\/cli\/main)/g, NAME],
   [['tsconfig.json', ...PAGES], /['"`/]([a-z]+)-client['"`-]/g, NAME],
   [['bin/*'], /^bin\/(.+)/g, NAME],
-  [['proto/**/*.proto'], /^package (?!platform\.)(.+);/gm, API_PACKAGE],
+  [['proto/**/*.proto'], /^package (?!apiplatform\.)(.+);/gm, API_PACKAGE],
   [KIT, /\b(?!envoy|nodejs|process)([a-z]+)_\w+_(?:total|seconds|bucket|count|sum|rows)\b/g, NAME],
   [KIT, /\b(?:job|job_name|envoy_cluster_name)\\?(?:: |=~?\\?")([a-z]+)/g, NAME],
   [KIT, /\b([a-z]+)\.(?:binpb|sqlite|TakesCalls)\b/g, NAME],

@@ -12,7 +12,7 @@ export const TITLE = 'pet store';
 /** What it keeps, for those who find it among others. */
 export const SUMMARY = 'Pets, their categories, orders for them, and what is in stock.';
 
-/** The proto package that callers may call; all else follows from it. The platform's own begin with `platform.`. */
+/** The proto package that callers may call; all else follows from it. The platform's own begin with `apiplatform.`. */
 export const API_PACKAGE = 'petstore.v1';
 
 /** Names, of resources or the service, that have other senses: the check of the platform's words leaves them out. */

@@ -2,10 +2,10 @@
 import { promisify } from 'node:util';
 import { ServerCredentials } from '@grpc/grpc-js';
 import type { Logger } from 'pino';
+import { type AdminServiceServer, AdminServiceService } from '../gen/apiplatform/admin/v1/admin.ts';
+import { type EdgeServiceServer, EdgeServiceService } from '../gen/apiplatform/edge/v1/edge.ts';
+import { type WebServiceServer, WebServiceService } from '../gen/apiplatform/web/v1/web.ts';
 import { type HealthServer, HealthService } from '../gen/grpc/health/v1/health.ts';
-import { type AdminServiceServer, AdminServiceService } from '../gen/platform/admin/v1/admin.ts';
-import { type EdgeServiceServer, EdgeServiceService } from '../gen/platform/edge/v1/edge.ts';
-import { type WebServiceServer, WebServiceService } from '../gen/platform/web/v1/web.ts';
 import { adminService } from './platform/access/admin/admin.ts';
 import { audit } from './platform/access/interceptors/audit.ts';
 import { authentication, operatorOnly } from './platform/access/interceptors/authentication.ts';

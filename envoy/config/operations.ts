@@ -3,7 +3,7 @@ import type { DescMessage } from '@bufbuild/protobuf';
 import { loadOperations, type Operation } from '../../src/platform/proto/operations.ts';
 import { bodiesToRead } from './json.ts';
 
-const EDGE_SERVICE = 'platform.edge.v1.EdgeService';
+const EDGE_SERVICE = 'apiplatform.edge.v1.EdgeService';
 
 const { registry, byPath } = loadOperations();
 const ON_REST = [...byPath.values()].filter(({ routes }) => routes.length > 0);

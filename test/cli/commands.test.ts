@@ -2,8 +2,8 @@
 import { symlink } from 'node:fs/promises';
 import { join } from 'node:path';
 import anyTest, { type TestFn } from 'ava';
+import { Plan } from '../../gen/apiplatform/admin/v1/admin.ts';
 import { PetServiceService as Pets } from '../../gen/petstore/v1/pets.ts';
-import { Plan } from '../../gen/platform/admin/v1/admin.ts';
 import { isWellFormed } from '../../src/platform/access/keys/format.ts';
 import { dayIndexAt } from '../../src/platform/access/limits/windows.ts';
 import { ROOT } from '../../src/platform/launcher/paths.ts';

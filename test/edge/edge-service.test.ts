@@ -1,6 +1,6 @@
 /** How Envoy's own findings are worded. rest/requests.test.ts and rest/bodies.test.ts have which error each is. */
 import test, { type ExecutionContext } from 'ava';
-import type { RefuseRequest } from '../../gen/platform/edge/v1/edge.ts';
+import type { RefuseRequest } from '../../gen/apiplatform/edge/v1/edge.ts';
 import { edgeService } from '../../src/platform/edge/edge-service.ts';
 import { ApiError } from '../../src/platform/errors.ts';
 import { loadOperations } from '../../src/platform/proto/operations.ts';

@@ -10,7 +10,7 @@ import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import { status as Status } from '@grpc/grpc-js';
 import { FILTERS, KINDS } from '../../envoy/config/kinds.ts';
-import { Plan } from '../../gen/platform/admin/v1/admin.ts';
+import { Plan } from '../../gen/apiplatform/admin/v1/admin.ts';
 import { ROOT } from '../../src/platform/launcher/paths.ts';
 import { callFrom, type Door, openFrom, type Protocol, type Received } from '../support/callers.ts';
 import { leftOpen, PROBED } from '../support/hostile/probe.ts';

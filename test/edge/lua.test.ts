@@ -4,7 +4,7 @@
  */
 import { readdirSync } from 'node:fs';
 import { luaSettings } from '../../envoy/config/lua.ts';
-import { RefuseRequest } from '../../gen/platform/edge/v1/edge.ts';
+import { RefuseRequest } from '../../gen/apiplatform/edge/v1/edge.ts';
 import { generateKey } from '../../src/platform/access/keys/format.ts';
 import { readConfig } from '../../src/platform/config/config.ts';
 import { luaTest, runLua } from '../support/luajit.ts';

@@ -1,7 +1,7 @@
 /** The whole service, three servers behind Envoy, while PostgreSQL, Redis or a server is killed, hangs or waits. */
 import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { Plan } from '../../gen/platform/admin/v1/admin.ts';
+import { Plan } from '../../gen/apiplatform/admin/v1/admin.ts';
 import { generateKey } from '../../src/platform/access/keys/format.ts';
 import { withinOneMinute } from '../support/limit-windows.ts';
 import { type Load, startLoad, total, untilMore } from '../support/load.ts';

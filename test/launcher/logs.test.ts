@@ -1,8 +1,8 @@
 /** Logs, as real processes write them: their rotation at the maximum size, and what audit.log has of the operator. */
 import { existsSync, readdirSync, readFileSync, rmSync, statSync, symlinkSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
+import { AdminServiceService as Admin, Plan } from '../../gen/apiplatform/admin/v1/admin.ts';
 import { PetServiceService } from '../../gen/petstore/v1/pets.ts';
-import { AdminServiceService as Admin, Plan } from '../../gen/platform/admin/v1/admin.ts';
 import { operatorKeyFile } from '../../src/platform/access/keys/key-files.ts';
 import { rotateLogs } from '../../src/platform/launcher/log-rotation.ts';
 import { LogFile } from '../../src/platform/observe/logging/log-file.ts';

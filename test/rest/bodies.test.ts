@@ -1,5 +1,5 @@
 /** Bodies as a whole: content type, JSON, size, however they are sent. fields.test.ts has their values. */
-import { Plan } from '../../gen/platform/admin/v1/admin.ts';
+import { Plan } from '../../gen/apiplatform/admin/v1/admin.ts';
 import { isError } from '../support/contract.ts';
 import { connectOperator } from '../support/operator.ts';
 import { requestsTo } from '../support/resources.ts';

@@ -2,7 +2,7 @@
 import { availableParallelism } from 'node:os';
 import { status as Status } from '@grpc/grpc-js';
 import type { ExecutionContext } from 'ava';
-import { Plan } from '../../gen/platform/admin/v1/admin.ts';
+import { Plan } from '../../gen/apiplatform/admin/v1/admin.ts';
 import { generateKey } from '../../src/platform/access/keys/format.ts';
 import { isError } from '../support/contract.ts';
 import { exchange, exchangeAlone, rawGrpc } from '../support/hostile/http2.ts';

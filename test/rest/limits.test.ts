@@ -2,10 +2,10 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { status as Status } from '@grpc/grpc-js';
 import anyTest, { type TestFn } from 'ava';
+import { AdminServiceService as Admin, Plan } from '../../gen/apiplatform/admin/v1/admin.ts';
 import { HealthCheckResponse_ServingStatus as Health, HealthService } from '../../gen/grpc/health/v1/health.ts';
 import { EventServiceService as Events } from '../../gen/petstore/v1/events.ts';
 import { PetServiceService as Pets } from '../../gen/petstore/v1/pets.ts';
-import { AdminServiceService as Admin, Plan } from '../../gen/platform/admin/v1/admin.ts';
 import { isError } from '../support/contract.ts';
 import { change } from '../support/database.ts';
 import { type EventSource, openEvents } from '../support/event-source.ts';

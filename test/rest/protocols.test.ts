@@ -4,6 +4,9 @@
  */
 import { readFile } from 'node:fs/promises';
 import { status as Status } from '@grpc/grpc-js';
+import { AdminServiceService as Admin } from '../../gen/apiplatform/admin/v1/admin.ts';
+import { EdgeServiceService as Edge } from '../../gen/apiplatform/edge/v1/edge.ts';
+import { WebServiceService as Web } from '../../gen/apiplatform/web/v1/web.ts';
 import {
   CategoryServiceService as Categories,
   Category,
@@ -13,9 +16,6 @@ import {
   ListCategoriesResponse,
 } from '../../gen/petstore/v1/categories.ts';
 import { ListPetsRequest, ListPetsResponse, PetStatus, PetServiceService as Pets } from '../../gen/petstore/v1/pets.ts';
-import { AdminServiceService as Admin } from '../../gen/platform/admin/v1/admin.ts';
-import { EdgeServiceService as Edge } from '../../gen/platform/edge/v1/edge.ts';
-import { WebServiceService as Web } from '../../gen/platform/web/v1/web.ts';
 import { generateKey } from '../../src/platform/access/keys/format.ts';
 import { operatorKeyFile } from '../../src/platform/access/keys/key-files.ts';
 import { call, isConnectError, isSuccess } from '../support/connect-client.ts';
@@ -52,7 +52,7 @@ test('gRPC - an error is a canonical status with its reason, and never the REST 
 const INTERNAL = [
   [Edge.refuse.path, Edge.refuse.requestSerialize({ method: 'GET', path: '/', status: 404, reply: '' } as never)],
   [Edge.fail.path, Edge.fail.requestSerialize({ status: 503 })],
-  [Edge.fail.path.replace('platform', 'petstore'), Edge.fail.requestSerialize({ status: 503 })],
+  [Edge.fail.path.replace('apiplatform', 'petstore'), Edge.fail.requestSerialize({ status: 503 })],
   [Admin.listAccounts.path, Buffer.of()],
   [Web.checkHealth.path, Buffer.of()],
   [Web.getFile.path, Web.getFile.requestSerialize({ file: 'docs' })],
@@ -80,7 +80,7 @@ test.serial('gRPC - a call of any other path counts, and without a key it is UNA
   const { publicAddress, key, config } = t.context;
   const target = targetOf(publicAddress, '127.0.0.1');
   const knownCalls = () => statistic(config.envoyAdminPort, 'cluster.petstore.upstream_rq_total');
-  for (const path of ['/foo/bar', '/', '/pets', '/healthz', '/grpc.Any/Thing', '/platform.web.v1.Any/Thing']) {
+  for (const path of ['/foo/bar', '/', '/pets', '/healthz', '/grpc.Any/Thing', '/apiplatform.web.v1.Any/Thing']) {
     const known = await rawGrpc(target, { path, key });
     const message = `nothing answers to POST ${path}`;
     t.like(known, { status: Status.UNIMPLEMENTED, reason: 'ROUTE_NOT_FOUND', message });

@@ -58,7 +58,7 @@ test('401 - is the only error for a caller without a valid key, whatever else is
       await caller.send('DELETE', '/pets'),
       await caller.send('OPTIONS', '/pets'),
       await caller.post('/categories', { name: 'Cats' }),
-      await caller.post('/platform.edge.v1.EdgeService/Refuse', {}),
+      await caller.post('/apiplatform.edge.v1.EdgeService/Refuse', {}),
       await caller.send('POST', '/pets', BROKEN),
       await caller.send('POST', '/pets', { raw: '{}', headers: { 'content-type': '' } }),
       await caller.send('POST', '/pets', FORM),
@@ -116,7 +116,7 @@ test('405 - every path allows only its methods, as its Allow header says', async
 
 const NO_PATHS = [
   ...['/', '//pets', '/Pets', '/petsx', '/pets/1/2', '/store/', '/healthz/x', '/%2Fpets', '/pets%2F1', '/..%2fpets'],
-  ...['/docs/pageXjs', '/platform.edge.v1.EdgeService/Refuse', '/grpc.health.v1.Health/Check'],
+  ...['/docs/pageXjs', '/apiplatform.edge.v1.EdgeService/Refuse', '/grpc.health.v1.Health/Check'],
 ];
 
 test('404 - an unknown path is ROUTE_NOT_FOUND', async (t) => {

@@ -4,7 +4,7 @@
  */
 import { connect } from 'node:net';
 import { setTimeout as delay } from 'node:timers/promises';
-import { WebServiceService } from '../../gen/platform/web/v1/web.ts';
+import { WebServiceService } from '../../gen/apiplatform/web/v1/web.ts';
 import { END_STREAM, frame, headersFrame, PLAIN, PREFACE } from '../support/hostile/frames.ts';
 import { grpcFrame } from '../support/hostile/sockets.ts';
 import { startTestServer } from '../support/server.ts';

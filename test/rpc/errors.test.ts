@@ -63,7 +63,7 @@ test('Violations - every error about a field has a BadRequest, with its name in 
 test('UNIMPLEMENTED - a method that does not exist, and a question of Envoy for Envoy alone', async (t) => {
   const { grpc } = t.context;
   const anonymous = grpc.withKey(undefined);
-  const judge = '/platform.edge.v1.EdgeService/Judge';
+  const judge = '/apiplatform.edge.v1.EdgeService/Judge';
   const long = `/a.b.C/${'D'.repeat(300)}`; // the message has its beginning, and an ellipsis, which is not ASCII
   for (const path of ['/petstore.v1.PetService/Fly', '/a.b.C/D', '/', long, judge]) {
     if (path !== judge) t.like(await anonymous.failureOfBytes(path, Buffer.of()), { code: UNAUTHENTICATED });

@@ -11,9 +11,9 @@ import { serverTest } from '../support/shared-stack.ts';
 /** The first byte of a list's tokens. Never change one. The next free number is 8. */
 const NUMBERS: Readonly<Record<string, number>> = {
   ...Object.fromEntries(LISTS.map(({ path, pages }) => [path, pages])),
-  '/platform.admin.v1.AdminService/ListAccounts': 5,
-  '/platform.admin.v1.AdminService/ListKeys': 6,
-  '/platform.admin.v1.AdminService/ListBans': 7,
+  '/apiplatform.admin.v1.AdminService/ListAccounts': 5,
+  '/apiplatform.admin.v1.AdminService/ListKeys': 6,
+  '/apiplatform.admin.v1.AdminService/ListBans': 7,
 };
 
 const OPERATOR_KEY = 'an-operator-key-of-a-test';
@@ -37,7 +37,7 @@ test('Page tokens - a list takes those with its number, and no others', async (t
       const bytes = Buffer.from(toBinary(input, fromJson(input, { ...account, pageToken })));
       return { path, requestSerialize: () => bytes, responseDeserialize: (response: Buffer) => response };
     };
-    const caller = path.startsWith('/platform.admin.') ? operator : grpc;
+    const caller = path.startsWith('/apiplatform.admin.') ? operator : grpc;
     for (let list = 0; list <= Object.keys(NUMBERS).length + 1; list += 1) {
       if (list === NUMBERS[path]) await t.notThrowsAsync(caller.call(asking(list), undefined), path);
       else t.deepEqual((await caller.failure(asking(list), undefined)).fields, ['page_token'], `${path} ${list}`);

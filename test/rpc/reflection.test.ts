@@ -37,7 +37,7 @@ test('Reflection - shows the public services only', async (t) => {
     t.true(answers[0]?.includes(service.split('.').at(-1) ?? ''), service);
   }
   for (const service of ['admin.v1.AdminService', 'edge.v1.EdgeService', 'web.v1.WebService']) {
-    const { answers } = await ask(t.context.address, `platform.${service}`, 1);
+    const { answers } = await ask(t.context.address, `apiplatform.${service}`, 1);
     t.true((answers[0]?.length ?? 0) < 200 && answers[0]?.includes('not found'), service);
   }
 });

@@ -51,7 +51,7 @@ export function newCall(
   const onClose: (() => void)[] = [];
   // Only through Envoy do callers speak anything but gRPC.
   const isByEdge =
-    found.path.startsWith('/platform.edge.v1.') ||
+    found.path.startsWith('/apiplatform.edge.v1.') ||
     ['x-envoy-original-path', 'x-petstore-connect'].some((name) => received.get(name).length > 0);
   const arrival = {
     operation: found,

@@ -8,8 +8,8 @@ import { readConfig } from '../../src/platform/config/config.ts';
 /** The responses by method: a HealthCheckResponse with SERVING, an empty HttpBody, a JudgeResponse. */
 const RESPONSES: Readonly<Record<string, Buffer>> = {
   '/grpc.health.v1.Health/Check': Buffer.of(8, 1),
-  '/platform.web.v1.WebService/CheckHealth': Buffer.of(),
-  '/platform.edge.v1.EdgeService/Judge': Buffer.of(),
+  '/apiplatform.web.v1.WebService/CheckHealth': Buffer.of(),
+  '/apiplatform.edge.v1.EdgeService/Judge': Buffer.of(),
 };
 
 /** The method in which the server begins a response and disconnects. */

@@ -1,6 +1,11 @@
 /** The operator: creates accounts and keys for tests, over the admin service. */
 import { readFile } from 'node:fs/promises';
-import { type Account, AdminServiceService as Admin, type DayUsage, Plan } from '../../gen/platform/admin/v1/admin.ts';
+import {
+  type Account,
+  AdminServiceService as Admin,
+  type DayUsage,
+  Plan,
+} from '../../gen/apiplatform/admin/v1/admin.ts';
 import { operatorKeyFile } from '../../src/platform/access/keys/key-files.ts';
 import type { Config } from '../../src/platform/config/config.ts';
 import { toTimestamp } from '../../src/platform/storage/model.ts';

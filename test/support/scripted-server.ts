@@ -7,8 +7,8 @@ import { connect as connectTcp } from 'node:net';
 import { PassThrough } from 'node:stream';
 import { promisify } from 'node:util';
 import { ServerCredentials } from '@grpc/grpc-js';
+import { type WebServiceServer, WebServiceService } from '../../gen/apiplatform/web/v1/web.ts';
 import type { HttpBody } from '../../gen/google/api/httpbody.ts';
-import { type WebServiceServer, WebServiceService } from '../../gen/platform/web/v1/web.ts';
 import { origins } from '../../src/platform/edge/protocols.ts';
 import { loadOperations } from '../../src/platform/proto/operations.ts';
 import { createValidation } from '../../src/platform/proto/validation-rules.ts';
@@ -70,7 +70,7 @@ export async function startScriptedServer({ maxStreamMs = FOREVER_MS } = {}) {
     return next(call);
   };
   const { registry, byPath } = loadOperations();
-  const all = [...byPath.values()].filter(({ path }) => path.startsWith('/platform.web.v1.'));
+  const all = [...byPath.values()].filter(({ path }) => path.startsWith('/apiplatform.web.v1.'));
   const operations = { registry, byPath: new Map(all.map((operation) => [operation.path, operation])) };
   const methods = {
     async checkHealth(_request: unknown, call: Call) {

@@ -82,7 +82,7 @@ test('Own service - the commands of the page make one that passes the checks and
   await run(commandsOf(4));
   for (const command of CHECKS) await run(command);
   const platform = await run(
-    'git add -A; git diff --staged --name-only -- src envoy scripts proto/platform docs-page ":!src/shop"',
+    'git add -A; git diff --staged --name-only -- src envoy scripts proto/apiplatform docs-page ":!src/shop"',
   );
   t.deepEqual(platform.trim().split('\n'), ['src/identity.ts']);
 });

@@ -1,6 +1,6 @@
 /** `account …` */
 import { type Command, Option } from 'commander';
-import type { Account, Standing, WindowStanding } from '../../../gen/platform/admin/v1/admin.ts';
+import type { Account, Standing, WindowStanding } from '../../../gen/apiplatform/admin/v1/admin.ts';
 import { PLANS } from '../access/admin/admin-messages.ts';
 import type { Plan } from '../rpc/caller.ts';
 import { adminAction, type Output } from './admin.ts';

@@ -3,7 +3,7 @@ import { readFile } from 'node:fs/promises';
 import { isIP } from 'node:net';
 import { status } from '@grpc/grpc-js';
 import type { Command } from 'commander';
-import { AdminServiceService } from '../../../gen/platform/admin/v1/admin.ts';
+import { AdminServiceService } from '../../../gen/apiplatform/admin/v1/admin.ts';
 import { isWellFormed } from '../access/keys/format.ts';
 import { operatorKeyFile } from '../access/keys/key-files.ts';
 import { CallError } from '../client/call-error.ts';

@@ -1,6 +1,6 @@
 /** `ban …`, and how other commands show a ban. */
 import type { Command } from 'commander';
-import type { Ban, BannedKey } from '../../../gen/platform/admin/v1/admin.ts';
+import type { Ban, BannedKey } from '../../../gen/apiplatform/admin/v1/admin.ts';
 import { NAME } from '../../identity.ts';
 import { WINDOWS } from '../access/admin/admin-messages.ts';
 import { type Admin, adminAction } from './admin.ts';

@@ -1,6 +1,6 @@
 /** `key …` */
 import type { Command } from 'commander';
-import type { ApiKey } from '../../../gen/platform/admin/v1/admin.ts';
+import type { ApiKey } from '../../../gen/apiplatform/admin/v1/admin.ts';
 import { toMs } from '../access/admin/admin-messages.ts';
 import { toTimestamp } from '../storage/model.ts';
 import { adminAction } from './admin.ts';

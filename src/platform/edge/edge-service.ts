@@ -4,7 +4,7 @@
  */
 import { type DescField, ScalarType } from '@bufbuild/protobuf';
 import { status as Status } from '@grpc/grpc-js';
-import type { EdgeServiceServer, RefuseRequest } from '../../../gen/platform/edge/v1/edge.ts';
+import type { EdgeServiceServer, RefuseRequest } from '../../../gen/apiplatform/edge/v1/edge.ts';
 import {
   type ApiError,
   type ApiErrorOptions,

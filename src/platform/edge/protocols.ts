@@ -12,7 +12,7 @@ import { EDGE_HEADERS, ORIGINAL_PATH } from './headers.ts';
 import { restError, restProtocol, withBody, withError } from './rest-protocol.ts';
 
 /** Envoy asks these services on behalf of callers over REST and Connect. */
-const EDGE_SERVICES = '/platform.edge.v1.';
+const EDGE_SERVICES = '/apiplatform.edge.v1.';
 const FORWARDED_FOR = 'x-forwarded-for';
 
 const GRPC_START = { status: 200, headers: GRPC_HEADERS, body: '', trailers: GRPC_OK };

@@ -2,8 +2,9 @@
  * WebService: health and public files, without a key. A file is sent in pieces, each after the previous one is on its
  * way. A caller who does not read therefore holds a piece or two in memory, here and in Envoy, not the whole file.
  */
+
+import type { WebServiceServer } from '../../../gen/apiplatform/web/v1/web.ts';
 import type { HttpBody } from '../../../gen/google/api/httpbody.ts';
-import type { WebServiceServer } from '../../../gen/platform/web/v1/web.ts';
 import { apiError } from '../errors.ts';
 import type { Call } from '../rpc/chain.ts';
 import type { Service } from '../rpc/service.ts';

@@ -24,7 +24,7 @@ export function describeOperation(method: DescMethod, tag: string, scope: Scope)
   if (route === undefined) return [];
   const { deprecation, input } = operation;
   const options = operationOptions(method, scope.registry);
-  const stability = scope.registry.getEnum('platform.rest.v1.Stability')?.value[options?.stability ?? 0];
+  const stability = scope.registry.getEnum('apiplatform.rest.v1.Stability')?.value[options?.stability ?? 0];
   const notices = deprecation === undefined ? [] : [deprecationNotice(deprecation, input)];
   const object = {
     operationId: method.localName,

@@ -8,5 +8,5 @@ const FORMER = new RegExp(`\\b${NAME}(?=([./])(admin|edge|rest|web)\\1v1\\b)`, '
 
 /** Puts today's names in place of former ones: in the path of a method, or in descriptors as JSON. */
 export function withTodaysNames(text: string): string {
-  return text.replaceAll(FORMER, 'platform');
+  return text.replaceAll(FORMER, 'apiplatform');
 }

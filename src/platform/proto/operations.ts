@@ -116,7 +116,7 @@ export function loadOperations(
   const services = [...registry.files].flatMap((file) => file.services);
   const operations = services.flatMap(({ methods }) => methods.map((method) => toOperation(method, registry)));
   const isAstray = ({ path, isPublic, routes }: Operation) =>
-    routes.length > 0 && !isPublic && !path.startsWith('/platform.');
+    routes.length > 0 && !isPublic && !path.startsWith('/apiplatform.');
   const astray = operations.find(isAstray);
   if (astray !== undefined) {
     throw new Error(`${astray.path} has a path on REST: move it to ${API_PACKAGE}, the API_PACKAGE of src/identity.ts`);

@@ -22,7 +22,7 @@ export type HttpRule = Message & {
   readonly additionalBindings: readonly HttpRule[];
 };
 
-/** platform.rest.v1.OperationOptions. */
+/** apiplatform.rest.v1.OperationOptions. */
 export type OperationOptions = Message & {
   readonly stability: number;
   readonly deprecation?: { readonly since: string; readonly sunset: string; readonly successor: string };
@@ -34,16 +34,16 @@ export type OperationOptions = Message & {
   readonly errors: readonly string[];
 };
 
-/** platform.rest.v1.ServiceOptions. */
+/** apiplatform.rest.v1.ServiceOptions. */
 type ServiceOptions = Message & { readonly tag: string; readonly position: number };
 
-/** platform.rest.v1.FieldOptions. */
+/** apiplatform.rest.v1.FieldOptions. */
 type FieldOptions = Message & { readonly default: string; readonly outputOnly: boolean };
 
 export const httpRule = option<DescMethod, HttpRule>('google.api.http');
-export const operationOptions = option<DescMethod, OperationOptions>('platform.rest.v1.operation');
-export const serviceOptions = option<DescService, ServiceOptions>('platform.rest.v1.service');
-export const fieldOptions = option<DescField, FieldOptions>('platform.rest.v1.field');
+export const operationOptions = option<DescMethod, OperationOptions>('apiplatform.rest.v1.operation');
+export const serviceOptions = option<DescService, ServiceOptions>('apiplatform.rest.v1.service');
+export const fieldOptions = option<DescField, FieldOptions>('apiplatform.rest.v1.field');
 
 /** Returns a function that reads an option of a descriptor; it returns undefined where the option is not set. */
 function option<D extends DescMethod | DescService | DescField, T>(name: string) {

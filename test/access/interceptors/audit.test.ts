@@ -1,6 +1,6 @@
 import test from 'ava';
 import pino from 'pino';
-import { CreateKeyRequest } from '../../../gen/platform/admin/v1/admin.ts';
+import { CreateKeyRequest } from '../../../gen/apiplatform/admin/v1/admin.ts';
 import { audit } from '../../../src/platform/access/interceptors/audit.ts';
 import { apiError } from '../../../src/platform/errors.ts';
 import type { Next } from '../../../src/platform/rpc/chain.ts';
@@ -20,12 +20,12 @@ function newAudit() {
 const METADATA = { authorization: 'Bearer SECRET-KEY', 'user-agent': `cli/1 ${'x'.repeat(500)}`, cookie: 'SECRET' };
 
 function operatorCall(method: string, bytes: Uint8Array): TestCall {
-  return Object.assign(newCall(`/platform.admin.v1.AdminService/${method}`, { bytes, metadata: METADATA }), {
+  return Object.assign(newCall(`/apiplatform.admin.v1.AdminService/${method}`, { bytes, metadata: METADATA }), {
     isOperator: true as const,
   });
 }
 
-const refused = () => newCall('/platform.admin.v1.AdminService/ListAccounts', { metadata: METADATA });
+const refused = () => newCall('/apiplatform.admin.v1.AdminService/ListAccounts', { metadata: METADATA });
 const refuse: Next = () => Promise.reject(apiError('OPERATOR_KEY_INVALID'));
 
 test('Audit - a call is a line with method, arguments, created ids, outcome, address and user agent', async (t) => {

@@ -16,7 +16,7 @@ const CALLER = {
   plan: 'free',
   quota: { perMinute: 2, perDay: 5 },
 } as const;
-const JUDGE = '/platform.edge.v1.EdgeService/Judge';
+const JUDGE = '/apiplatform.edge.v1.EdgeService/Judge';
 
 test.beforeEach(() => withinOneMinute(5_000));
 
@@ -91,7 +91,10 @@ test('limits - a request without a valid key counts against its address, a quest
 test('limits - an operation that does not count shows the numbers', async (t) => {
   const { send } = setUp();
   for (let i = 0; i < 5; i += 1) {
-    t.deepEqual(await send('/platform.edge.v1.EdgeService/Fail'), { outcome: RESPONSE, headers: [2, 2, minuteEnd()] });
+    t.deepEqual(await send('/apiplatform.edge.v1.EdgeService/Fail'), {
+      outcome: RESPONSE,
+      headers: [2, 2, minuteEnd()],
+    });
   }
 });
 

@@ -1,9 +1,9 @@
 /** The numbers of the metrics of a server: each is checked after the event that it counts, in this order. */
 import { dirname } from 'node:path';
 import anyTest, { type TestFn } from 'ava';
+import { AdminServiceService as Admin, Plan } from '../../../gen/apiplatform/admin/v1/admin.ts';
 import { HealthService } from '../../../gen/grpc/health/v1/health.ts';
 import { PetServiceService as Pets } from '../../../gen/petstore/v1/pets.ts';
-import { AdminServiceService as Admin, Plan } from '../../../gen/platform/admin/v1/admin.ts';
 import { scrape, sumOf, untilSum } from '../../support/exposition.ts';
 import { withinOneMinute } from '../../support/limit-windows.ts';
 import { connectOperator, type Operator } from '../../support/operator.ts';

@@ -93,7 +93,7 @@ test('Traces - of REST: caller, Envoy, call, and below the call its transaction 
 });
 
 test('Traces - calls that Envoy itself makes for a request are in its trace', async (t) => {
-  const refuse = 'platform.edge.v1.EdgeService/Refuse';
+  const refuse = 'apiplatform.edge.v1.EdgeService/Refuse';
   const spans = await spansOf(t.context.collector, await sent(t, 'GET', '/nowhere'), ['GET', refuse]);
   const envoyCall = [...spans.values()].find(({ spanId }) => spanId === spans.get(refuse)?.parentSpanId);
   t.regex(envoyCall?.name ?? '', /^async petstore(_anonymous)? egress$/);

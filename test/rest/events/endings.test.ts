@@ -4,12 +4,12 @@ import { connect, type IncomingHttpHeaders, type OutgoingHttpHeaders } from 'nod
 import { setTimeout as delay } from 'node:timers/promises';
 import { status } from '@grpc/grpc-js';
 import anyTest, { type TestFn } from 'ava';
+import { AdminServiceService as Admin } from '../../../gen/apiplatform/admin/v1/admin.ts';
 import {
   EventServiceService as Events,
   WatchEventsRequest,
   WatchEventsResponse,
 } from '../../../gen/petstore/v1/events.ts';
-import { AdminServiceService as Admin } from '../../../gen/platform/admin/v1/admin.ts';
 import { openEvents } from '../../support/event-source.ts';
 import { grpcFrame, grpcHeaders } from '../../support/hostile/sockets.ts';
 import { connectOperator, type Operator } from '../../support/operator.ts';

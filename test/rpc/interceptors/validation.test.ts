@@ -115,7 +115,7 @@ rule('Validation - a ship date is any instant that RFC 3339 can write', 'shipDat
   ],
 });
 rule('Validation - a key expires at an instant of the future that RFC 3339 can write', 'expireTime', {
-  places: [query('/platform.admin.v1.AdminService/CreateKey')],
+  places: [query('/apiplatform.admin.v1.AdminService/CreateKey')],
   good: [undefined, { seconds: YEAR_9999, nanos: 999_999_999 }],
   bad: [{ seconds: 1n }, { seconds: YEAR_9999 + 1n }, { seconds: 2n ** 63n - 1n }, { seconds: YEAR_9999, nanos: -1 }],
 });

@@ -3,7 +3,7 @@ import { cp, mkdtemp, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
-import { Plan } from '../../../gen/platform/admin/v1/admin.ts';
+import { Plan } from '../../../gen/apiplatform/admin/v1/admin.ts';
 import { connectOperator } from '../operator.ts';
 import { readAll } from '../pages.ts';
 import { RestClient } from '../rest-client.ts';

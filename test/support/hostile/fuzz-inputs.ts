@@ -209,8 +209,8 @@ const grpcPath = mostly(
   pick(...METHODS),
   pick(
     ...['/grpc.health.v1.Health/Watch', '/grpc.health.v1.Health/Check', '/', '/x', '/x/y'],
-    ...['/grpc.reflection.v1.ServerReflection/ServerReflectionInfo', '/platform.edge.v1.EdgeService/Fail'],
-    ...['/petstore.v1.PetService/', '/petstore.v1.PetService/Nope', '/platform.admin.v1.AdminService/ListAccounts'],
+    ...['/grpc.reflection.v1.ServerReflection/ServerReflectionInfo', '/apiplatform.edge.v1.EdgeService/Fail'],
+    ...['/petstore.v1.PetService/', '/petstore.v1.PetService/Nope', '/apiplatform.admin.v1.AdminService/ListAccounts'],
   ),
   9,
 );

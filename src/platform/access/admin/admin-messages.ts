@@ -6,7 +6,7 @@ import {
   Plan as PlanMessage,
   type Standing,
   Window,
-} from '../../../../gen/platform/admin/v1/admin.ts';
+} from '../../../../gen/apiplatform/admin/v1/admin.ts';
 import { invalidArgument } from '../../errors.ts';
 import type { Plan, Quota } from '../../rpc/caller.ts';
 import { type Instant, toTimestamp } from '../../storage/model.ts';

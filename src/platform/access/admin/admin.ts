@@ -3,7 +3,7 @@ import type {
   Account as AccountMessage,
   AdminServiceServer,
   ApiKey as ApiKeyMessage,
-} from '../../../../gen/platform/admin/v1/admin.ts';
+} from '../../../../gen/apiplatform/admin/v1/admin.ts';
 import { apiError, existing, invalidArgument } from '../../errors.ts';
 import { trimmed } from '../../proto/name.ts';
 import { type KeyId, type Plan, type Quota, toAccountId, toKeyId } from '../../rpc/caller.ts';

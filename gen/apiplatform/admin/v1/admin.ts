@@ -2,7 +2,7 @@
 // versions:
 //   protoc-gen-ts_proto  v2.18.0
 //   protoc               unknown
-// source: platform/admin/v1/admin.proto
+// source: apiplatform/admin/v1/admin.proto
 
 /* eslint-disable */
 import { BinaryReader, BinaryWriter } from "@bufbuild/protobuf/wire";
@@ -20,9 +20,9 @@ import {
 } from "@grpc/grpc-js";
 import { Timestamp } from "../../../google/protobuf/timestamp.ts";
 
-export const protobufPackage = "platform.admin.v1";
+export const protobufPackage = "apiplatform.admin.v1";
 
-export const protobufFileName = "platform/admin/v1/admin.proto";
+export const protobufFileName = "apiplatform/admin/v1/admin.proto";
 
 /** A plan with its limits. */
 export const Plan = {
@@ -2487,7 +2487,7 @@ export type AdminServiceService = typeof AdminServiceService;
 export const AdminServiceService = {
   /** Creates an account. An enterprise account needs agreed limits; other accounts have those of their plan. */
   createAccount: {
-    path: "/platform.admin.v1.AdminService/CreateAccount" as const,
+    path: "/apiplatform.admin.v1.AdminService/CreateAccount" as const,
     requestStream: false as const,
     responseStream: false as const,
     requestSerialize: (value: CreateAccountRequest): Buffer => Buffer.from(CreateAccountRequest.encode(value).finish()),
@@ -2497,7 +2497,7 @@ export const AdminServiceService = {
   },
   /** Finds one account by its id. */
   getAccount: {
-    path: "/platform.admin.v1.AdminService/GetAccount" as const,
+    path: "/apiplatform.admin.v1.AdminService/GetAccount" as const,
     requestStream: false as const,
     responseStream: false as const,
     requestSerialize: (value: GetAccountRequest): Buffer => Buffer.from(GetAccountRequest.encode(value).finish()),
@@ -2507,7 +2507,7 @@ export const AdminServiceService = {
   },
   /** Lists accounts in ascending order of id, page by page. */
   listAccounts: {
-    path: "/platform.admin.v1.AdminService/ListAccounts" as const,
+    path: "/apiplatform.admin.v1.AdminService/ListAccounts" as const,
     requestStream: false as const,
     responseStream: false as const,
     requestSerialize: (value: ListAccountsRequest): Buffer => Buffer.from(ListAccountsRequest.encode(value).finish()),
@@ -2518,7 +2518,7 @@ export const AdminServiceService = {
   },
   /** Changes the plan of an account, or the agreed limits of an enterprise account. Takes effect within 5 seconds. */
   updateAccount: {
-    path: "/platform.admin.v1.AdminService/UpdateAccount" as const,
+    path: "/apiplatform.admin.v1.AdminService/UpdateAccount" as const,
     requestStream: false as const,
     responseStream: false as const,
     requestSerialize: (value: UpdateAccountRequest): Buffer => Buffer.from(UpdateAccountRequest.encode(value).finish()),
@@ -2528,7 +2528,7 @@ export const AdminServiceService = {
   },
   /** Suspends an account: its keys are refused until it is resumed. */
   suspendAccount: {
-    path: "/platform.admin.v1.AdminService/SuspendAccount" as const,
+    path: "/apiplatform.admin.v1.AdminService/SuspendAccount" as const,
     requestStream: false as const,
     responseStream: false as const,
     requestSerialize: (value: SuspendAccountRequest): Buffer =>
@@ -2539,7 +2539,7 @@ export const AdminServiceService = {
   },
   /** Resumes a suspended account. */
   resumeAccount: {
-    path: "/platform.admin.v1.AdminService/ResumeAccount" as const,
+    path: "/apiplatform.admin.v1.AdminService/ResumeAccount" as const,
     requestStream: false as const,
     responseStream: false as const,
     requestSerialize: (value: ResumeAccountRequest): Buffer => Buffer.from(ResumeAccountRequest.encode(value).finish()),
@@ -2549,7 +2549,7 @@ export const AdminServiceService = {
   },
   /** Generates an API key for an account. Only this response contains the key itself. */
   createKey: {
-    path: "/platform.admin.v1.AdminService/CreateKey" as const,
+    path: "/apiplatform.admin.v1.AdminService/CreateKey" as const,
     requestStream: false as const,
     responseStream: false as const,
     requestSerialize: (value: CreateKeyRequest): Buffer => Buffer.from(CreateKeyRequest.encode(value).finish()),
@@ -2559,7 +2559,7 @@ export const AdminServiceService = {
   },
   /** Lists the keys of an account in ascending order of id, page by page. */
   listKeys: {
-    path: "/platform.admin.v1.AdminService/ListKeys" as const,
+    path: "/apiplatform.admin.v1.AdminService/ListKeys" as const,
     requestStream: false as const,
     responseStream: false as const,
     requestSerialize: (value: ListKeysRequest): Buffer => Buffer.from(ListKeysRequest.encode(value).finish()),
@@ -2569,7 +2569,7 @@ export const AdminServiceService = {
   },
   /** Revokes a key permanently: at once in this process, within 5 seconds everywhere. */
   revokeKey: {
-    path: "/platform.admin.v1.AdminService/RevokeKey" as const,
+    path: "/apiplatform.admin.v1.AdminService/RevokeKey" as const,
     requestStream: false as const,
     responseStream: false as const,
     requestSerialize: (value: RevokeKeyRequest): Buffer => Buffer.from(RevokeKeyRequest.encode(value).finish()),
@@ -2579,7 +2579,7 @@ export const AdminServiceService = {
   },
   /** Ends the ban of a key at once on all servers, and resets its count of refusals. */
   unbanKey: {
-    path: "/platform.admin.v1.AdminService/UnbanKey" as const,
+    path: "/apiplatform.admin.v1.AdminService/UnbanKey" as const,
     requestStream: false as const,
     responseStream: false as const,
     requestSerialize: (value: UnbanKeyRequest): Buffer => Buffer.from(UnbanKeyRequest.encode(value).finish()),
@@ -2589,7 +2589,7 @@ export const AdminServiceService = {
   },
   /** Lists the current bans in ascending order of key id, page by page. */
   listBans: {
-    path: "/platform.admin.v1.AdminService/ListBans" as const,
+    path: "/apiplatform.admin.v1.AdminService/ListBans" as const,
     requestStream: false as const,
     responseStream: false as const,
     requestSerialize: (value: ListBansRequest): Buffer => Buffer.from(ListBansRequest.encode(value).finish()),
@@ -2599,7 +2599,7 @@ export const AdminServiceService = {
   },
   /** Returns an account's current use of its limits, and its last use. Does not count as a request. */
   getStanding: {
-    path: "/platform.admin.v1.AdminService/GetStanding" as const,
+    path: "/apiplatform.admin.v1.AdminService/GetStanding" as const,
     requestStream: false as const,
     responseStream: false as const,
     requestSerialize: (value: GetStandingRequest): Buffer => Buffer.from(GetStandingRequest.encode(value).finish()),
@@ -2609,7 +2609,7 @@ export const AdminServiceService = {
   },
   /** Returns the usage of an account, day by day. */
   getUsage: {
-    path: "/platform.admin.v1.AdminService/GetUsage" as const,
+    path: "/apiplatform.admin.v1.AdminService/GetUsage" as const,
     requestStream: false as const,
     responseStream: false as const,
     requestSerialize: (value: GetUsageRequest): Buffer => Buffer.from(GetUsageRequest.encode(value).finish()),
@@ -2861,7 +2861,7 @@ export interface AdminServiceClient extends Client {
 
 export const AdminServiceClient = makeGenericClientConstructor(
   AdminServiceService,
-  "platform.admin.v1.AdminService",
+  "apiplatform.admin.v1.AdminService",
 ) as unknown as {
   new (address: string, credentials: ChannelCredentials, options?: Partial<ClientOptions>): AdminServiceClient;
   service: typeof AdminServiceService;

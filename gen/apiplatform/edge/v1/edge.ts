@@ -2,7 +2,7 @@
 // versions:
 //   protoc-gen-ts_proto  v2.18.0
 //   protoc               unknown
-// source: platform/edge/v1/edge.proto
+// source: apiplatform/edge/v1/edge.proto
 
 /* eslint-disable */
 import { BinaryReader, BinaryWriter } from "@bufbuild/protobuf/wire";
@@ -19,9 +19,9 @@ import {
   type UntypedServiceImplementation,
 } from "@grpc/grpc-js";
 
-export const protobufPackage = "platform.edge.v1";
+export const protobufPackage = "apiplatform.edge.v1";
 
-export const protobufFileName = "platform/edge/v1/edge.proto";
+export const protobufFileName = "apiplatform/edge/v1/edge.proto";
 
 /** Empty: the caller's credentials are metadata, as on any call. */
 export interface JudgeRequest {
@@ -397,7 +397,7 @@ export const EdgeServiceService = {
    * and is counted then. Only a request that is refused here is counted here.
    */
   judge: {
-    path: "/platform.edge.v1.EdgeService/Judge" as const,
+    path: "/apiplatform.edge.v1.EdgeService/Judge" as const,
     requestStream: false as const,
     responseStream: false as const,
     requestSerialize: (value: JudgeRequest): Buffer => Buffer.from(JudgeRequest.encode(value).finish()),
@@ -410,7 +410,7 @@ export const EdgeServiceService = {
    * gets.
    */
   refuse: {
-    path: "/platform.edge.v1.EdgeService/Refuse" as const,
+    path: "/apiplatform.edge.v1.EdgeService/Refuse" as const,
     requestStream: false as const,
     responseStream: false as const,
     requestSerialize: (value: RefuseRequest): Buffer => Buffer.from(RefuseRequest.encode(value).finish()),
@@ -423,7 +423,7 @@ export const EdgeServiceService = {
    * with the error that the caller gets.
    */
   fail: {
-    path: "/platform.edge.v1.EdgeService/Fail" as const,
+    path: "/apiplatform.edge.v1.EdgeService/Fail" as const,
     requestStream: false as const,
     responseStream: false as const,
     requestSerialize: (value: FailRequest): Buffer => Buffer.from(FailRequest.encode(value).finish()),
@@ -510,7 +510,7 @@ export interface EdgeServiceClient extends Client {
 
 export const EdgeServiceClient = makeGenericClientConstructor(
   EdgeServiceService,
-  "platform.edge.v1.EdgeService",
+  "apiplatform.edge.v1.EdgeService",
 ) as unknown as {
   new (address: string, credentials: ChannelCredentials, options?: Partial<ClientOptions>): EdgeServiceClient;
   service: typeof EdgeServiceService;

@@ -2,7 +2,7 @@
 // versions:
 //   protoc-gen-ts_proto  v2.18.0
 //   protoc               unknown
-// source: platform/web/v1/web.proto
+// source: apiplatform/web/v1/web.proto
 
 /* eslint-disable */
 import { BinaryReader, BinaryWriter } from "@bufbuild/protobuf/wire";
@@ -22,9 +22,9 @@ import {
 } from "@grpc/grpc-js";
 import { HttpBody } from "../../../google/api/httpbody.ts";
 
-export const protobufPackage = "platform.web.v1";
+export const protobufPackage = "apiplatform.web.v1";
 
-export const protobufFileName = "platform/web/v1/web.proto";
+export const protobufFileName = "apiplatform/web/v1/web.proto";
 
 /** Empty. */
 export interface CheckHealthRequest {
@@ -139,7 +139,7 @@ export type WebServiceService = typeof WebServiceService;
 export const WebServiceService = {
   /** Returns an empty response while the server works. */
   checkHealth: {
-    path: "/platform.web.v1.WebService/CheckHealth" as const,
+    path: "/apiplatform.web.v1.WebService/CheckHealth" as const,
     requestStream: false as const,
     responseStream: false as const,
     requestSerialize: (value: CheckHealthRequest): Buffer => Buffer.from(CheckHealthRequest.encode(value).finish()),
@@ -149,7 +149,7 @@ export const WebServiceService = {
   },
   /** Sends a file in pieces, as fast as the caller reads them. `npm run generate` puts the service's name in place of NAME. */
   getFile: {
-    path: "/platform.web.v1.WebService/GetFile" as const,
+    path: "/apiplatform.web.v1.WebService/GetFile" as const,
     requestStream: false as const,
     responseStream: true as const,
     requestSerialize: (value: GetFileRequest): Buffer => Buffer.from(GetFileRequest.encode(value).finish()),
@@ -190,7 +190,7 @@ export interface WebServiceClient extends Client {
 
 export const WebServiceClient = makeGenericClientConstructor(
   WebServiceService,
-  "platform.web.v1.WebService",
+  "apiplatform.web.v1.WebService",
 ) as unknown as {
   new (address: string, credentials: ChannelCredentials, options?: Partial<ClientOptions>): WebServiceClient;
   service: typeof WebServiceService;
