@@ -75,8 +75,7 @@ export function takeEveryCall(server: Server, { isEdge, isInUse, take }: Handler
     if (session === undefined) return; // it is gone
     const isByEdge = isEdge(session, headers);
     if (!isByEdge && isBounded(stream, session)) return session.destroy();
-    const bytes = rawHeaders.reduce((sum, { length }) => sum + length, 0);
-    if (!isByEdge && bytes > MAX_HEADER_BYTES) return stream.close(constants.NGHTTP2_ENHANCE_YOUR_CALM);
+    if (!isByEdge && bytesOf(rawHeaders) > MAX_HEADER_BYTES) return stream.close(constants.NGHTTP2_ENHANCE_YOUR_CALM);
     joinRepeated(headers, rawHeaders);
     try {
       take(stream, headers, isByEdge);
@@ -108,6 +107,10 @@ function outliveStreams(session: Http2Session): void {
  * them while it is open, and to send one again costs its caller a byte (HPACK).
  */
 const MAX_HEADER_BYTES = 8_192;
+
+function bytesOf(headers: readonly string[]): number {
+  return headers.reduce((sum, { length }) => sum + length, 0);
+}
 
 /** What an address may end early within this time, but for an edge: as much as Node allows a connection. */
 const MAX_RESETS = 1_000;
