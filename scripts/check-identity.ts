@@ -2,9 +2,8 @@
  * Checks that what can't read src/identity.ts has the names that are in it: package.json, proto files, deploy/, pages.
  */
 import { globSync, readFileSync, statSync } from 'node:fs';
-import { API_PACKAGE, KEY_PREFIXES, NAME, TITLE } from '../src/identity.ts';
+import { API_PACKAGE, CLASS_NAME, KEY_PREFIXES, NAME, TITLE } from '../src/identity.ts';
 
-const capitalized = (text: string) => text.charAt(0).toUpperCase() + text.slice(1);
 const PAGES = ['README.md', 'docs/**/*.md'];
 const KIT = ['deploy/**/*.*', ...PAGES];
 
@@ -35,10 +34,10 @@ const PLACES: readonly (readonly [files: readonly string[], place: RegExp, name:
   [
     ['deploy/systemd/*'],
     /^Description=(?!Report)(.+?)(?: (?:server|edge|migration|backup)\b.*)?$/gm,
-    capitalized(TITLE),
+    TITLE.charAt(0).toUpperCase() + TITLE.slice(1),
   ],
   [['deploy/grafana/*'], /grafana\/(.+)\.json$/gm, NAME],
-  [['deploy/prometheus/*'], /\balert(?:name)?(?:: |=")([A-Z][a-z]+)/g, capitalized(NAME)],
+  [['deploy/prometheus/*'], /\balert(?:name)?(?:: |=")([A-Z][a-z]+)/g, CLASS_NAME],
   [PAGES, /\bnpm run -s ([a-z]+) --/g, NAME],
   [PAGES, /\b([a-z]+_)(?:…|\[0-9A-Za-z\])/g, KEY_PREFIXES.account],
 ];

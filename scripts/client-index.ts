@@ -1,6 +1,6 @@
 /** What the package of the typed client publishes, from the proto files. */
 import type { DescEnum, DescMessage } from '@bufbuild/protobuf';
-import { API_PACKAGE, NAME } from '../src/identity.ts';
+import { API_PACKAGE, CLASS_NAME, NAME } from '../src/identity.ts';
 import type { Operations } from '../src/platform/proto/operations.ts';
 
 /** A TypeScript module with the client of all services, and their messages. */
@@ -20,7 +20,6 @@ export function clientIndex({ byPath }: Operations): string {
     const whole = `import type { ${name} as Whole${name} } from '../${file.name}.ts';`;
     return `${whole}\nexport type ${name} = Input<Whole${name}>;`;
   });
-  const prefix = NAME.charAt(0).toUpperCase() + NAME.slice(1);
   return `// Made from the proto files by "npm run generate". DO NOT EDIT.
 /**
  * The typed gRPC client: \`import { createClient } from '${NAME}-client'\`. See docs/client.md, its README.
@@ -34,19 +33,19 @@ import type { ClientOptions } from '../../src/platform/client/index.ts';
 import type { Input } from '../../src/platform/client/methods.ts';
 import { FEED, SERVICES } from './services.ts';
 
-export { CallError as ${prefix}Error } from '../../src/platform/client/call-error.ts';
+export { CallError as ${CLASS_NAME}Error } from '../../src/platform/client/call-error.ts';
 export * from '../../src/platform/client/index.ts';
 
 ${exported.join('\n')}
 
 /** The services, and the feed of events. */
-export interface ${prefix}Client extends Client<typeof SERVICES, EventOf<typeof FEED.watchEvents>> {}
+export interface ${CLASS_NAME}Client extends Client<typeof SERVICES, EventOf<typeof FEED.watchEvents>> {}
 
 /**
  * A client of the server at \`address\`, with an account's API key. It connects with the first call. Use one per
  * process: its calls share a connection, and stay within the account's limits together.
  */
-export function createClient(options: ClientOptions): ${prefix}Client {
+export function createClient(options: ClientOptions): ${CLASS_NAME}Client {
   return clientOf(SERVICES, FEED.watchEvents, options);
 }
 `;

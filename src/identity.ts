@@ -6,6 +6,9 @@
 /** In the names of files, metrics, headers, Envoy's clusters and the command. */
 export const NAME = 'petstore';
 
+/** In the names of the client's classes, and of alerts. */
+export const CLASS_NAME = NAME.charAt(0).toUpperCase() + NAME.slice(1);
+
 /** In sentences: "The pet store is open". */
 export const TITLE = 'pet store';
 

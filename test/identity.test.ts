@@ -8,7 +8,7 @@ import { temporaryFolder } from './support/folder.ts';
 
 const COMPARED = ['package.json', 'package-lock.json', 'src', 'bin', 'proto', 'deploy', 'docs', 'README.md'];
 const OTHER = `
-export const [NAME, TITLE, API_PACKAGE] = ['harbour', 'harbour', 'harbour.v1'];
+export const [NAME, CLASS_NAME, TITLE, API_PACKAGE] = ['harbour', 'Harbour', 'harbour', 'harbour.v1'];
 export const KEY_PREFIXES = { account: 'hb', operator: 'hbo_' };
 `;
 /** A place of each kind. */

@@ -2,7 +2,7 @@
 import { type ServiceError, status } from '@grpc/grpc-js';
 import { BadRequest, ErrorInfo } from '../../../gen/google/rpc/error_details.ts';
 import { Status } from '../../../gen/google/rpc/status.ts';
-import { NAME } from '../../identity.ts';
+import { CLASS_NAME } from '../../identity.ts';
 
 /** A violated rule of one field of the request. */
 export interface FieldViolation {
@@ -27,7 +27,7 @@ interface Fields {
  * publishes it under the service's name.
  */
 export class CallError extends Error {
-  override readonly name: string = `${NAME.charAt(0).toUpperCase()}${NAME.slice(1)}Error`;
+  override readonly name: string = `${CLASS_NAME}Error`;
   /**
    * The reason in the server's `google.rpc.ErrorInfo`, such as `RATE_LIMITED`. Without one, the
    * name of the gRPC status: `UNAVAILABLE`, `DEADLINE_EXCEEDED`, `CANCELLED`.
