@@ -1,7 +1,8 @@
 /** What the typed client needs to know besides messages, from the proto files. */
 import { basename } from 'node:path';
 import { MethodOptions_IdempotencyLevel } from '@bufbuild/protobuf/wkt';
-import { API_PREFIX, type Operations } from '../src/platform/proto/operations.ts';
+import { API_PACKAGE } from '../src/identity.ts';
+import type { Operations } from '../src/platform/proto/operations.ts';
 
 /** The operations that accept a condition (RFC 9110, section 13.1.1). */
 const WRITES = ['PUT', 'PATCH', 'DELETE'];
@@ -48,7 +49,7 @@ export function clientMethods({ registry, byPath }: Operations): string {
 
 /** A TypeScript module with the feed, and the services whose methods are all unary, under the names of their files. */
 export function clientServices({ registry, byPath }: Operations): string {
-  const files = [...registry.files].filter(({ proto }) => `/${proto.package}.`.startsWith(API_PREFIX));
+  const files = [...registry.files].filter(({ proto }) => proto.package === API_PACKAGE);
   const services = files.flatMap(({ name: path, services }) =>
     services
       .filter(({ methods }) => methods.every(({ methodKind }) => methodKind === 'unary'))

@@ -6,7 +6,7 @@ import { MAX_BODY_BYTES } from '../../src/platform/config/constants.ts';
 import type { Files } from './bootstrap.ts';
 import { connectionManager, publicConnectionManager, toRanges } from './connection-manager.ts';
 import { ROUTER } from './filters.ts';
-import { BAD_HOST } from './kinds.ts';
+import { HAS_BAD_HOST } from './kinds.ts';
 import { INVALID_HTTP, IS_ERROR } from './local-replies.ts';
 import { extension, type Message, when } from './message.ts';
 import { secretFromFile } from './servers.ts';
@@ -100,7 +100,7 @@ export function redirectListener(config: Config, httpPort: number): Message {
     port_redirect: isDefaultPort ? undefined : config.port,
   };
   const routes = [
-    { match: { prefix: '/', headers: [BAD_HOST] }, direct_response: { status: 400 } },
+    { match: { prefix: '/', headers: [HAS_BAD_HOST] }, direct_response: { status: 400 } },
     { match: { prefix: '/' }, redirect },
   ];
   const filter = routing('redirect', routes, {

@@ -1,10 +1,11 @@
 /** `npm start`: runs the service in the foreground. Its message when it is open has a curl line that can be pasted. */
 import { existsSync, readFileSync } from 'node:fs';
+import { join } from 'node:path';
 import { NAME, TITLE } from '../../identity.ts';
 import { demoKeyFile } from '../access/keys/key-files.ts';
 import { type Config, ConfigError } from '../config/config.ts';
 import { run } from './command.ts';
-import { logDir } from './paths.ts';
+import { logDir, ROOT } from './paths.ts';
 import { printLine, publicUrl, runInForeground } from './program.ts';
 
 await run(async (config) => {
@@ -44,7 +45,7 @@ function startMessage(config: Config): string {
 
 /** The path of the first list that the interface description has. */
 function firstList(): string {
-  const description = readFileSync(new URL('../../../gen/openapi/openapi.json', import.meta.url), 'utf8');
+  const description = readFileSync(join(ROOT, 'gen/openapi/openapi.json'), 'utf8');
   const paths: Readonly<Record<string, object>> = JSON.parse(description).paths;
   const [list = ''] = Object.keys(paths).filter((path) => 'get' in (paths[path] ?? {}) && !path.includes('{'));
   return list;
