@@ -1,7 +1,7 @@
 #!/bin/sh
 # Creates the certificates for mutual TLS between edge and servers, and their authority: ca.pem, server.pem and
 # server.key for the names and addresses of all servers, edge.pem and edge.key. In a folder with an authority it renews
-# the certificates only. DAYS is how long they are valid. docs/certificates.md says when to use what. Needs openssl.
+# the certificates only. DAYS is how long they are valid. docs/edge.md says when to use what. Needs openssl.
 #
 #   deploy/make-certificates.sh FOLDER NAME-OR-ADDRESS...
 #   deploy/make-certificates.sh /etc/petstore/internal petstore-0 petstore-1 10.0.0.11
