@@ -85,8 +85,6 @@ export class EventFeed {
   #isFailing = false;
   /** When the loop last read an event, or found that there is no other. */
   #readAtMs = 0;
-  /** How many events have been sent, once for each stream. */
-  sent = 0;
 
   constructor(reads: EventReads, onFailure: (error: unknown) => void) {
     this.#events = new SettledEvents(reads);
@@ -147,11 +145,10 @@ export class EventFeed {
         rows = Math.min(2 * (batch?.events.length ?? rows), MAX_ROWS);
         cursor = batch?.events.at(-1)?.id ?? cursor;
         const progress = { events: ofTypes(batch?.events ?? [], types), upTo: cursor };
-        const size = progress.events.length;
+        const hasEvents = progress.events.length > 0;
         batch = undefined;
-        if (size > 0 || performance.now() >= heartbeatMs) {
+        if (hasEvents || performance.now() >= heartbeatMs) {
           yield progress;
-          this.sent += size;
           heartbeatMs = performance.now() + HEARTBEAT_MS;
         } else if (!this.#isBehind(cursor)) {
           const news = Promise.withResolvers<void>();

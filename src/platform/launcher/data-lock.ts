@@ -1,7 +1,7 @@
 /**
  * The lock of a data folder, which one service can use at a time. The launcher holds an SQLite lock on a file in it: an
  * `fcntl` lock, which the operating system releases when the process ends for any reason. A pid file alone is not
- * enough, as another process may have got the pid; `service.pid` is for error messages.
+ * enough, as another process may have got the pid.
  */
 import { readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';

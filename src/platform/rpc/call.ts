@@ -13,7 +13,7 @@ import { readRequest } from '../proto/request.ts';
 import type { Remember } from '../storage/model.ts';
 import { Answer } from './answer.ts';
 import type { Caller, Identity } from './caller.ts';
-import type { AnyResponse, Call, Codec, End, FeedEnd, Protocol, StreamResponse } from './chain.ts';
+import type { AnyResponse, Call, Codec, End, Protocol, StreamResponse } from './chain.ts';
 import type { EntityTags } from './entity-tags.ts';
 import { Messages, unreadable } from './messages.ts';
 import { SharedMessages } from './service.ts';
@@ -74,7 +74,6 @@ export class IncomingCall implements Call {
   #isReceiving = false;
   /** Why the call was given up, such as its deadline; undefined unless it was. */
   #reason: ApiError | undefined;
-  #feedEnd: FeedEnd | undefined;
   /** Whether the headers of a stream have been sent. */
   #hasBegun = false;
 
@@ -88,7 +87,7 @@ export class IncomingCall implements Call {
     this.#headers = headers;
     const timeoutMs = parseTimeout(this.header('grpc-timeout'));
     const messages = new Messages(this.header('grpc-encoding'));
-    const onExpired = () => this.giveUp(apiError('DEADLINE_EXCEEDED'), 'caller');
+    const onExpired = () => this.giveUp(apiError('DEADLINE_EXCEEDED'));
     this.#answer = new Answer(stream, messages, timeoutMs ?? Number.POSITIVE_INFINITY, onExpired);
     this.isByEdge = isByEdge;
     this.#beforeAnswer = options.beforeAnswer;
@@ -150,10 +149,9 @@ export class IncomingCall implements Call {
   checkAge({ maxStreamMs, maxFeedMs }: MaxAges): void {
     const ageMs = performance.now() - this.#startMs;
     const { isStream, isFeed } = this.operation;
-    if (this.#answer.unreadMs > UNREAD_MS) this.#feedEnd ??= 'unread';
     this.#answer.endStalled(isFeed && this.#reason !== undefined ? UNREAD_AFTER_FEED_MS : UNREAD_MS);
     if (this.#isReceiving && ageMs > BODY_TIMEOUT_MS) this.#answer.failRead(apiError('REQUEST_TIMEOUT'));
-    if (isFeed && ageMs > maxFeedMs) this.giveUp(apiError('UNAVAILABLE'), 'age');
+    if (isFeed && ageMs > maxFeedMs) this.giveUp(apiError('UNAVAILABLE'));
     else if (isStream && !isFeed && ageMs > maxStreamMs) this.giveUp(apiError('DEADLINE_EXCEEDED'));
   }
 
@@ -164,10 +162,9 @@ export class IncomingCall implements Call {
   }
 
   /** Gives the call up: its caller gets this error, and what it waits for ends. */
-  giveUp(error: ApiError, feedEnd?: FeedEnd): void {
+  giveUp(error: ApiError): void {
     if (this.#reason !== undefined) return;
     this.#reason = error;
-    this.#feedEnd = feedEnd;
     this.#answer.failRead(error);
     // A feed ends between two events, also for a reader who lags: he goes on after the last one.
     if (this.#answer.unreadMs > STALLED_MS && !this.operation.isFeed) this.#answer.reset();
@@ -212,9 +209,8 @@ export class IncomingCall implements Call {
     const error = this.#reason ?? thrown;
     const hasLeft = this.#reason === undefined && this.#answer.isClosed;
     const code = hasLeft ? Status.CANCELLED : (error?.grpcStatus ?? Status.OK);
-    const feedEnd = this.#feedEnd ?? (code === Status.OK || hasLeft ? 'caller' : 'error');
-    const isFeed = this.operation.isFeed && this.#hasBegun;
-    return { code, error, durationMs: performance.now() - this.#startMs, feedEnd: isFeed ? feedEnd : undefined };
+    const isEndOfFeed = this.operation.isFeed && this.#hasBegun && error === this.#reason;
+    return { code, error: isEndOfFeed ? undefined : error, durationMs: performance.now() - this.#startMs };
   }
 
   /** Answers with an error. Never throws: an error that can't be sent resets the call, and is how it ended. */

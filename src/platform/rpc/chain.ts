@@ -22,19 +22,16 @@ export interface Codec {
   responseDeserialize(bytes: Buffer): unknown;
 }
 
-/** Why a feed ended. A feed may end at any time, as its caller goes on from the last id: only `error` is a fault. */
-export const FEED_ENDS = ['caller', 'unread', 'age', 'key', 'drain', 'error'] as const;
-export type FeedEnd = (typeof FEED_ENDS)[number];
-
 /** How a call ended. */
 export interface End {
   readonly code: Status;
-  /** The error that the caller got, or would have got; undefined for a success. */
+  /**
+   * The error that the caller got, or would have got. Undefined for a success, and for a feed that was ended after it
+   * had begun: its caller goes on from the last id.
+   */
   readonly error: ApiError | undefined;
   /** From the headers of the call to its end. */
   readonly durationMs: number;
-  /** Undefined for other calls, and for a feed that was refused before its first message. */
-  readonly feedEnd?: FeedEnd | undefined;
 }
 
 /** Learns how each call has ended. Must neither block nor throw. */

@@ -62,7 +62,7 @@ export class OpenCalls {
       for (const call of this.#calls) {
         const { isStream, isFeed, isRaw } = call.operation;
         const hasOwnEnd = isRaw || !isStream; // a file is sent to its end
-        if (isFeed ? this.#endsFeeds : this.#isDraining && !hasOwnEnd) call.giveUp(apiError('UNAVAILABLE'), 'drain');
+        if (isFeed ? this.#endsFeeds : this.#isDraining && !hasOwnEnd) call.giveUp(apiError('UNAVAILABLE'));
         call.checkAge(maxAges);
         const account = isFeed ? undefined : call.caller?.accountId; // a feed holds no slot
         if (account !== undefined && call.isStalled && this.#isPastShare(account)) call.giveUp(pastShare(account));
@@ -169,7 +169,7 @@ export class OpenCalls {
 /** Ends a feed whose key has been revoked or has expired, or whose account is suspended. */
 async function endUnlessValid(call: IncomingCall, identify: NonNullable<IncomingCall['identify']>): Promise<void> {
   try {
-    if (typeof (await identify()) !== 'object') call.giveUp(apiError('UNAVAILABLE'), 'key');
+    if (typeof (await identify()) !== 'object') call.giveUp(apiError('UNAVAILABLE'));
   } catch {
     // The key can't be looked up now.
   }

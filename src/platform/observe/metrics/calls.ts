@@ -8,8 +8,7 @@ import { status as Status } from '@grpc/grpc-js';
 import { Counter, Histogram, type Registry } from 'prom-client';
 import { NAME } from '../../../identity.ts';
 import { type Caller, PLANS } from '../../rpc/caller.ts';
-import { FEED_ENDS, type Observer } from '../../rpc/chain.ts';
-import { REPLAYED } from '../../rpc/interceptors/idempotency.ts';
+import type { Observer } from '../../rpc/chain.ts';
 
 /** From well below the usual duration of a read to the deadline of a call. */
 const CALL_SECONDS = [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10];
@@ -33,27 +32,18 @@ export function callMetrics(registry: Registry) {
   });
   const errors = counter('errors_total', 'Errors by public code; plan "none": no valid key.', 'reason', 'plan');
   const bans = counter('bans_total', 'Bans of keys that began on this server.', 'plan');
-  const replays = counter('idempotent_replays_total', 'Responses from the record of an earlier call.');
-  const feeds = counter(
-    'event_streams_ended_total',
-    'Streams of events that ended. Only "error" is a fault.',
-    'reason',
-  );
   // Prometheus sees an increase only of a series that exists: without the zeros it would miss the first ban and error.
   for (const plan of PLANS) bans.inc({ plan }, 0);
   for (const plan of [...PLANS, NO_PLAN]) for (const reason of SERVER_FAULTS) errors.inc({ reason, plan }, 0);
-  for (const reason of FEED_ENDS) feeds.inc({ reason }, 0);
   /** Counts how a call ended. */
-  const observe: Observer = ({ operation, responseHeaders, caller }, { code, error, durationMs, feedEnd }) => {
+  const observe: Observer = ({ operation, caller }, { code, error, durationMs }) => {
     const method = operation.path.slice(1); // without the slash
     calls.inc({ method, code: Status[code] });
     // The caller of a stream decides how long it takes.
     if (!operation.isStream) durations.observe({ method }, durationMs / 1_000);
-    if (code === Status.OK && responseHeaders.has(REPLAYED)) replays.inc();
-    if (feedEnd !== undefined) feeds.inc({ reason: feedEnd });
-    if (code === Status.CANCELLED || (feedEnd !== undefined && feedEnd !== 'error')) return;
-    const reason = code === Status.DEADLINE_EXCEEDED ? 'DEADLINE_EXCEEDED' : error?.code;
-    if (reason !== undefined) errors.inc({ reason, plan: caller?.plan ?? NO_PLAN });
+    if (code === Status.CANCELLED || error === undefined) return;
+    const reason = code === Status.DEADLINE_EXCEEDED ? 'DEADLINE_EXCEEDED' : error.code;
+    errors.inc({ reason, plan: caller?.plan ?? NO_PLAN });
   };
   return {
     observe,

@@ -1,5 +1,5 @@
 /** Metrics of what calls depend on, read at each scrape. */
-import { Counter, Gauge, type Registry } from 'prom-client';
+import { Gauge, type Registry } from 'prom-client';
 import { NAME } from '../../../identity.ts';
 import type { EventFeed } from '../../events/feed.ts';
 import type { OpenCounts } from '../../rpc/open-calls.ts';
@@ -10,7 +10,7 @@ import type { PoolReading } from '../../storage/postgres-pool.ts';
 export interface Dependencies {
   readonly server: { openCalls(): OpenCounts };
   readonly usage: { readonly backlog: number };
-  readonly events: Pick<EventFeed, 'sent' | 'stalledMs'>;
+  readonly events: Pick<EventFeed, 'stalledMs'>;
   readonly database: Pick<Engine, 'availability' | 'pools'>;
   /** When the certificates in use end, by setting. */
   readonly certificates: { readonly ends: Readonly<Record<string, Date>> } | undefined;
@@ -28,8 +28,8 @@ export function dependencyMetrics(
   { server, usage, events, database: { availability, pools }, certificates, redis }: Dependencies,
 ): void {
   /** Adds a metric that is read at each scrape. */
-  const add = (Metric: typeof Gauge | typeof Counter, name: string, help: string, read: () => Reading, label = '') => {
-    const metric: Gauge | Counter = new Metric({
+  const add = (name: string, help: string, read: () => Reading, label = '') => {
+    const metric: Gauge = new Gauge({
       name: `${NAME}_${name}`,
       help,
       labelNames: label === '' ? [] : [label],
@@ -42,26 +42,25 @@ export function dependencyMetrics(
       },
     });
   };
-  add(Gauge, 'grpc_open_calls', 'Open calls, until their streams are closed.', () => server.openCalls(), 'kind');
-  add(Gauge, 'usage_backlog_rows', 'Counts and bans that are not stored yet.', () => usage.backlog);
-  add(Counter, 'events_sent_total', 'Events sent, once for each stream.', () => events.sent);
-  add(Gauge, 'events_stalled_seconds', 'For how long a newer event could not be read.', () => events.stalledMs / 1_000);
-  add(Gauge, 'database_up', '0 while the database is unavailable or full.', () => (availability.isAway ? 0 : 1));
+  add('grpc_open_calls', 'Open calls, until their streams are closed.', () => server.openCalls(), 'kind');
+  add('usage_backlog_rows', 'Counts and bans that are not stored yet.', () => usage.backlog);
+  add('events_stalled_seconds', 'For how long a newer event could not be read.', () => events.stalledMs / 1_000);
+  add('database_up', '0 while the database is unavailable or full.', () => (availability.isAway ? 0 : 1));
   const daysLeft = () => {
     const ends = Object.entries(certificates?.ends ?? {});
     return Object.fromEntries(ends.map(([setting, end]) => [setting, (end.getTime() - Date.now()) / DAY_MS]));
   };
-  add(Gauge, 'certificate_days_left', 'Days until the first certificate of a file ends.', daysLeft, 'setting');
+  add('certificate_days_left', 'Days until the first certificate of a file ends.', daysLeft, 'setting');
   if (pools !== undefined) {
     const ofPools = (name: string, help: string, read: (pool: PoolReading) => number) => {
       const readAll = () => Object.fromEntries(Object.entries(pools).map(([pool, reading]) => [pool, read(reading)]));
-      add(Gauge, `database_pool_${name}`, help, readAll, 'pool');
+      add(`database_pool_${name}`, help, readAll, 'pool');
     };
     ofPools('connections', 'Maximum of connections to PostgreSQL.', ({ size }) => size);
     ofPools('in_use', 'Connections to PostgreSQL that calls use.', ({ inUse }) => inUse);
     ofPools('waiting', 'Calls that wait for a connection to PostgreSQL.', ({ waiting }) => waiting);
   }
   if (redis !== undefined) {
-    add(Gauge, 'redis_up', '0 while this server counts the limits by itself.', () => (redis.isDegraded ? 0 : 1));
+    add('redis_up', '0 while this server counts the limits by itself.', () => (redis.isDegraded ? 0 : 1));
   }
 }

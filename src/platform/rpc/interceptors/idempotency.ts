@@ -19,8 +19,6 @@ import { AlreadyDone } from '../../storage/store-errors.ts';
 import type { Call, Interceptor, Response } from '../chain.ts';
 
 const HEADER = 'idempotency-key';
-/** The header of a response that comes from the record of an earlier request. */
-export const REPLAYED = 'idempotency-replayed';
 
 type Request = Pick<IdempotencyRecord, 'id' | 'requestDigest'>;
 
@@ -70,6 +68,6 @@ function recordId({ caller, operation }: Call, key: string): string {
 /** Throws IDEMPOTENCY_KEY_REUSED when the record is that of a different request. */
 function replay(call: Call, { requestDigest }: Request, record: IdempotencyRecord): Response {
   if (!record.requestDigest.equals(requestDigest)) throw apiError('IDEMPOTENCY_KEY_REUSED');
-  call.responseHeaders.set(REPLAYED, 'true');
+  call.responseHeaders.set('idempotency-replayed', 'true');
   return { message: call.codec.responseDeserialize(record.response), bytes: record.response };
 }
