@@ -180,11 +180,11 @@ test.serial('Statistics - the port has at most 512 connections', async (t) => {
   for (const socket of sockets) socket.destroy();
 });
 
-test.serial('A second service - is refused on any ports, with the process of the first, which runs on', async (t) => {
+test.serial('A second service - is refused on any ports, and the first one runs on', async (t) => {
   const { launcher, folder, url } = shared;
   const config = readFileSync(join(folder, 'envoy.yaml'), 'utf8');
-  const inUse = `${folder} is in use by another service, process ${launcher.pid}`;
-  const line = `${inUse}: stop that one (kill ${launcher.pid}), or set DATA_DIR to another folder`;
+  const wayOut = `stop that one, whose process ${folder}/service.pid names, or set DATA_DIR to another folder`;
+  const line = `${folder} is in use by another service: ${wayOut}`;
   await refusedWith(t, launch(t, { DATA_DIR: folder }), line);
   await refusedWith(t, launch(t, launcher.settings), line);
   const elsewhere = { ...launcher.settings, DATA_DIR: t.context.settings.DATA_DIR ?? '' };

@@ -1,9 +1,9 @@
 /**
  * The lock of a data folder, which one service can use at a time. The launcher holds an SQLite lock on a file in it: an
  * `fcntl` lock, which the operating system releases when the process ends for any reason. A pid file alone is not
- * enough, as another process may have got the pid.
+ * enough, as another process may have got the pid; `service.pid` is for people.
  */
-import { readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { existsSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { ConfigError } from '../config/config.ts';
@@ -17,18 +17,20 @@ export interface DataLock {
   release(): void;
 }
 
-/** Locks the folder. Throws ConfigError with the other's pid when another service uses it. */
+/** Locks the folder. Throws ConfigError when another service uses it. */
 export function lockDataFolder(folder: string): DataLock {
   const pidFile = join(folder, 'service.pid');
   const lock = new DatabaseSync(join(folder, 'service.lock'));
   let isStale: boolean;
   try {
     lock.exec('PRAGMA journal_mode = MEMORY; BEGIN EXCLUSIVE'); // writes nothing
-    isStale = readPid(pidFile) !== undefined;
+    isStale = existsSync(pidFile);
     writeFileSync(pidFile, `${process.pid}\n`);
   } catch (error) {
     lock.close();
-    throw (error as { errcode?: number }).errcode === BUSY ? folderInUse(folder, readPid(pidFile)) : error;
+    if ((error as { errcode?: number }).errcode !== BUSY) throw error;
+    const advice = `stop that one, whose process ${pidFile} names, or set DATA_DIR to another folder`;
+    throw new ConfigError(`${folder} is in use by another service: ${advice}`);
   }
   return {
     isStale,
@@ -37,18 +39,4 @@ export function lockDataFolder(folder: string): DataLock {
       lock.close();
     },
   };
-}
-
-function readPid(file: string): string | undefined {
-  try {
-    return readFileSync(file, 'utf8').trim() || undefined;
-  } catch {
-    return undefined;
-  }
-}
-
-function folderInUse(folder: string, pid: string | undefined): ConfigError {
-  const [other, command] = pid === undefined ? ['', ''] : [`, process ${pid}`, ` (kill ${pid})`];
-  const advice = `stop that one${command}, or set DATA_DIR to another folder`;
-  return new ConfigError(`${folder} is in use by another service${other}: ${advice}`);
 }
