@@ -3,14 +3,14 @@ import { rest } from '../../src/platform/edge/rest.ts';
 import { restProtocol } from '../../src/platform/edge/rest-protocol.ts';
 import { ApiError } from '../../src/platform/errors.ts';
 import { loadOperations } from '../../src/platform/proto/operations.ts';
-import type { AnyResponse } from '../../src/platform/rpc/chain.ts';
+import type { Response } from '../../src/platform/rpc/chain.ts';
 import { handler, newCall, RESPONSE } from '../support/call.ts';
 
-async function intercept(path: string, metadata: Readonly<Record<string, string>>): Promise<AnyResponse> {
+async function intercept(path: string, metadata: Readonly<Record<string, string>>): Promise<Response> {
   return rest(newCall(path, { metadata }), handler().next);
 }
 
-function request(path: string, originalPath: string, bodyType?: string): Promise<AnyResponse> {
+function request(path: string, originalPath: string, bodyType?: string): Promise<Response> {
   const type = bodyType === undefined ? {} : { 'x-petstore-body-type': bodyType };
   return intercept(path, { 'x-envoy-original-path': originalPath, ...type });
 }

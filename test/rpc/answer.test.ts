@@ -6,7 +6,7 @@ import { setTimeout as delay } from 'node:timers/promises';
 import anyTest, { type ExecutionContext, type TestFn } from 'ava';
 import { apiError } from '../../src/platform/errors.ts';
 import type { StreamResponse } from '../../src/platform/rpc/chain.ts';
-import { toApiError } from '../../src/platform/rpc/error-mapping.ts';
+import { toApiError } from '../../src/platform/rpc/status.ts';
 import {
   type CallerProtocol,
   type Outcome,

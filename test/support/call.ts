@@ -4,8 +4,8 @@ import { origins } from '../../src/platform/edge/protocols.ts';
 import { ApiError } from '../../src/platform/errors.ts';
 import { loadOperations, type Operation } from '../../src/platform/proto/operations.ts';
 import { readRequest } from '../../src/platform/proto/request.ts';
-import type { AnyResponse, Call, Codec, End, Next, Response } from '../../src/platform/rpc/chain.ts';
-import { toApiError } from '../../src/platform/rpc/error-mapping.ts';
+import type { Call, Codec, End, Next, Response, UnaryResponse } from '../../src/platform/rpc/chain.ts';
+import { toApiError } from '../../src/platform/rpc/status.ts';
 
 const { byPath, registry } = loadOperations();
 
@@ -90,10 +90,10 @@ export async function run(call: Call, enter: Next): Promise<End> {
 }
 
 /** A response for tests to which its content does not matter. */
-export const RESPONSE: Response = { message: {}, bytes: Buffer.of() };
+export const RESPONSE: UnaryResponse = { message: {}, bytes: Buffer.of() };
 
 /** The end of a chain: returns `response`, and records the calls that reach it. */
-export function handler(response: AnyResponse = RESPONSE) {
+export function handler(response: Response = RESPONSE) {
   const calls: Call[] = [];
   const next = async (call: Call) => {
     calls.push(call);

@@ -6,7 +6,7 @@
 import { Readable } from 'node:stream';
 import type { DescMessage } from '@bufbuild/protobuf';
 import { invalidArgument } from '../errors.ts';
-import type { AnyResponse, Call, HttpResponse, Next } from '../rpc/chain.ts';
+import type { Call, HttpResponse, Next, Response } from '../rpc/chain.ts';
 import { isHead } from './headers.ts';
 import { jsonWriter } from './json.ts';
 
@@ -47,7 +47,7 @@ export function eventStream({ typeName, fields }: DescMessage): (call: Call, mes
 }
 
 /** A feed goes on after Last-Event-ID (server-sent events, HTML Standard, section 9.2.3). HEAD has headers only. */
-export async function resume(call: Call, next: Next): Promise<AnyResponse> {
+export async function resume(call: Call, next: Next): Promise<Response> {
   const lastId = call.header('last-event-id')?.trim();
   if (lastId) {
     if (!/^\d{1,19}$/.test(lastId)) {

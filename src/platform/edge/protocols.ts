@@ -4,7 +4,7 @@ import { hashKey } from '../access/keys/format.ts';
 import type { Operation } from '../proto/operations.ts';
 import { addressOf } from '../rpc/address.ts';
 import type { Arrival, Origin } from '../rpc/call.ts';
-import type { Protocol } from '../rpc/chain.ts';
+import { encoded, type Protocol } from '../rpc/chain.ts';
 import type { Handlers } from '../rpc/private-parts.ts';
 import { GRPC_HEADERS, GRPC_OK, toFrame, toTrailers } from '../rpc/status.ts';
 import { connectBody, connectHttpStatus } from './connect-error.ts';
@@ -19,7 +19,7 @@ const GRPC_START = { status: 200, headers: GRPC_HEADERS, body: '', trailers: GRP
 
 const GRPC: Protocol = {
   name: 'gRPC',
-  respond: (_call, { bytes }) => ({ ...GRPC_START, body: toFrame(bytes) }),
+  respond: (call, response) => ({ ...GRPC_START, body: toFrame(encoded(call, response)) }),
   // gRPC has an HTTP status of its own for another method than POST, and for another content type.
   fail: (_call, error) => ({
     ...GRPC_START,
@@ -34,7 +34,7 @@ const GRPC: Protocol = {
 const CONNECT: Protocol = {
   ...GRPC,
   name: 'Connect',
-  respond: (call, { bytes }) => withBody(call, 200, 'application/proto', bytes),
+  respond: (call, response) => withBody(call, 200, 'application/proto', encoded(call, response)),
   fail: (call, error) => withError(call, error, connectHttpStatus(error), connectBody(error)),
 };
 

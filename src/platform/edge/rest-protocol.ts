@@ -9,7 +9,7 @@
 import type { HttpBody } from '../../../gen/google/api/httpbody.ts';
 import type { ApiError } from '../errors.ts';
 import { compilePath, type Operation } from '../proto/operations.ts';
-import type { Call, HttpResponse, Protocol, Response } from '../rpc/chain.ts';
+import type { Call, HttpResponse, Protocol, UnaryResponse } from '../rpc/chain.ts';
 import { matchesWeakly } from '../rpc/entity-tags.ts';
 import { addLink } from '../rpc/interceptors/deprecation.ts';
 import { ETAG } from '../rpc/interceptors/etags.ts';
@@ -21,7 +21,7 @@ import { parameterName } from './rest.ts';
 
 const NOT_MODIFIED: HttpResponse = { status: 304, headers: {}, body: '' };
 
-type Render = (call: Call, response: Response) => HttpResponse;
+type Render = (call: Call, response: UnaryResponse) => HttpResponse;
 
 /** Compiles the responses of those `operations` that have a REST route. */
 export function restProtocol(operations: Iterable<Operation>): Protocol {

@@ -13,7 +13,7 @@ import { readRequest } from '../proto/request.ts';
 import type { Remember } from '../storage/model.ts';
 import { Answer } from './answer.ts';
 import type { Caller, Identity } from './caller.ts';
-import type { AnyResponse, Call, Codec, End, Protocol, StreamResponse } from './chain.ts';
+import type { Call, Codec, End, Protocol, Response, StreamResponse } from './chain.ts';
 import type { EntityTags } from './entity-tags.ts';
 import { Messages, unreadable } from './messages.ts';
 import { SharedMessages } from './service.ts';
@@ -174,7 +174,7 @@ export class IncomingCall implements Call {
   /**
    * Answers with the response. Rejects when it can't be encoded or sent; the caller may have got a part of a stream.
    */
-  async respond(response: AnyResponse): Promise<void> {
+  async respond(response: Response): Promise<void> {
     if ('messages' in response) return this.#stream(response);
     const answer = this.protocol.respond(this, response);
     this.#beforeAnswer?.(this);

@@ -82,10 +82,15 @@ export interface Call {
 }
 
 /** The response of a unary method. */
-export interface Response {
+export interface UnaryResponse {
   readonly message: unknown;
-  /** The encoded message. */
-  readonly bytes: Buffer;
+  /** The encoded message, if it has been encoded: a list over REST never is. */
+  readonly bytes?: Buffer;
+}
+
+/** The bytes of a response of this call. */
+export function encoded({ codec }: Pick<Call, 'codec'>, { message, bytes }: UnaryResponse): Buffer {
+  return bytes ?? codec.responseSerialize(message);
 }
 
 /** The response of a method that streams. */
@@ -93,7 +98,7 @@ export interface StreamResponse {
   readonly messages: AsyncIterable<unknown>;
 }
 
-export type AnyResponse = Response | StreamResponse;
+export type Response = UnaryResponse | StreamResponse;
 
 /** A response as HTTP/2 carries it: of any protocol, gRPC included. */
 export interface HttpResponse {
@@ -108,7 +113,7 @@ export interface HttpResponse {
 /** How a caller speaks, and what the response to such a caller looks like. */
 export interface Protocol {
   readonly name: 'gRPC' | 'REST' | 'Connect' | 'edge';
-  respond(call: Call, response: Response): HttpResponse;
+  respond(call: Call, response: UnaryResponse): HttpResponse;
   fail(call: Call, error: ApiError): HttpResponse;
   /** The start of a stream, without a body. It may depend on the first message; undefined for an empty stream. */
   begin(call: Call, first: unknown): HttpResponse;
@@ -117,9 +122,9 @@ export interface Protocol {
 }
 
 /** The rest of the chain: the interceptors behind this one, and the handler. */
-export type Next = (call: Call) => Promise<AnyResponse>;
+export type Next = (call: Call) => Promise<Response>;
 
-export type Interceptor = (call: Call, next: Next) => Promise<AnyResponse>;
+export type Interceptor = (call: Call, next: Next) => Promise<Response>;
 
 /** Composes the interceptors and the handler of a method. The first interceptor is the outermost. */
 export function chain(interceptors: readonly Interceptor[], handler: Next): Next {

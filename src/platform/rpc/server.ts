@@ -11,20 +11,11 @@ import { type ApiError, apiError, errorSaying, notAllowed } from '../errors.ts';
 import { withTodaysNames } from '../proto/former-names.ts';
 import { type Operations, UNKNOWN } from '../proto/operations.ts';
 import { type CallOptions, IncomingCall } from './call.ts';
-import {
-  type Call,
-  type Codec,
-  chain,
-  type End,
-  type Interceptor,
-  type Next,
-  type Observer,
-  type Response,
-} from './chain.ts';
-import { toApiError } from './error-mapping.ts';
+import { type Call, chain, type End, type Interceptor, type Next, type Observer } from './chain.ts';
 import type { OpenCalls } from './open-calls.ts';
 import { type Handlers, takeEveryCall } from './private-parts.ts';
 import { type Implementation, RAW } from './service.ts';
+import { toApiError } from './status.ts';
 
 /** A method of the server, with its chain. */
 export interface ServedMethod extends Pick<Call, 'operation' | 'codec'> {
@@ -42,7 +33,7 @@ export function serve(
     if (operation === undefined) throw new Error(`the proto files have no ${codec.path}`);
     const enter = chain(interceptors, async (call) => {
       const result = handler(call);
-      return 'then' in result ? new LazyResponse(await result, codec) : { messages: result };
+      return 'then' in result ? { message: await result } : { messages: result };
     });
     return { operation, codec, enter };
   });
@@ -52,23 +43,6 @@ export function serve(
 const GRPC_TYPE = /^application\/grpc(\+proto)? *(;|$)/i;
 
 const NOT_GRPC = 'calls over gRPC are in Protobuf here: send "Content-Type: application/grpc"';
-
-/** Encodes the message when its bytes are needed: a list over REST never needs them. */
-class LazyResponse implements Response {
-  readonly message: unknown;
-  readonly #codec: Codec;
-  #bytes: Buffer | undefined;
-
-  constructor(message: unknown, codec: Codec) {
-    this.message = message;
-    this.#codec = codec;
-  }
-
-  get bytes(): Buffer {
-    this.#bytes ??= this.#codec.responseSerialize(this.message);
-    return this.#bytes;
-  }
-}
 
 export interface GrpcServerOptions extends CallOptions {
   readonly methods: readonly ServedMethod[];

@@ -1,6 +1,7 @@
 /**
  * gRPC on the wire (https://github.com/grpc/grpc/blob/master/doc/PROTOCOL-HTTP2.md). An ApiError is a status: the
- * canonical code, the message, and standard details (`google.rpc.ErrorInfo`, `BadRequest` and so on).
+ * canonical code, the message, and standard details (`google.rpc.ErrorInfo`, `BadRequest` and so on). Every other error
+ * becomes one first, so that no internal cause reaches a caller.
  */
 import { status as Code } from '@grpc/grpc-js';
 import type { Any } from '../../../gen/google/protobuf/any.ts';
@@ -13,7 +14,8 @@ import {
 } from '../../../gen/google/rpc/error_details.ts';
 import { Status } from '../../../gen/google/rpc/status.ts';
 import { NAME } from '../../identity.ts';
-import type { ApiError } from '../errors.ts';
+import { ApiError, apiError } from '../errors.ts';
+import { Cancelled, StoreUnavailable } from '../storage/store-errors.ts';
 
 /** When a gRPC client may retry by itself, in milliseconds (gRFC A6). */
 const PUSHBACK = 'grpc-retry-pushback-ms';
@@ -35,6 +37,13 @@ export function toFrame(message: Uint8Array): Buffer {
   frame.writeUInt32BE(message.length, 1);
   frame.set(message, 5);
   return frame;
+}
+
+export function toApiError(error: unknown, requestId: string): ApiError {
+  if (error instanceof ApiError) return error;
+  if (error instanceof Cancelled) return apiError('DEADLINE_EXCEEDED');
+  if (error instanceof StoreUnavailable) return apiError('UNAVAILABLE');
+  return apiError('INTERNAL', { requestId }, { cause: error });
 }
 
 /** The trailers that end a call with `error`. */

@@ -2,7 +2,7 @@ import anyTest, { type ExecutionContext, type TestFn } from 'ava';
 import { CategoryServiceService as Categories } from '../../../gen/petstore/v1/categories.ts';
 import { anyError, type ErrorCode } from '../../../src/error-table.ts';
 import { toAccountId, toKeyId } from '../../../src/platform/rpc/caller.ts';
-import type { Call, Response } from '../../../src/platform/rpc/chain.ts';
+import type { Call, UnaryResponse } from '../../../src/platform/rpc/chain.ts';
 import { idempotency } from '../../../src/platform/rpc/interceptors/idempotency.ts';
 import type { IdempotencyRecord } from '../../../src/platform/storage/model.ts';
 import { AlreadyDone } from '../../../src/platform/storage/store-errors.ts';
@@ -44,7 +44,7 @@ function setUp({ context: { store } }: Test, before: () => Promise<void> = async
     return { message, bytes: jsonCodec.responseSerialize(message) };
   };
   return {
-    send: async (call: Call) => (await interceptor(call, next)) as Response,
+    send: async (call: Call) => (await interceptor(call, next)) as UnaryResponse,
     countRuns: () => runs,
     countCategories: async () => (await store.categories.page({ after: 0n, limit: 100 })).rows.length,
   };

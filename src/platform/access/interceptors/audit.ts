@@ -6,8 +6,8 @@
  */
 import { toJson } from '@bufbuild/protobuf';
 import type { Logger } from 'pino';
-import type { AnyResponse, Call, Interceptor } from '../../rpc/chain.ts';
-import { toApiError } from '../../rpc/error-mapping.ts';
+import type { Call, Interceptor, Response } from '../../rpc/chain.ts';
+import { toApiError } from '../../rpc/status.ts';
 
 const MAX_USER_AGENT = 128;
 
@@ -52,7 +52,7 @@ function argumentsOf(call: Call): object | undefined {
 }
 
 /** The id of a new account or key. */
-function createdIds({ operation }: Call, response: AnyResponse): object | undefined {
+function createdIds({ operation }: Call, response: Response): object | undefined {
   if (!('message' in response)) return undefined;
   const { id, apiKey } = response.message as { readonly id?: bigint; readonly apiKey?: { readonly id: bigint } };
   if (operation.path.endsWith('/CreateAccount')) return { accountId: String(id) };

@@ -4,7 +4,7 @@
  */
 import { BinaryReader } from '@bufbuild/protobuf/wire';
 import { invalidArgument } from '../../errors.ts';
-import type { Call, Interceptor } from '../chain.ts';
+import { type Call, encoded, type Interceptor } from '../chain.ts';
 import { entityTag, parseEntityTags } from '../entity-tags.ts';
 
 /** The response header with the entity tag. */
@@ -17,10 +17,11 @@ export const etags: Interceptor = async (call, next) => {
   if (condition === 'if-match') readCondition(call, condition, 'ifMatch');
   else if (condition !== undefined && isReadCondition) readCondition(call, condition, 'ifNoneMatch');
   const response = await next(call);
-  if (!('bytes' in response)) return response;
-  const tagged = isOneOfList ? onlyItem(response.bytes) : isTagged ? response.bytes : undefined;
+  if ('messages' in response || !(isTagged || isOneOfList)) return response;
+  const bytes = encoded(call, response);
+  const tagged = isOneOfList ? onlyItem(bytes) : bytes;
   if (tagged !== undefined) call.responseHeaders.set(ETAG, entityTag(tagged));
-  return response;
+  return { ...response, bytes };
 };
 
 type IdLists = Readonly<Record<string, readonly unknown[]>>;

@@ -16,7 +16,7 @@ import { ApiError, apiError, invalidArgument } from '../../errors.ts';
 import type { IdempotencyRecord } from '../../storage/model.ts';
 import type { PLATFORM_TABLES, Reads } from '../../storage/store.ts';
 import { AlreadyDone } from '../../storage/store-errors.ts';
-import type { Call, Interceptor, Response } from '../chain.ts';
+import type { Call, Interceptor, UnaryResponse } from '../chain.ts';
 
 const HEADER = 'idempotency-key';
 
@@ -66,7 +66,7 @@ function recordId({ caller, operation }: Call, key: string): string {
 }
 
 /** Throws IDEMPOTENCY_KEY_REUSED when the record is that of a different request. */
-function replay(call: Call, { requestDigest }: Request, record: IdempotencyRecord): Response {
+function replay(call: Call, { requestDigest }: Request, record: IdempotencyRecord): UnaryResponse {
   if (!record.requestDigest.equals(requestDigest)) throw apiError('IDEMPOTENCY_KEY_REUSED');
   call.responseHeaders.set('idempotency-replayed', 'true');
   return { message: call.codec.responseDeserialize(record.response), bytes: record.response };
