@@ -5,7 +5,7 @@
  */
 import { availableParallelism } from 'node:os';
 import { setTimeout as delay, setImmediate as nextTurn } from 'node:timers/promises';
-import { cpuTimesUs, cpuTimeUs, systemBusyUs } from '../test/support/cpu-time.ts';
+import { cpuTimesUs, cpuTimeUs, systemBusyUs } from '../test/support/machine/cpu-time.ts';
 import { quantile } from '../test/support/numbers.ts';
 import { ConnectionPool, type Result } from './http-client.ts';
 import { type Counted, type Job, type Latencies, type Outcome, UNIQUE } from './load.ts';

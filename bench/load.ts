@@ -4,7 +4,7 @@ import { fileURLToPath } from 'node:url';
 import { Child } from '../src/platform/launcher/child.ts';
 import { LogFile } from '../src/platform/observe/logging/log-file.ts';
 import { CommandFailed } from '../test/support/command-line.ts';
-import type { Processes } from '../test/support/cpu-time.ts';
+import type { Processes } from '../test/support/machine/cpu-time.ts';
 import type { Target } from './http-client.ts';
 
 const WORKER = fileURLToPath(new URL('load-worker.ts', import.meta.url));

@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { Option } from 'commander';
 import { CommandFailed, createCommand, integer, number, rejectOnAbort, run } from '../test/support/command-line.ts';
-import { type Shared, sharedMissing, startShared } from '../test/support/shared.ts';
+import { type Shared, sharedMissing, startShared } from '../test/support/service/shared.ts';
 import { toColumns } from './columns.ts';
 import { startFloor } from './floor/stack.ts';
 import { LoadGenerator } from './load.ts';

@@ -1,6 +1,6 @@
 /** Runs the service on one core and the load generator on another, with taskset, so that neither starves the other. */
 import { execFileSync } from 'node:child_process';
-import { findProgram } from '../test/support/find-program.ts';
+import { findProgram } from '../test/support/machine/find-program.ts';
 
 export interface Cores {
   readonly service: string;

@@ -11,9 +11,9 @@ import { openPostgres } from '../src/platform/storage/postgres.ts';
 import { createStore } from '../src/platform/storage/store.ts';
 import { MIGRATIONS, type Store, TABLES } from '../src/schema.ts';
 import { createCommand, run } from '../test/support/command-line.ts';
-import { createTestStore } from '../test/support/database.ts';
+import { createTestStore } from '../test/support/machine/database.ts';
+import { startPostgres } from '../test/support/machine/postgres.ts';
 import { median } from '../test/support/numbers.ts';
-import { startPostgres } from '../test/support/postgres.ts';
 
 const ACCOUNTS = 5_000;
 const ALONE_MS = 2_000;

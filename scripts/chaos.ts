@@ -3,7 +3,7 @@
  * Each run has its own service, PostgreSQL and Redis, all on loopback.
  */
 import { Option } from 'commander';
-import { FAULTS } from '../test/support/chaos/faults.ts';
+import { FAULTS } from '../test/chaos/campaign/faults.ts';
 import { createCommand, integer, number, run } from '../test/support/command-line.ts';
 import { runAva } from './run-ava.ts';
 

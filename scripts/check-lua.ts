@@ -3,7 +3,7 @@
  * a line and succeeds, or fails under SKIP_NOTHING=1.
  */
 import { spawnSync } from 'node:child_process';
-import { findProgram, mayBeSkipped } from '../test/support/find-program.ts';
+import { findProgram, mayBeSkipped } from '../test/support/machine/find-program.ts';
 
 const FOLDERS = ['envoy', 'src'];
 const MISSING = 'NO LUACHECK FOUND, so no Lua file is checked: install it (apt-get install lua-check)';

@@ -7,7 +7,7 @@ import { once } from 'node:events';
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
-import { startTestStack } from '../test/support/stack.ts';
+import { startTestStack } from '../test/support/service/stack.ts';
 
 const CONFIG_DIR = resolve('test/contract');
 const SCHEMATHESIS = resolve('.schemathesis/bin/schemathesis');

@@ -4,7 +4,7 @@ import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import test from 'ava';
 import { ROOT } from '../src/platform/launcher/paths.ts';
-import { temporaryFolder } from './support/folder.ts';
+import { temporaryFolder } from './support/machine/folder.ts';
 
 test('npm run check - tells what each part that fails says, and then exits with 1', (t) => {
   const cwd = temporaryFolder(t);

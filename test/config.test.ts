@@ -3,7 +3,7 @@ import { join, resolve } from 'node:path';
 import test from 'ava';
 import { type Config, ConfigError, portsOf, readConfig } from '../src/platform/config/config.ts';
 import { SETTINGS } from '../src/platform/config/settings.ts';
-import { temporaryFolder } from './support/folder.ts';
+import { temporaryFolder } from './support/machine/folder.ts';
 
 type Settings = Readonly<Record<string, string>>;
 

@@ -6,7 +6,7 @@ import { type ApiError, invalidArgument, PLATFORM_ERRORS } from '../src/platform
 import { entityTag } from '../src/platform/rpc/entity-tags.ts';
 import { toTrailers } from '../src/platform/rpc/status.ts';
 import { SHOP_ERRORS } from '../src/shop/errors.ts';
-import { newCall } from './support/call.ts';
+import { newCall } from './support/service/call.ts';
 
 /** A cut at any even position leaves half a surrogate pair. */
 const LONG_EMOJI = `x${'😀'.repeat(50_000)}`;

@@ -4,7 +4,7 @@ import { cpSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import test from 'ava';
 import { ROOT } from '../src/platform/launcher/paths.ts';
-import { temporaryFolder } from './support/folder.ts';
+import { temporaryFolder } from './support/machine/folder.ts';
 
 const COMPARED = ['package.json', 'package-lock.json', 'src', 'bin', 'proto', 'deploy', 'docs', 'README.md'];
 const OTHER = `

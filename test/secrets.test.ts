@@ -9,12 +9,12 @@ import { PetServiceService as Pets } from '../gen/petstore/v1/pets.ts';
 import { generateKey } from '../src/platform/access/keys/format.ts';
 import { operatorKeyFile } from '../src/platform/access/keys/key-files.ts';
 import { loadOperations } from '../src/platform/proto/operations.ts';
-import { change } from './support/database.ts';
-import { GrpcCaller } from './support/grpc-caller.ts';
-import { connectOperator } from './support/operator.ts';
-import type { RestClient } from './support/rest-client.ts';
-import { startTestStack, type TestStack } from './support/stack.ts';
-import { http1, http2 } from './support/wire.ts';
+import { GrpcCaller } from './support/calls/grpc-caller.ts';
+import { connectOperator } from './support/calls/operator.ts';
+import type { RestClient } from './support/calls/rest-client.ts';
+import { http1, http2 } from './support/calls/wire.ts';
+import { change } from './support/machine/database.ts';
+import { startTestStack, type TestStack } from './support/service/stack.ts';
 
 interface Session {
   readonly secrets: readonly string[];

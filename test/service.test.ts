@@ -8,11 +8,11 @@ import { demoKeyFile, ensureDemoKey } from '../src/platform/access/keys/key-file
 import { ConfigError, readConfig, TemporaryFailure } from '../src/platform/config/config.ts';
 import { explain } from '../src/platform/storage/open.ts';
 import { createService } from '../src/service.ts';
-import { createTestDatabase } from './support/database.ts';
-import { holdTransaction } from './support/hold-transaction.ts';
-import { openFiles } from './support/open-files.ts';
-import { freePorts } from './support/ports.ts';
-import { startTestServer } from './support/server.ts';
+import { createTestDatabase } from './support/machine/database.ts';
+import { openFiles } from './support/machine/open-files.ts';
+import { freePorts } from './support/machine/ports.ts';
+import { holdTransaction } from './support/service/hold-transaction.ts';
+import { startTestServer } from './support/service/server.ts';
 
 const log = { write: () => undefined };
 

@@ -3,11 +3,11 @@
  * miss something, and counts beyond what docs/failures.md allows. A right history that it refuses is told by the runs.
  */
 import test from 'ava';
-import { tagToTime } from '../support/chaos/calls.ts';
-import { checkLimits, checkUsage } from '../support/chaos/check-counts.ts';
-import { checkFeed } from '../support/chaos/check-feed.ts';
-import { checkObjects } from '../support/chaos/check-objects.ts';
-import { checkAnswers, checkRecovery } from '../support/chaos/check-service.ts';
+import { tagToTime } from './campaign/calls.ts';
+import { checkLimits, checkUsage } from './campaign/check-counts.ts';
+import { checkFeed } from './campaign/check-feed.ts';
+import { checkObjects } from './campaign/check-objects.ts';
+import { checkAnswers, checkRecovery } from './campaign/check-service.ts';
 import type {
   Call,
   Evidence,
@@ -20,7 +20,7 @@ import type {
   Request,
   Touches,
   Value,
-} from '../support/chaos/history.ts';
+} from './campaign/history.ts';
 
 const DAY_START_MS = Date.UTC(2026, 10, 21);
 const PET_ID = 1;

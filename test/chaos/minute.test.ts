@@ -1,14 +1,14 @@
 /** About a minute of chaos on both deployments of the service. `npm run test:chaos` runs for longer. */
 import { createServer } from 'node:net';
 import anyTest, { type ExecutionContext } from 'ava';
-import { runClient } from '../support/chaos/clients.ts';
-import { FAULTS } from '../support/chaos/faults.ts';
-import { Random } from '../support/chaos/random.ts';
-import { runChaos } from '../support/chaos/run.ts';
-import { Workload } from '../support/chaos/workload.ts';
-import { listen } from '../support/ports.ts';
-import { testUnless } from '../support/programs.ts';
-import { sharedMissing } from '../support/shared.ts';
+import { listen } from '../support/machine/ports.ts';
+import { testUnless } from '../support/machine/programs.ts';
+import { sharedMissing } from '../support/service/shared.ts';
+import { runClient } from './campaign/clients.ts';
+import { FAULTS } from './campaign/faults.ts';
+import { Random } from './campaign/random.ts';
+import { runChaos } from './campaign/run.ts';
+import { Workload } from './campaign/workload.ts';
 
 /** Set by scripts/chaos.ts. The default seed has nearly all kinds of faults within a minute. */
 const { CHAOS_SEED = '222', CHAOS_SEEDS = '1', CHAOS_MINUTES, CHAOS_FAULTS } = process.env;

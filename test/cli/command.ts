@@ -3,8 +3,8 @@ import { execFile } from 'node:child_process';
 import { dirname, join } from 'node:path';
 import { run as runCommand } from '../../src/platform/cli/program.ts';
 import { ROOT } from '../../src/platform/launcher/paths.ts';
-import type { TestServer } from '../support/server.ts';
-import { Turns } from '../support/turns.ts';
+import type { TestServer } from '../support/service/server.ts';
+import { Turns } from '../support/service/turns.ts';
 
 export const MAIN = join(ROOT, 'src/platform/cli/main.ts');
 

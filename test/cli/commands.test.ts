@@ -8,9 +8,9 @@ import { isWellFormed } from '../../src/platform/access/keys/format.ts';
 import { dayIndexAt } from '../../src/platform/access/limits/windows.ts';
 import { ROOT } from '../../src/platform/launcher/paths.ts';
 import { toAccountId } from '../../src/platform/rpc/caller.ts';
-import { withinOneDay } from '../support/limit-windows.ts';
-import { connectOperator } from '../support/operator.ts';
-import { startTestServer, type TestServer } from '../support/server.ts';
+import { connectOperator } from '../support/calls/operator.ts';
+import { withinOneDay } from '../support/service/limit-windows.ts';
+import { startTestServer, type TestServer } from '../support/service/server.ts';
 import { json, type Petstore, petstore, run, settingsOf, text } from './command.ts';
 
 const test = anyTest as TestFn<TestServer & { command: Petstore }>;

@@ -1,8 +1,8 @@
 /** `petstore events tail` against a real server. A session of the docs shows its text. */
 import type { ExecutionContext } from 'ava';
-import { Program } from '../support/process.ts';
-import type { TestServer } from '../support/server.ts';
-import { serverTest } from '../support/shared-stack.ts';
+import { Program } from '../support/service/process.ts';
+import type { TestServer } from '../support/service/server.ts';
+import { serverTest } from '../support/service/shared-stack.ts';
 import { until } from '../support/until.ts';
 import { MAIN, petstore, settingsOf } from './command.ts';
 

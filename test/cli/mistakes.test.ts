@@ -4,8 +4,8 @@ import { createServer, type ServerHttp2Stream } from 'node:http2';
 import { join } from 'node:path';
 import anyTest, { type ExecutionContext, type TestFn } from 'ava';
 import { generateKey } from '../../src/platform/access/keys/format.ts';
-import { listen } from '../support/ports.ts';
-import { startTestStack, type TestStack } from '../support/stack.ts';
+import { listen } from '../support/machine/ports.ts';
+import { startTestStack, type TestStack } from '../support/service/stack.ts';
 import { MAIN, type Petstore, petstore, run, type Settings } from './command.ts';
 
 type Context = TestStack & { command: Petstore };

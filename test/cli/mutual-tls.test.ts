@@ -1,8 +1,8 @@
 /** The command against a server with mutual TLS: it presents the certificate of its host. */
-import { freePorts } from '../support/ports.ts';
-import { createDataDir, TestProcess } from '../support/process.ts';
-import { testUnless } from '../support/programs.ts';
-import { makeCertificates, noOpenssl } from '../support/tls.ts';
+import { freePorts } from '../support/machine/ports.ts';
+import { testUnless } from '../support/machine/programs.ts';
+import { makeCertificates, noOpenssl } from '../support/machine/tls.ts';
+import { createDataDir, TestProcess } from '../support/service/process.ts';
 import { petstore } from './command.ts';
 
 const HOST = '127.0.0.2';

@@ -10,7 +10,7 @@ import {
   type WatchEventsRequest,
   type WatchEventsResponse,
 } from '../../gen/petstore/v1/events.ts';
-import { TcpProxy } from '../support/chaos/proxy.ts';
+import { TcpProxy } from '../support/machine/tcp-proxy.ts';
 import { until } from '../support/until.ts';
 
 type Stream = ServerWritableStream<WatchEventsRequest, WatchEventsResponse>;

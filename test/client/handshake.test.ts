@@ -1,8 +1,8 @@
 /** Servers that accept the typed client's connections and say nothing. */
 import test, { type ExecutionContext } from 'ava';
 import { createClient } from '../../gen/client/index.ts';
-import { TcpProxy } from '../support/chaos/proxy.ts';
-import { startTestServer } from '../support/server.ts';
+import { TcpProxy } from '../support/machine/tcp-proxy.ts';
+import { startTestServer } from '../support/service/server.ts';
 import { until } from '../support/until.ts';
 
 /** A server behind a proxy that passes nothing on. */

@@ -5,10 +5,10 @@ import { tmpdir } from 'node:os';
 import { delimiter, join } from 'node:path';
 import { promisify } from 'node:util';
 import { ROOT } from '../../src/platform/launcher/paths.ts';
-import { missesNothing, runFollower } from '../support/following-programs.ts';
-import { testUnless } from '../support/programs.ts';
-import { startTestStack, type TestStack } from '../support/stack.ts';
-import { type Certificates, makeCertificates, noOpenssl, startTlsFront } from '../support/tls.ts';
+import { testUnless } from '../support/machine/programs.ts';
+import { type Certificates, makeCertificates, noOpenssl, startTlsFront } from '../support/machine/tls.ts';
+import { missesNothing, runFollower } from '../support/service/following-programs.ts';
+import { startTestStack, type TestStack } from '../support/service/stack.ts';
 
 interface Context extends TestStack {
   readonly certificates: Certificates;

@@ -3,11 +3,11 @@ import { createServer, type IncomingHttpHeaders, type ServerHttp2Stream } from '
 import { status as Status } from '@grpc/grpc-js';
 import anyTest, { type TestFn } from 'ava';
 import { createClient, type PetstoreClient, type PetstoreError } from '../../gen/client/index.ts';
-import { TcpProxy } from '../support/chaos/proxy.ts';
-import { withinOneMinute } from '../support/limit-windows.ts';
-import { connectOperator, type Operator } from '../support/operator.ts';
-import { listen } from '../support/ports.ts';
-import { startTestStack, type TestStack } from '../support/stack.ts';
+import { connectOperator, type Operator } from '../support/calls/operator.ts';
+import { listen } from '../support/machine/ports.ts';
+import { TcpProxy } from '../support/machine/tcp-proxy.ts';
+import { withinOneMinute } from '../support/service/limit-windows.ts';
+import { startTestStack, type TestStack } from '../support/service/stack.ts';
 import { until } from '../support/until.ts';
 
 interface Context extends TestStack {

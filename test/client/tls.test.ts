@@ -1,7 +1,7 @@
 import { createClient, type PetstoreError, type TlsOptions } from '../../gen/client/index.ts';
-import { testUnless } from '../support/programs.ts';
-import { startTestStack, type TestStack } from '../support/stack.ts';
-import { type Certificates, makeCertificates, noOpenssl, startTlsFront } from '../support/tls.ts';
+import { testUnless } from '../support/machine/programs.ts';
+import { type Certificates, makeCertificates, noOpenssl, startTlsFront } from '../support/machine/tls.ts';
+import { startTestStack, type TestStack } from '../support/service/stack.ts';
 
 interface Context extends TestStack {
   readonly certificates: Certificates;

@@ -8,12 +8,12 @@ import { promisify } from 'node:util';
 import type { ExecutionContext } from 'ava';
 import { ROOT } from '../../src/platform/launcher/paths.ts';
 import { buildPrograms, GRPCURL } from '../conformance/programs.ts';
-import { browserTest, startBrowser } from '../support/browser.ts';
-import { findProgram } from '../support/find-program.ts';
-import { type FollowingProgram, missesNothing, runFollower } from '../support/following-programs.ts';
-import { listen } from '../support/ports.ts';
-import { testUnless } from '../support/programs.ts';
-import { startTestStack, type TestStack } from '../support/stack.ts';
+import { browserTest, startBrowser } from '../support/machine/browser.ts';
+import { findProgram } from '../support/machine/find-program.ts';
+import { listen } from '../support/machine/ports.ts';
+import { testUnless } from '../support/machine/programs.ts';
+import { type FollowingProgram, missesNothing, runFollower } from '../support/service/following-programs.ts';
+import { startTestStack, type TestStack } from '../support/service/stack.ts';
 
 interface Context extends TestStack {
   readonly folder: string;

@@ -1,10 +1,10 @@
 /** Concurrent writers, on SQLite and over two servers: each write happens once or is refused. One race at a time. */
 import { randomUUID } from 'node:crypto';
 import anyTest, { type TestFn } from 'ava';
-import { testUnless } from '../support/programs.ts';
-import type { RestClient, RestResponse } from '../support/rest-client.ts';
-import { type Shared, sharedMissing, startShared } from '../support/shared.ts';
-import { startTestStack, type TestStack } from '../support/stack.ts';
+import type { RestClient, RestResponse } from '../support/calls/rest-client.ts';
+import { testUnless } from '../support/machine/programs.ts';
+import { type Shared, sharedMissing, startShared } from '../support/service/shared.ts';
+import { startTestStack, type TestStack } from '../support/service/stack.ts';
 
 const WRITERS = 16;
 

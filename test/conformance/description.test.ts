@@ -1,7 +1,7 @@
 /** The description for programs in Go: kin-openapi, on which their gateways and validators build, reads it. */
 import { join } from 'node:path';
 import { ROOT } from '../../src/platform/launcher/paths.ts';
-import { testUnless } from '../support/programs.ts';
+import { testUnless } from '../support/machine/programs.ts';
 import { go, noGo } from './programs.ts';
 
 const test = testUnless(noGo);

@@ -6,7 +6,7 @@ import { mkdir, mkdtemp, rename, rm } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { promisify } from 'node:util';
 import { ROOT } from '../../src/platform/launcher/paths.ts';
-import { findProgram } from '../support/find-program.ts';
+import { findProgram } from '../support/machine/find-program.ts';
 
 const MODULE = join(ROOT, 'test/conformance');
 

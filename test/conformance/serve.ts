@@ -2,7 +2,7 @@
 import { readFile } from 'node:fs/promises';
 import { demoKeyFile } from '../../src/platform/access/keys/key-files.ts';
 import { createService } from '../../src/service.ts';
-import { startTestStack } from '../support/stack.ts';
+import { startTestStack } from '../support/service/stack.ts';
 
 const NOWHERE = { write: () => undefined };
 

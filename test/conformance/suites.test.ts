@@ -10,9 +10,9 @@ import { join } from 'node:path';
 import { createInterface } from 'node:readline';
 import type { ExecutionContext } from 'ava';
 import { ROOT } from '../../src/platform/launcher/paths.ts';
-import { createDataDir } from '../support/process.ts';
-import { testUnless } from '../support/programs.ts';
-import { type Certificates, makeCertificates, noOpenssl } from '../support/tls.ts';
+import { testUnless } from '../support/machine/programs.ts';
+import { type Certificates, makeCertificates, noOpenssl } from '../support/machine/tls.ts';
+import { createDataDir } from '../support/service/process.ts';
 import { copyWithServices } from './copy.ts';
 import { buildPrograms, go, noGo, run } from './programs.ts';
 

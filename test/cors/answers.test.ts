@@ -2,10 +2,10 @@
 import { readFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 import { ListPetsRequest, PetServiceService as Pets } from '../../gen/petstore/v1/pets.ts';
-import { grpcFrame } from '../support/hostile/sockets.ts';
-import { withinOneMinute } from '../support/limit-windows.ts';
-import { stackTest } from '../support/shared-stack.ts';
-import { startTestStack, type TestStack } from '../support/stack.ts';
+import { grpcFrame } from '../support/calls/sockets.ts';
+import { withinOneMinute } from '../support/service/limit-windows.ts';
+import { stackTest } from '../support/service/shared-stack.ts';
+import { startTestStack, type TestStack } from '../support/service/stack.ts';
 
 const SHOP = 'https://shop.example';
 const LOCAL = 'http://localhost:3000';
@@ -118,7 +118,7 @@ test.serial('Responses - pages of an allowed origin can read all, with all docum
 });
 
 /** It serves /healthz, and breaks its response to /store/inventory off: Envoy's filters see no such error. */
-const MUTE_SERVER = fileURLToPath(new URL('../support/mute-server.ts', import.meta.url));
+const MUTE_SERVER = fileURLToPath(new URL('../rest/mute-server.ts', import.meta.url));
 
 /** By origin of the page, the origin that may read. */
 const ALLOWED: readonly (readonly [title: string, settings: object, Readonly<Record<string, string | null>>])[] = [

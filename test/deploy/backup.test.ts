@@ -11,8 +11,8 @@ import {
 } from 'node:fs';
 import { basename, dirname, join } from 'node:path';
 import { launch, launchForAll, type Test, test } from '../launcher/launch.ts';
-import { startLoad } from '../support/load.ts';
-import { RestClient } from '../support/rest-client.ts';
+import { startLoad } from '../support/calls/load.ts';
+import { RestClient } from '../support/calls/rest-client.ts';
 import { until } from '../support/until.ts';
 import { backup, fails, run } from './backups.ts';
 import { makeStore } from './stores.ts';

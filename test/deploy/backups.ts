@@ -2,8 +2,8 @@
 import { execFile } from 'node:child_process';
 import { join } from 'node:path';
 import type { ExecutionContext } from 'ava';
-import { findProgram } from '../support/find-program.ts';
-import { postgresMissing } from '../support/postgres.ts';
+import { findProgram } from '../support/machine/find-program.ts';
+import { postgresMissing } from '../support/machine/postgres.ts';
 
 const HOW = 'NO PSQL FOUND, so backups of PostgreSQL are not tested: install it (apt-get install postgresql-client)';
 /** Why backups of PostgreSQL can't be tested; undefined when they can. */

@@ -15,12 +15,12 @@ import { SETTINGS } from '../../src/platform/config/settings.ts';
 import { MAX_WAIT_MS } from '../../src/platform/edge/readiness.ts';
 import { CLOSE_MS, DRAIN_MS } from '../../src/platform/launcher/component.ts';
 import { ROOT } from '../../src/platform/launcher/paths.ts';
-import { findProgram } from '../support/find-program.ts';
-import { temporaryFolder } from '../support/folder.ts';
-import { freePorts } from '../support/ports.ts';
-import { postgresMissing, startPostgres } from '../support/postgres.ts';
-import { testUnless } from '../support/programs.ts';
-import { makeCertificates, noOpenssl } from '../support/tls.ts';
+import { findProgram } from '../support/machine/find-program.ts';
+import { temporaryFolder } from '../support/machine/folder.ts';
+import { freePorts } from '../support/machine/ports.ts';
+import { postgresMissing, startPostgres } from '../support/machine/postgres.ts';
+import { testUnless } from '../support/machine/programs.ts';
+import { makeCertificates, noOpenssl } from '../support/machine/tls.ts';
 
 const sh = promisify(execFile);
 const CONTAINERFILE = readFileSync(join(ROOT, 'deploy/container/Containerfile'), 'utf8');

@@ -7,10 +7,10 @@ import { generateKey, hashKey } from '../../src/platform/access/keys/format.ts';
 import { ConfigError } from '../../src/platform/config/config.ts';
 import { openPostgres } from '../../src/platform/storage/postgres.ts';
 import { MIGRATIONS } from '../../src/schema.ts';
-import { temporaryFolder } from '../support/folder.ts';
-import { query, startPostgres } from '../support/postgres.ts';
-import { startServerProcess } from '../support/process.ts';
-import { testUnless } from '../support/programs.ts';
+import { temporaryFolder } from '../support/machine/folder.ts';
+import { query, startPostgres } from '../support/machine/postgres.ts';
+import { testUnless } from '../support/machine/programs.ts';
+import { startServerProcess } from '../support/service/process.ts';
 import { backup, dumpsMissing, run } from './backups.ts';
 
 const test = testUnless<unknown>(dumpsMissing);

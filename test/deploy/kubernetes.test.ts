@@ -12,9 +12,9 @@ import { SETTINGS } from '../../src/platform/config/settings.ts';
 import { MAX_WAIT_MS } from '../../src/platform/edge/readiness.ts';
 import { CLOSE_MS, DRAIN_MS } from '../../src/platform/launcher/component.ts';
 import { ROOT } from '../../src/platform/launcher/paths.ts';
-import { findProgram } from '../support/find-program.ts';
-import { temporaryFolder } from '../support/folder.ts';
-import { testUnless } from '../support/programs.ts';
+import { findProgram } from '../support/machine/find-program.ts';
+import { temporaryFolder } from '../support/machine/folder.ts';
+import { testUnless } from '../support/machine/programs.ts';
 
 const sh = promisify(execFile);
 const NO_PROMTOOL = 'NO PROMTOOL FOUND, so the query of the autoscaler is not tested: apt-get install prometheus';

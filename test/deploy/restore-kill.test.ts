@@ -5,9 +5,9 @@
 import { execFile } from 'node:child_process';
 import { cpSync, readFileSync, rmSync } from 'node:fs';
 import { dirname, join } from 'node:path';
-import { findProgram } from '../support/find-program.ts';
-import { temporaryFolder } from '../support/folder.ts';
-import { testUnless } from '../support/programs.ts';
+import { findProgram } from '../support/machine/find-program.ts';
+import { temporaryFolder } from '../support/machine/folder.ts';
+import { testUnless } from '../support/machine/programs.ts';
 import { backup, run } from './backups.ts';
 import { categoriesIn, makeCrashedStore, makeStore, startOn } from './stores.ts';
 

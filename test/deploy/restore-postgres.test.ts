@@ -5,11 +5,11 @@ import type { ExecutionContext } from 'ava';
 import { Client } from 'pg';
 import { openPostgres } from '../../src/platform/storage/postgres.ts';
 import { MIGRATIONS } from '../../src/schema.ts';
-import { findProgram } from '../support/find-program.ts';
-import { temporaryFolder } from '../support/folder.ts';
-import { query, startPostgres, type TestPostgres } from '../support/postgres.ts';
-import { startServerProcess } from '../support/process.ts';
-import { testUnless } from '../support/programs.ts';
+import { findProgram } from '../support/machine/find-program.ts';
+import { temporaryFolder } from '../support/machine/folder.ts';
+import { query, startPostgres, type TestPostgres } from '../support/machine/postgres.ts';
+import { testUnless } from '../support/machine/programs.ts';
+import { startServerProcess } from '../support/service/process.ts';
 import { until } from '../support/until.ts';
 import { backup, dumpsMissing, fails, run } from './backups.ts';
 

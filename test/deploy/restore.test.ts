@@ -5,10 +5,10 @@ import { DatabaseSync } from 'node:sqlite';
 import { setTimeout as delay } from 'node:timers/promises';
 import test, { type ExecutionContext } from 'ava';
 import { ConfigError } from '../../src/platform/config/config.ts';
-import { change } from '../support/database.ts';
-import { temporaryFolder } from '../support/folder.ts';
-import { freePorts } from '../support/ports.ts';
-import { TestProcess } from '../support/process.ts';
+import { change } from '../support/machine/database.ts';
+import { temporaryFolder } from '../support/machine/folder.ts';
+import { freePorts } from '../support/machine/ports.ts';
+import { TestProcess } from '../support/service/process.ts';
 import { backup, fails, run } from './backups.ts';
 import { categoriesIn, makeCrashedStore, makeStore, startOn } from './stores.ts';
 

@@ -5,7 +5,7 @@ import { DatabaseSync } from 'node:sqlite';
 import { readConfig } from '../../src/platform/config/config.ts';
 import { openEngine } from '../../src/platform/storage/open.ts';
 import { MIGRATIONS } from '../../src/schema.ts';
-import { change } from '../support/database.ts';
+import { change } from '../support/machine/database.ts';
 
 const LOGGER = { info: () => undefined, warn: () => undefined };
 

@@ -2,10 +2,10 @@
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { ROOT } from '../../src/platform/launcher/paths.ts';
-import { postgresMissing } from '../support/postgres.ts';
-import { testUnless } from '../support/programs.ts';
-import { bootSystemd, type Systemd, systemdMissing } from '../support/systemd.ts';
+import { postgresMissing } from '../support/machine/postgres.ts';
+import { testUnless } from '../support/machine/programs.ts';
 import { until } from '../support/until.ts';
+import { bootSystemd, type Systemd, systemdMissing } from './systemd.ts';
 
 const test = testUnless<Systemd>(systemdMissing ?? postgresMissing);
 const PAGE = readFileSync(join(ROOT, 'docs/operations.md'), 'utf8');

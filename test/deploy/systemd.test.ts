@@ -9,11 +9,11 @@ import { SETTINGS } from '../../src/platform/config/settings.ts';
 import { MAX_WAIT_MS } from '../../src/platform/edge/readiness.ts';
 import { CLOSE_MS, DRAIN_MS } from '../../src/platform/launcher/component.ts';
 import { ROOT } from '../../src/platform/launcher/paths.ts';
-import { findProgram } from '../support/find-program.ts';
-import { temporaryFolder } from '../support/folder.ts';
-import { freePorts } from '../support/ports.ts';
-import { TestProcess } from '../support/process.ts';
-import { testUnless } from '../support/programs.ts';
+import { findProgram } from '../support/machine/find-program.ts';
+import { temporaryFolder } from '../support/machine/folder.ts';
+import { freePorts } from '../support/machine/ports.ts';
+import { testUnless } from '../support/machine/programs.ts';
+import { TestProcess } from '../support/service/process.ts';
 
 const sh = promisify(execFile);
 const FOLDER = join(ROOT, 'deploy/systemd');

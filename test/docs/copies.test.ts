@@ -6,12 +6,12 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import { isDeepStrictEqual, promisify } from 'node:util';
-import { change } from '../support/database.ts';
-import { readAll } from '../support/pages.ts';
-import { listen } from '../support/ports.ts';
-import { Program } from '../support/process.ts';
-import { stackTest } from '../support/shared-stack.ts';
-import type { TestStack } from '../support/stack.ts';
+import { readAll } from '../support/calls/pages.ts';
+import { change } from '../support/machine/database.ts';
+import { listen } from '../support/machine/ports.ts';
+import { Program } from '../support/service/process.ts';
+import { stackTest } from '../support/service/shared-stack.ts';
+import type { TestStack } from '../support/service/stack.ts';
 import { until } from '../support/until.ts';
 
 const test = stackTest();

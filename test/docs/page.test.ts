@@ -13,7 +13,7 @@ import {
   PHONE,
   setScheme,
   transitionsEnd,
-} from '../support/docs-page.ts';
+} from './docs-page.ts';
 
 // Serial, and in this order: each page is more and more open. Pages that load side by side make each other slow.
 const test = docsPageTest(async (opener) => {

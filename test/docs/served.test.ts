@@ -12,8 +12,8 @@ import { FileDescriptorSetSchema, type SourceCodeInfo_Location } from '@bufbuild
 import { status as Status } from '@grpc/grpc-js';
 import { PLATFORM_ERRORS } from '../../src/platform/errors.ts';
 import { SHOP_ERRORS } from '../../src/shop/errors.ts';
-import { isError } from '../support/contract.ts';
-import { stackTest } from '../support/shared-stack.ts';
+import { isError } from '../support/contract/errors.ts';
+import { stackTest } from '../support/service/shared-stack.ts';
 
 const test = stackTest();
 

@@ -6,10 +6,10 @@ import { promisify } from 'node:util';
 import anyTest, { type ExecutionContext, type TestFn } from 'ava';
 import { ROOT } from '../../src/platform/launcher/paths.ts';
 import { buildPrograms, GRPCURL, noGo } from '../conformance/programs.ts';
-import { mayBeSkipped } from '../support/find-program.ts';
-import { Launcher } from '../support/launcher.ts';
-import { freePorts } from '../support/ports.ts';
-import { createDataDir } from '../support/process.ts';
+import { mayBeSkipped } from '../support/machine/find-program.ts';
+import { freePorts } from '../support/machine/ports.ts';
+import { Launcher } from '../support/service/launcher.ts';
+import { createDataDir } from '../support/service/process.ts';
 
 interface Context {
   readonly launcher: Launcher;

@@ -1,8 +1,8 @@
 /** The docs page in use: the key, "Try it out", and the live feed of GET /events/stream. */
 import type { Page } from 'playwright-core';
-import { authorize, type DocsPageContext, docsPageTest, tryOut } from '../support/docs-page.ts';
-import { openEvents } from '../support/event-source.ts';
+import { openEvents } from '../support/calls/event-source.ts';
 import { until } from '../support/until.ts';
+import { authorize, type DocsPageContext, docsPageTest, tryOut } from './docs-page.ts';
 
 // Serial, and in this order, on one page: what a test has opened stays open.
 const test = docsPageTest(async () => ({}));

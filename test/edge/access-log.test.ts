@@ -5,11 +5,11 @@ import type { Metadata } from '@grpc/grpc-js';
 import anyTest, { type TestFn } from 'ava';
 import { PetServiceService as Pets } from '../../gen/petstore/v1/pets.ts';
 import { generateKey } from '../../src/platform/access/keys/format.ts';
-import { openEvents } from '../support/event-source.ts';
-import { withinOneMinute } from '../support/limit-windows.ts';
-import { connectOperator } from '../support/operator.ts';
-import type { RestRequest } from '../support/rest-client.ts';
-import { startTestStack, type TestStack } from '../support/stack.ts';
+import { openEvents } from '../support/calls/event-source.ts';
+import { connectOperator } from '../support/calls/operator.ts';
+import type { RestRequest } from '../support/calls/rest-client.ts';
+import { withinOneMinute } from '../support/service/limit-windows.ts';
+import { startTestStack, type TestStack } from '../support/service/stack.ts';
 import { until } from '../support/until.ts';
 
 interface Line {

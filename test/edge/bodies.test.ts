@@ -8,7 +8,7 @@ import { toLua } from '../../envoy/config/lua.ts';
 import { edgeService } from '../../src/platform/edge/edge-service.ts';
 import { ApiError } from '../../src/platform/errors.ts';
 import { parcelMessage, parcelOperations } from '../support/lists/parcels.ts';
-import { luaTest, runLua } from '../support/luajit.ts';
+import { luaTest, runLua } from './luajit.ts';
 
 const test = luaTest();
 const edge = edgeService(parcelOperations);

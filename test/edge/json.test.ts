@@ -5,8 +5,8 @@ import { Category } from '../../gen/petstore/v1/categories.ts';
 import { Order } from '../../gen/petstore/v1/orders.ts';
 import { Pet } from '../../gen/petstore/v1/pets.ts';
 import { jsonWriter } from '../../src/platform/edge/json.ts';
-import { protoRegistry } from '../support/call.ts';
 import { parcelMessage } from '../support/lists/parcels.ts';
+import { protoRegistry } from '../support/service/call.ts';
 
 function descriptor(name: string) {
   const found = protoRegistry.getMessage(`petstore.v1.${name}`);

@@ -12,10 +12,10 @@ import { status as Status } from '@grpc/grpc-js';
 import { FILTERS, KINDS } from '../../envoy/config/kinds.ts';
 import { Plan } from '../../gen/apiplatform/admin/v1/admin.ts';
 import { ROOT } from '../../src/platform/launcher/paths.ts';
-import { callFrom, type Door, openFrom, type Protocol, type Received } from '../support/callers.ts';
-import { leftOpen, PROBED } from '../support/hostile/probe.ts';
-import { hostileTest } from '../support/hostile/service.ts';
-import { connectOperator } from '../support/operator.ts';
+import { leftOpen, PROBED } from '../hostile/campaign/probe.ts';
+import { hostileTest } from '../hostile/campaign/service.ts';
+import { callFrom, type Door, openFrom, type Protocol, type Received } from '../support/calls/callers.ts';
+import { connectOperator } from '../support/calls/operator.ts';
 
 const test = hostileTest(PROBED);
 

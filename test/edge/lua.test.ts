@@ -7,7 +7,7 @@ import { luaSettings } from '../../envoy/config/lua.ts';
 import { RefuseRequest } from '../../gen/apiplatform/edge/v1/edge.ts';
 import { generateKey } from '../../src/platform/access/keys/format.ts';
 import { readConfig } from '../../src/platform/config/config.ts';
-import { luaTest, runLua } from '../support/luajit.ts';
+import { luaTest, runLua } from './luajit.ts';
 
 const test = luaTest();
 

@@ -4,11 +4,11 @@ import type { ClientHttp2Session, IncomingHttpHeaders, OutgoingHttpHeaders } fro
 import anyTest, { type TestFn } from 'ava';
 import { PetServiceService as Pets } from '../../gen/petstore/v1/pets.ts';
 import { generateKey } from '../../src/platform/access/keys/format.ts';
-import { statistic } from '../support/exposition.ts';
-import { openSession, targetOf } from '../support/hostile/sockets.ts';
-import { withinOneMinute } from '../support/limit-windows.ts';
-import { connectOperator } from '../support/operator.ts';
-import { startTestStack, type TestStack } from '../support/stack.ts';
+import { connectOperator } from '../support/calls/operator.ts';
+import { openSession, targetOf } from '../support/calls/sockets.ts';
+import { statistic } from '../support/service/exposition.ts';
+import { withinOneMinute } from '../support/service/limit-windows.ts';
+import { startTestStack, type TestStack } from '../support/service/stack.ts';
 
 interface Context extends TestStack {
   /** One connection, so one worker thread of Envoy: each has its own set of known keys. */

@@ -4,7 +4,7 @@ import { restProtocol } from '../../src/platform/edge/rest-protocol.ts';
 import { ApiError } from '../../src/platform/errors.ts';
 import { loadOperations } from '../../src/platform/proto/operations.ts';
 import type { Response } from '../../src/platform/rpc/chain.ts';
-import { handler, newCall, RESPONSE } from '../support/call.ts';
+import { handler, newCall, RESPONSE } from '../support/service/call.ts';
 
 async function intercept(path: string, metadata: Readonly<Record<string, string>>): Promise<Response> {
   return rest(newCall(path, { metadata }), handler().next);

@@ -1,6 +1,6 @@
 /** EDGE_SECRET in Envoy's configuration. */
 import test from 'ava';
-import { startTestStack } from '../support/stack.ts';
+import { startTestStack } from '../support/service/stack.ts';
 
 test("EDGE_SECRET - may have what means something in Envoy's configuration and in Lua", async (t) => {
   const stack = await startTestStack({ EDGE_SECRET: `%%100%REQ(X)%"\\'{{}}[[]]` });

@@ -2,7 +2,7 @@
 import { once } from 'node:events';
 import { connect } from 'node:net';
 import test from 'ava';
-import { startTestStack } from '../support/stack.ts';
+import { startTestStack } from '../support/service/stack.ts';
 
 test("Envoy's statistics - are answered while others hold connections with half a request", async (t) => {
   const stack = await startTestStack();

@@ -8,7 +8,7 @@ import { createStore } from '../../src/platform/storage/store.ts';
 import { StoreUnavailable } from '../../src/platform/storage/store-errors.ts';
 import { type Store, TABLES } from '../../src/schema.ts';
 import { newCategory, newPet } from '../storage/suite/database.ts';
-import { createTestDatabase } from '../support/database.ts';
+import { createTestDatabase } from '../support/machine/database.ts';
 
 interface Context {
   readonly store: Store;

@@ -8,8 +8,8 @@ import { createStore } from '../../src/platform/storage/store.ts';
 import { StoreUnavailable } from '../../src/platform/storage/store-errors.ts';
 import { MIGRATIONS, type Store, TABLES } from '../../src/schema.ts';
 import { newCategory } from '../storage/suite/database.ts';
-import { postgresMissing, startPostgres, type TestPostgres } from '../support/postgres.ts';
-import { testUnless } from '../support/programs.ts';
+import { postgresMissing, startPostgres, type TestPostgres } from '../support/machine/postgres.ts';
+import { testUnless } from '../support/machine/programs.ts';
 import { until } from '../support/until.ts';
 
 interface Context {

@@ -1,13 +1,13 @@
 /** Streams of events on two servers, while PostgreSQL stops and starts again, and while its network hangs. */
 import { setTimeout as delay } from 'node:timers/promises';
 import type { ExecutionContext } from 'ava';
-import { TcpProxy } from '../support/chaos/proxy.ts';
-import { openEvents } from '../support/event-source.ts';
-import { testUnless } from '../support/programs.ts';
-import { type Shared, sharedMissing, startShared } from '../support/shared.ts';
-import { startTestStack, type TestStack } from '../support/stack.ts';
+import { openEvents } from '../support/calls/event-source.ts';
+import { watchEvents } from '../support/calls/watch-events.ts';
+import { testUnless } from '../support/machine/programs.ts';
+import { TcpProxy } from '../support/machine/tcp-proxy.ts';
+import { type Shared, sharedMissing, startShared } from '../support/service/shared.ts';
+import { startTestStack, type TestStack } from '../support/service/stack.ts';
 import { until } from '../support/until.ts';
-import { watchEvents } from '../support/watch-events.ts';
 
 interface Context {
   readonly shared: Shared;

@@ -7,10 +7,10 @@ import { copyFile, mkdir } from 'node:fs/promises';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { ROOT } from '../../src/platform/launcher/paths.ts';
-import { findProgram } from '../support/find-program.ts';
-import { createDataDir } from '../support/process.ts';
-import { testUnless } from '../support/programs.ts';
-import { startTestStack, type TestStack } from '../support/stack.ts';
+import { findProgram } from '../support/machine/find-program.ts';
+import { testUnless } from '../support/machine/programs.ts';
+import { createDataDir } from '../support/service/process.ts';
+import { startTestStack, type TestStack } from '../support/service/stack.ts';
 
 const OAPI_CODEGEN = 'github.com/oapi-codegen/oapi-codegen/v2/cmd/oapi-codegen@v2.8.0';
 const DOCUMENT = join(ROOT, 'gen/openapi/openapi.json');

@@ -1,13 +1,13 @@
 /** Each attack, with callers beside it who must be served. `npm run test:hostile` runs them at full size. */
 import type { TestFn } from 'ava';
-import { ATTACKS } from '../support/hostile/attacks.ts';
-import { breaches, figuresOf } from '../support/hostile/bounds.ts';
-import { measureAttack } from '../support/hostile/experiment.ts';
-import { rawGrpc } from '../support/hostile/http2.ts';
-import { AS_DEPLOYED, hostileMissing } from '../support/hostile/service.ts';
-import { grpcFrame, targetOf } from '../support/hostile/sockets.ts';
-import { testUnless } from '../support/programs.ts';
-import { startTestStack } from '../support/stack.ts';
+import { rawGrpc } from '../support/calls/http2.ts';
+import { grpcFrame, targetOf } from '../support/calls/sockets.ts';
+import { testUnless } from '../support/machine/programs.ts';
+import { startTestStack } from '../support/service/stack.ts';
+import { ATTACKS } from './campaign/attacks.ts';
+import { breaches, figuresOf } from './campaign/bounds.ts';
+import { measureAttack } from './campaign/experiment.ts';
+import { AS_DEPLOYED, hostileMissing } from './campaign/service.ts';
 
 const test: TestFn = testUnless(hostileMissing);
 

@@ -1,9 +1,9 @@
 /** Connections: how many may be open, and for how long. */
 import { callAdmin } from '../../src/platform/launcher/envoy-admin.ts';
-import { statistic } from '../support/exposition.ts';
-import { hostileTest } from '../support/hostile/service.ts';
-import { openSocket, targetOf } from '../support/hostile/sockets.ts';
+import { openSocket, targetOf } from '../support/calls/sockets.ts';
+import { statistic } from '../support/service/exposition.ts';
 import { until } from '../support/until.ts';
+import { hostileTest } from './campaign/service.ts';
 
 const test = hostileTest({ LOG_LEVEL: 'info', TRUSTED_PROXIES: '127.0.9.9' });
 

@@ -4,16 +4,16 @@ import { type ClientHttp2Session, connect } from 'node:http2';
 import { Duplex } from 'node:stream';
 import { setTimeout as delay } from 'node:timers/promises';
 import { EventServiceService as Events } from '../../gen/petstore/v1/events.ts';
-import { openEvents } from '../support/event-source.ts';
-import { statistic } from '../support/exposition.ts';
-import { Bystanders, served } from '../support/hostile/bystanders.ts';
-import { leftOpen, openStreams, PROBED, usedBytes } from '../support/hostile/probe.ts';
-import { MIB, pidsOf, rssBytes } from '../support/hostile/resources.ts';
-import { hostileTest } from '../support/hostile/service.ts';
-import { grpcFrame, grpcHeaders, openSession, openSocket, type Target, targetOf } from '../support/hostile/sockets.ts';
-import { connectOperator } from '../support/operator.ts';
-import type { TestStack } from '../support/stack.ts';
+import { openEvents } from '../support/calls/event-source.ts';
+import { connectOperator } from '../support/calls/operator.ts';
+import { grpcFrame, grpcHeaders, openSession, openSocket, type Target, targetOf } from '../support/calls/sockets.ts';
+import { statistic } from '../support/service/exposition.ts';
+import type { TestStack } from '../support/service/stack.ts';
 import { until } from '../support/until.ts';
+import { Bystanders, served } from './campaign/bystanders.ts';
+import { MIB, pidsOf, rssBytes } from './campaign/memory.ts';
+import { leftOpen, openStreams, PROBED, usedBytes } from './campaign/probe.ts';
+import { hostileTest } from './campaign/service.ts';
 
 const test = hostileTest({ ...PROBED, LOG_LEVEL: 'info' });
 

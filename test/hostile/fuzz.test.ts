@@ -1,12 +1,12 @@
 /** A short fuzz from a fixed seed. `npm run test:hostile -- --only Fuzz` sends far more. */
 import type { TestFn } from 'ava';
-import { fuzz } from '../support/hostile/fuzz.ts';
-import { fuzzInput } from '../support/hostile/fuzz-inputs.ts';
-import { PROBED } from '../support/hostile/probe.ts';
-import { hostileMissing } from '../support/hostile/service.ts';
-import { INPUTS, SEED } from '../support/hostile/size.ts';
-import { testUnless } from '../support/programs.ts';
-import { startTestStack } from '../support/stack.ts';
+import { testUnless } from '../support/machine/programs.ts';
+import { startTestStack } from '../support/service/stack.ts';
+import { fuzz } from './campaign/fuzz.ts';
+import { fuzzInput } from './campaign/fuzz-inputs.ts';
+import { PROBED } from './campaign/probe.ts';
+import { hostileMissing } from './campaign/service.ts';
+import { INPUTS, SEED } from './campaign/size.ts';
 
 const test: TestFn = testUnless(hostileMissing);
 

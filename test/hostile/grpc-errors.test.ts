@@ -2,9 +2,9 @@
 import { gzipSync } from 'node:zlib';
 import { status as Code } from '@grpc/grpc-js';
 import { CreateCategoryRequest, ListCategoriesRequest } from '../../gen/petstore/v1/categories.ts';
-import { exchangeAlone, type RawCall, rawGrpc } from '../support/hostile/http2.ts';
-import { hostileTest } from '../support/hostile/service.ts';
-import { grpcFrame, grpcHeaders, targetOf } from '../support/hostile/sockets.ts';
+import { exchangeAlone, type RawCall, rawGrpc } from '../support/calls/http2.ts';
+import { grpcFrame, grpcHeaders, targetOf } from '../support/calls/sockets.ts';
+import { hostileTest } from './campaign/service.ts';
 
 const test = hostileTest();
 

@@ -2,17 +2,17 @@
 import { once } from 'node:events';
 import type { ExecutionContext } from 'ava';
 import { CategoryServiceService as Categories } from '../../gen/petstore/v1/categories.ts';
-import { isConnectError } from '../support/connect-client.ts';
-import { isError } from '../support/contract.ts';
-import { statistic } from '../support/exposition.ts';
-import { END_STREAM, frame, headersFrame, PLAIN, PREFACE } from '../support/hostile/frames.ts';
-import { exchangeAlone } from '../support/hostile/http2.ts';
-import { hostileTest } from '../support/hostile/service.ts';
-import { grpcFrame, grpcHeaders, openSocket, targetOf } from '../support/hostile/sockets.ts';
-import type { RestResponse } from '../support/rest-client.ts';
-import type { TestStack } from '../support/stack.ts';
+import { isConnectError } from '../support/calls/connect-client.ts';
+import { END_STREAM, frame, headersFrame, PLAIN, PREFACE } from '../support/calls/frames.ts';
+import { exchangeAlone } from '../support/calls/http2.ts';
+import type { RestResponse } from '../support/calls/rest-client.ts';
+import { grpcFrame, grpcHeaders, openSocket, targetOf } from '../support/calls/sockets.ts';
+import { http1, http2 } from '../support/calls/wire.ts';
+import { isError } from '../support/contract/errors.ts';
+import { statistic } from '../support/service/exposition.ts';
+import type { TestStack } from '../support/service/stack.ts';
 import { until } from '../support/until.ts';
-import { http1, http2 } from '../support/wire.ts';
+import { hostileTest } from './campaign/service.ts';
 
 const test = hostileTest();
 

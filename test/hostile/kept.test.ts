@@ -2,16 +2,16 @@
 import type { OutgoingHttpHeaders } from 'node:http2';
 import { CategoryServiceService as Categories } from '../../gen/petstore/v1/categories.ts';
 import { PetServiceService as Pets } from '../../gen/petstore/v1/pets.ts';
-import { Http1Connection } from '../support/hostile/http1-connection.ts';
-import { exchange, type Sending } from '../support/hostile/http2.ts';
-import { leftOpen, usedBytes } from '../support/hostile/probe.ts';
-import { MIB, pidsOf, rssBytes } from '../support/hostile/resources.ts';
-import { AS_DEPLOYED, hostileTest } from '../support/hostile/service.ts';
-import { isFull } from '../support/hostile/size.ts';
-import { grpcFrame, grpcHeaders, openSession, targetOf } from '../support/hostile/sockets.ts';
-import { connectOperator } from '../support/operator.ts';
-import type { TestStack } from '../support/stack.ts';
+import { Http1Connection } from '../support/calls/http1-connection.ts';
+import { exchange, type Sending } from '../support/calls/http2.ts';
+import { connectOperator } from '../support/calls/operator.ts';
+import { grpcFrame, grpcHeaders, openSession, targetOf } from '../support/calls/sockets.ts';
+import type { TestStack } from '../support/service/stack.ts';
 import { until } from '../support/until.ts';
+import { MIB, pidsOf, rssBytes } from './campaign/memory.ts';
+import { leftOpen, usedBytes } from './campaign/probe.ts';
+import { AS_DEPLOYED, hostileTest } from './campaign/service.ts';
+import { isFull } from './campaign/size.ts';
 
 const test = hostileTest(AS_DEPLOYED);
 /** A key that has used up its limit. */

@@ -3,7 +3,7 @@ import { status as Code } from '@grpc/grpc-js';
 import test from 'ava';
 import { PetServiceService as Pets } from '../../gen/petstore/v1/pets.ts';
 import { generateKey } from '../../src/platform/access/keys/format.ts';
-import { startTestServer } from '../support/server.ts';
+import { startTestServer } from '../support/service/server.ts';
 
 const GUESSES = 1_000;
 const PER_MINUTE = 60;

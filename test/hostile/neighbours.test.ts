@@ -1,11 +1,11 @@
 /** Callers behind one address. */
 import { CategoryServiceService as Categories } from '../../gen/petstore/v1/categories.ts';
 import { PetServiceService as Pets } from '../../gen/petstore/v1/pets.ts';
-import { call } from '../support/connect-client.ts';
-import { GrpcCaller } from '../support/grpc-caller.ts';
-import { AS_DEPLOYED, hostileTest } from '../support/hostile/service.ts';
-import { withinOneMinute } from '../support/limit-windows.ts';
-import { connectOperator } from '../support/operator.ts';
+import { call } from '../support/calls/connect-client.ts';
+import { GrpcCaller } from '../support/calls/grpc-caller.ts';
+import { connectOperator } from '../support/calls/operator.ts';
+import { withinOneMinute } from '../support/service/limit-windows.ts';
+import { AS_DEPLOYED, hostileTest } from './campaign/service.ts';
 
 const test = hostileTest({ ...AS_DEPLOYED, TRUSTED_PROXIES: '127.0.0.1' });
 

@@ -3,11 +3,11 @@
  * time for such a pattern is the square or the cube of the length, and nobody else is served meanwhile.
  */
 import type { OutgoingHttpHeaders } from 'node:http2';
-import { cpuTimeUs } from '../support/cpu-time.ts';
-import { exchange } from '../support/hostile/http2.ts';
-import { pidsOf } from '../support/hostile/resources.ts';
-import { hostileTest } from '../support/hostile/service.ts';
-import { openSession, targetOf } from '../support/hostile/sockets.ts';
+import { exchange } from '../support/calls/http2.ts';
+import { openSession, targetOf } from '../support/calls/sockets.ts';
+import { cpuTimeUs } from '../support/machine/cpu-time.ts';
+import { pidsOf } from './campaign/memory.ts';
+import { hostileTest } from './campaign/service.ts';
 
 const test = hostileTest();
 

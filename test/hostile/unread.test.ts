@@ -1,8 +1,8 @@
 /** Responses that a caller with a valid key does not read delay no other caller. */
 import { once } from 'node:events';
-import { AS_DEPLOYED, hostileTest, storeLargestList } from '../support/hostile/service.ts';
-import { openSession, targetOf } from '../support/hostile/sockets.ts';
+import { openSession, targetOf } from '../support/calls/sockets.ts';
 import { until } from '../support/until.ts';
+import { AS_DEPLOYED, hostileTest, storeLargestList } from './campaign/service.ts';
 
 const test = hostileTest(AS_DEPLOYED);
 

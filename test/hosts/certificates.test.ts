@@ -4,9 +4,9 @@ import { copyFile, mkdir, readFile, rename } from 'node:fs/promises';
 import { join } from 'node:path';
 import { connect } from 'node:tls';
 import { promisify } from 'node:util';
-import { scrape, statistic, sumOf } from '../support/exposition.ts';
-import { startLoad, untilMore } from '../support/load.ts';
-import type { TestProcess } from '../support/process.ts';
+import { startLoad, untilMore } from '../support/calls/load.ts';
+import { scrape, statistic, sumOf } from '../support/service/exposition.ts';
+import type { TestProcess } from '../support/service/process.ts';
 import { until } from '../support/until.ts';
 import { type Context, get, run, type Test, test } from './standalone.ts';
 

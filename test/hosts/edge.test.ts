@@ -1,7 +1,7 @@
 /** `npm run edge`: a standalone Envoy, in front of servers that start and stop. */
 import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { childrenOf } from '../support/launcher.ts';
+import { childrenOf } from '../support/service/launcher.ts';
 import { until } from '../support/until.ts';
 import { get, run, test, tlsAs } from './standalone.ts';
 

@@ -3,9 +3,9 @@ import { createConnection } from 'node:net';
 import { connect } from 'node:tls';
 import { Client, credentials, Metadata, type ServiceError } from '@grpc/grpc-js';
 import { HealthCheckResponse_ServingStatus as Health, HealthService } from '../../gen/grpc/health/v1/health.ts';
-import { insecure, unary } from '../support/grpc.ts';
-import { childrenOf } from '../support/launcher.ts';
-import { freePorts } from '../support/ports.ts';
+import { insecure, unary } from '../support/calls/grpc.ts';
+import { freePorts } from '../support/machine/ports.ts';
+import { childrenOf } from '../support/service/launcher.ts';
 import { until } from '../support/until.ts';
 import { type Context, EDGE_SECRET, run, test, tlsAs } from './standalone.ts';
 

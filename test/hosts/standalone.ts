@@ -3,11 +3,11 @@ import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { ExecutionContext, TestFn } from 'ava';
 import { demoKeyFile } from '../../src/platform/access/keys/key-files.ts';
-import { freePorts } from '../support/ports.ts';
-import { createDataDir, TestProcess } from '../support/process.ts';
-import { testUnless } from '../support/programs.ts';
-import { type Certificates, makeCertificates, noOpenssl } from '../support/tls.ts';
-import { UNLIMITED } from '../support/unlimited.ts';
+import { freePorts } from '../support/machine/ports.ts';
+import { testUnless } from '../support/machine/programs.ts';
+import { type Certificates, makeCertificates, noOpenssl } from '../support/machine/tls.ts';
+import { createDataDir, TestProcess } from '../support/service/process.ts';
+import { UNLIMITED } from '../support/service/unlimited.ts';
 
 type Settings = Readonly<Record<string, string>>;
 

@@ -11,7 +11,7 @@ import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import { promisify } from 'node:util';
 import { ROOT } from '../../src/platform/launcher/paths.ts';
-import { freePorts } from '../support/ports.ts';
+import { freePorts } from '../support/machine/ports.ts';
 import { until } from '../support/until.ts';
 
 const sh = promisify(execFile);

@@ -3,7 +3,7 @@ import test from 'ava';
 import { parse } from 'yaml';
 import { readConfig } from '../../src/platform/config/config.ts';
 import { writeEnvoyConfig } from '../../src/platform/launcher/envoy-config.ts';
-import { temporaryFolder } from '../support/folder.ts';
+import { temporaryFolder } from '../support/machine/folder.ts';
 
 test("Envoy's configuration - is the same in YAML 1.1, which Envoy reads, with any secret", async (t) => {
   const secret = '0x1_000_000_000_000_000_000_000_000';

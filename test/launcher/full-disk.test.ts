@@ -2,10 +2,10 @@
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { run } from '../cli/command.ts';
-import { walk } from '../support/pages.ts';
-import { testUnless } from '../support/programs.ts';
-import { RestClient } from '../support/rest-client.ts';
-import { SmallDisk } from '../support/small-disk.ts';
+import { walk } from '../support/calls/pages.ts';
+import { RestClient } from '../support/calls/rest-client.ts';
+import { testUnless } from '../support/machine/programs.ts';
+import { SmallDisk } from '../support/machine/small-disk.ts';
 import { until } from '../support/until.ts';
 import { type Context, launch, launchForAll, refusedWith } from './launch.ts';
 

@@ -1,7 +1,7 @@
 /** The setup of the launcher's tests. After each test, all processes that it launched are killed. */
 import anyTest, { type ExecutionContext, type TestFn } from 'ava';
-import { Launcher, launcherSettings, signal } from '../support/launcher.ts';
-import { Turns } from '../support/turns.ts';
+import { Launcher, launcherSettings, signal } from '../support/service/launcher.ts';
+import { Turns } from '../support/service/turns.ts';
 
 type Settings = Readonly<Record<string, string>>;
 

@@ -6,11 +6,11 @@ import { PetServiceService } from '../../gen/petstore/v1/pets.ts';
 import { operatorKeyFile } from '../../src/platform/access/keys/key-files.ts';
 import { rotateLogs } from '../../src/platform/launcher/log-rotation.ts';
 import { LogFile } from '../../src/platform/observe/logging/log-file.ts';
-import { temporaryFolder } from '../support/folder.ts';
-import { GrpcCaller } from '../support/grpc-caller.ts';
-import { connectOperator } from '../support/operator.ts';
-import { RestClient } from '../support/rest-client.ts';
-import { startTestServer } from '../support/server.ts';
+import { GrpcCaller } from '../support/calls/grpc-caller.ts';
+import { connectOperator } from '../support/calls/operator.ts';
+import { RestClient } from '../support/calls/rest-client.ts';
+import { temporaryFolder } from '../support/machine/folder.ts';
+import { startTestServer } from '../support/service/server.ts';
 import { until } from '../support/until.ts';
 import { launchForAll, test } from './launch.ts';
 

@@ -8,8 +8,8 @@ import { join } from 'node:path';
 import { text } from 'node:stream/consumers';
 import { promisify } from 'node:util';
 import { adminSocket, callAdmin } from '../../src/platform/launcher/envoy-admin.ts';
-import { childrenOf, isRunning } from '../support/launcher.ts';
-import { openFiles } from '../support/open-files.ts';
+import { openFiles } from '../support/machine/open-files.ts';
+import { childrenOf, isRunning } from '../support/service/launcher.ts';
 import { until } from '../support/until.ts';
 import { launch, launchForAll, refusedWith, test } from './launch.ts';
 

@@ -3,7 +3,7 @@ import { once } from 'node:events';
 import { connect } from 'node:net';
 import test from 'ava';
 import { checkFree } from '../../src/platform/launcher/ports.ts';
-import { freePorts } from '../support/ports.ts';
+import { freePorts } from '../support/machine/ports.ts';
 import { until } from '../support/until.ts';
 
 test('Ports - a client who connects during the check does not hold up the start', async (t) => {

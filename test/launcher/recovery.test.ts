@@ -1,6 +1,7 @@
 /** A component that dies or freezes is restarted, and the others keep running. One service has all faults. */
-import { isRunning } from '../support/launcher.ts';
-import { RestClient } from '../support/rest-client.ts';
+
+import { RestClient } from '../support/calls/rest-client.ts';
+import { isRunning } from '../support/service/launcher.ts';
 import { until } from '../support/until.ts';
 import { launchForAll, test } from './launch.ts';
 

@@ -6,7 +6,7 @@ import { generateKey } from '../../src/platform/access/keys/format.ts';
 import { readConfig } from '../../src/platform/config/config.ts';
 import { startStack } from '../../src/platform/launcher/stack.ts';
 import { run } from '../cli/command.ts';
-import { freePortRange } from '../support/ports.ts';
+import { freePortRange } from '../support/machine/ports.ts';
 import { launch, refusedWith, type Test, test } from './launch.ts';
 
 /** Starts the service in this process. Resolves with the message of the error. */

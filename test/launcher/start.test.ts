@@ -5,11 +5,11 @@ import { networkInterfaces } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import { promisify } from 'node:util';
-import { isRunning, signal } from '../support/launcher.ts';
-import { isFree } from '../support/ports.ts';
-import { testUnless } from '../support/programs.ts';
-import { RestClient } from '../support/rest-client.ts';
-import { makeCertificates, noOpenssl } from '../support/tls.ts';
+import { RestClient } from '../support/calls/rest-client.ts';
+import { isFree } from '../support/machine/ports.ts';
+import { testUnless } from '../support/machine/programs.ts';
+import { makeCertificates, noOpenssl } from '../support/machine/tls.ts';
+import { isRunning, signal } from '../support/service/launcher.ts';
 import { until } from '../support/until.ts';
 import { type Context, launch, refusedWith, type Test, test } from './launch.ts';
 

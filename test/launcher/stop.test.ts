@@ -6,8 +6,8 @@ import { Agent, get, request } from 'node:http';
 import { join } from 'node:path';
 import { text } from 'node:stream/consumers';
 import { setTimeout as delay } from 'node:timers/promises';
-import { openEvents } from '../support/event-source.ts';
-import { childrenOf, isRunning, signal } from '../support/launcher.ts';
+import { openEvents } from '../support/calls/event-source.ts';
+import { childrenOf, isRunning, signal } from '../support/service/launcher.ts';
 import { until } from '../support/until.ts';
 import { launch, type Test, test } from './launch.ts';
 

@@ -8,8 +8,8 @@ import type { Envoy } from '../../src/platform/launcher/envoy.ts';
 import { Instance } from '../../src/platform/launcher/instance.ts';
 import { rollingRestart } from '../../src/platform/launcher/rolling-restart.ts';
 import { supervise, TooManyFailures } from '../../src/platform/launcher/supervisor.ts';
-import { temporaryFolder } from '../support/folder.ts';
-import { startTestStack } from '../support/stack.ts';
+import { temporaryFolder } from '../support/machine/folder.ts';
+import { startTestStack } from '../support/service/stack.ts';
 import { until } from '../support/until.ts';
 
 /** Serves at its first start, and fails at the next ones, FAILS of them. */

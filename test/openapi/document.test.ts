@@ -6,8 +6,8 @@ import { API_PACKAGE } from '../../src/identity.ts';
 import { readConfig } from '../../src/platform/config/config.ts';
 import { IDEMPOTENCY_KEY } from '../../src/platform/config/constants.ts';
 import { describe } from '../../src/platform/openapi/document.ts';
+import { PUBLIC as ALL, type PublicOperation } from '../support/contract/resources.ts';
 import { parcelRegistry } from '../support/lists/parcels.ts';
-import { PUBLIC as ALL, type PublicOperation } from '../support/resources.ts';
 
 interface OpenApiOperation {
   readonly deprecated?: boolean;

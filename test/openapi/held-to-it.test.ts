@@ -1,5 +1,5 @@
 import test from 'ava';
-import { checkAgainstDescription, type SeenResponse } from '../support/description.ts';
+import { checkAgainstDescription, type SeenResponse } from '../support/contract/description.ts';
 
 const RATE = {
   ...{ 'x-ratelimit-limit': '1000', 'x-ratelimit-remaining': '999', 'x-ratelimit-reset': '1798804800' },

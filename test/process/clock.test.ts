@@ -1,9 +1,9 @@
 /** A server whose clock is wrong, beside one whose clock is right. */
 import { CategoryServiceService as Categories } from '../../gen/petstore/v1/categories.ts';
-import { query } from '../support/postgres.ts';
-import { createDataDir, startServerProcess } from '../support/process.ts';
-import { testUnless } from '../support/programs.ts';
-import { sharedMissing, startShared } from '../support/shared.ts';
+import { query } from '../support/machine/postgres.ts';
+import { testUnless } from '../support/machine/programs.ts';
+import { createDataDir, startServerProcess } from '../support/service/process.ts';
+import { sharedMissing, startShared } from '../support/service/shared.ts';
 import { until } from '../support/until.ts';
 
 const test = testUnless<unknown>(sharedMissing);

@@ -1,12 +1,12 @@
 /** A server process that ends while PostgreSQL or Redis hangs. */
 import { status as Code } from '@grpc/grpc-js';
 import { CategoryServiceService as Categories } from '../../gen/petstore/v1/categories.ts';
-import { withinOneDay } from '../support/limit-windows.ts';
-import { freePorts } from '../support/ports.ts';
-import { postgresMissing, startPostgres } from '../support/postgres.ts';
-import { testUnless } from '../support/programs.ts';
-import { MISSING_REDIS_SERVER, RedisProcess } from '../support/redis.ts';
-import { makeCertificates, noOpenssl } from '../support/tls.ts';
+import { freePorts } from '../support/machine/ports.ts';
+import { postgresMissing, startPostgres } from '../support/machine/postgres.ts';
+import { testUnless } from '../support/machine/programs.ts';
+import { MISSING_REDIS_SERVER, RedisProcess } from '../support/machine/redis.ts';
+import { makeCertificates, noOpenssl } from '../support/machine/tls.ts';
+import { withinOneDay } from '../support/service/limit-windows.ts';
 import { type Context, start } from './server-processes.ts';
 
 const CLEAN = { code: 0, signal: null };

@@ -6,10 +6,10 @@ import { join } from 'node:path';
 import { CategoryServiceService as Categories, type Category } from '../../gen/petstore/v1/categories.ts';
 import { InventoryServiceService as Inventory } from '../../gen/petstore/v1/inventory.ts';
 import { type Order, OrderServiceService as Orders } from '../../gen/petstore/v1/orders.ts';
-import { TcpProxy } from '../support/chaos/proxy.ts';
-import { GrpcCaller } from '../support/grpc-caller.ts';
-import { freePorts } from '../support/ports.ts';
-import { type ServerProcess, TestProcess } from '../support/process.ts';
+import { GrpcCaller } from '../support/calls/grpc-caller.ts';
+import { freePorts } from '../support/machine/ports.ts';
+import { TcpProxy } from '../support/machine/tcp-proxy.ts';
+import { type ServerProcess, TestProcess } from '../support/service/process.ts';
 import { until } from '../support/until.ts';
 import { start, test } from './server-processes.ts';
 

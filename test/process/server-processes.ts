@@ -1,6 +1,6 @@
 /** The setup of tests that start and kill server processes on one data folder. */
 import anyTest, { type ExecutionContext, type TestFn } from 'ava';
-import { createDataDir, type ServerProcess, startServerProcess } from '../support/process.ts';
+import { createDataDir, type ServerProcess, startServerProcess } from '../support/service/process.ts';
 
 export interface Context {
   readonly dataDir: string;

@@ -12,9 +12,9 @@ import { compile } from '../../src/platform/storage/statement.ts';
 import { createStore } from '../../src/platform/storage/store.ts';
 import { MIGRATIONS, TABLES } from '../../src/schema.ts';
 import { toCategoryId } from '../../src/shop/categories/table.ts';
-import { freePorts } from '../support/ports.ts';
-import { TestProcess } from '../support/process.ts';
-import { beginCall } from '../support/unfinished-call.ts';
+import { beginCall } from '../support/calls/unfinished-call.ts';
+import { freePorts } from '../support/machine/ports.ts';
+import { TestProcess } from '../support/service/process.ts';
 import { until } from '../support/until.ts';
 import { start, test } from './server-processes.ts';
 

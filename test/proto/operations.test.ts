@@ -3,7 +3,7 @@ import { type DescMethod, fromBinary } from '@bufbuild/protobuf';
 import { FileDescriptorSetSchema } from '@bufbuild/protobuf/wkt';
 import test from 'ava';
 import { loadOperations, type Operation } from '../../src/platform/proto/operations.ts';
-import { PUBLIC } from '../support/resources.ts';
+import { PUBLIC } from '../support/contract/resources.ts';
 
 const { registry, byPath } = loadOperations();
 /** The services of 1.0.0 but for the feed: what the contract says of each of their operations is pinned here. */

@@ -3,12 +3,12 @@ import { once } from 'node:events';
 import { readFile } from 'node:fs/promises';
 import { setTimeout as delay } from 'node:timers/promises';
 import { accessLog } from '../../src/platform/launcher/paths.ts';
-import { exceedsLimit, FEW_REQUESTS, isFirst, newAddress } from '../support/allowances.ts';
-import { callFrom, type Door, openFrom, PROTOCOLS } from '../support/callers.ts';
-import { openSession, targetOf } from '../support/hostile/sockets.ts';
-import { stackTest } from '../support/shared-stack.ts';
-import type { TestStack } from '../support/stack.ts';
+import { callFrom, type Door, openFrom, PROTOCOLS } from '../support/calls/callers.ts';
+import { openSession, targetOf } from '../support/calls/sockets.ts';
+import { stackTest } from '../support/service/shared-stack.ts';
+import type { TestStack } from '../support/service/stack.ts';
 import { until } from '../support/until.ts';
+import { exceedsLimit, FEW_REQUESTS, isFirst, newAddress } from './allowances.ts';
 
 const PROXY = '127.0.0.2';
 const NEAR_PROXY = '127.0.1.9'; // in the trusted network

@@ -1,12 +1,12 @@
 /** HAProxy as a TCP load balancer: the PROXY protocol, with TLS at the service. */
 import type { TestFn } from 'ava';
-import { FEW_REQUESTS, hasOwnAllowance } from '../support/allowances.ts';
-import { callFrom, type Door, PROTOCOLS } from '../support/callers.ts';
-import { freePorts } from '../support/ports.ts';
-import { testUnless } from '../support/programs.ts';
-import { haproxyTcp, type RunningProxy } from '../support/proxies.ts';
-import { startTestStack, type TestStack } from '../support/stack.ts';
-import { type Certificates, makeCertificates, noOpenssl } from '../support/tls.ts';
+import { callFrom, type Door, PROTOCOLS } from '../support/calls/callers.ts';
+import { freePorts } from '../support/machine/ports.ts';
+import { testUnless } from '../support/machine/programs.ts';
+import { type Certificates, makeCertificates, noOpenssl } from '../support/machine/tls.ts';
+import { startTestStack, type TestStack } from '../support/service/stack.ts';
+import { FEW_REQUESTS, hasOwnAllowance } from './allowances.ts';
+import { haproxyTcp, type RunningProxy } from './proxies.ts';
 
 interface Context extends TestStack {
   readonly httpPort: number;

@@ -6,17 +6,17 @@ import anyTest, { type TestFn } from 'ava';
 import { EventServiceService as Events } from '../../gen/petstore/v1/events.ts';
 import { restBody } from '../../src/platform/edge/rest-protocol.ts';
 import { apiError } from '../../src/platform/errors.ts';
-import { FEW_REQUESTS, hasOwnAllowance } from '../support/allowances.ts';
-import { callFrom, type Door, openFrom, PROTOCOLS, type Sent } from '../support/callers.ts';
-import { readEvents } from '../support/event-source.ts';
-import { bearer, stream } from '../support/grpc.ts';
-import { connectOperator } from '../support/operator.ts';
-import { freePorts } from '../support/ports.ts';
-import { testUnless } from '../support/programs.ts';
-import { caddy, haproxy, nginx, type RunningProxy } from '../support/proxies.ts';
-import { startTestStack, type TestStack } from '../support/stack.ts';
-import { type Certificates, makeCertificates, noOpenssl } from '../support/tls.ts';
+import { callFrom, type Door, openFrom, PROTOCOLS, type Sent } from '../support/calls/callers.ts';
+import { readEvents } from '../support/calls/event-source.ts';
+import { bearer, stream } from '../support/calls/grpc.ts';
+import { connectOperator } from '../support/calls/operator.ts';
+import { freePorts } from '../support/machine/ports.ts';
+import { testUnless } from '../support/machine/programs.ts';
+import { type Certificates, makeCertificates, noOpenssl } from '../support/machine/tls.ts';
+import { startTestStack, type TestStack } from '../support/service/stack.ts';
 import { until } from '../support/until.ts';
+import { FEW_REQUESTS, hasOwnAllowance } from './allowances.ts';
+import { caddy, haproxy, nginx, type RunningProxy } from './proxies.ts';
 
 interface Context extends TestStack {
   readonly certificates: Certificates;

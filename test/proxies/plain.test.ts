@@ -4,12 +4,12 @@ import type { ExecutionContext } from 'ava';
 // @ts-expect-error it has no types
 import compression from 'compression';
 import { createProxyMiddleware } from 'http-proxy-middleware';
-import { openEvents } from '../support/event-source.ts';
-import { testUnless } from '../support/programs.ts';
-import { plainNginx } from '../support/proxies.ts';
-import { stackTest } from '../support/shared-stack.ts';
-import type { TestStack } from '../support/stack.ts';
-import { makeCertificates, noOpenssl } from '../support/tls.ts';
+import { openEvents } from '../support/calls/event-source.ts';
+import { testUnless } from '../support/machine/programs.ts';
+import { makeCertificates, noOpenssl } from '../support/machine/tls.ts';
+import { stackTest } from '../support/service/shared-stack.ts';
+import type { TestStack } from '../support/service/stack.ts';
+import { plainNginx } from './proxies.ts';
 
 const test = stackTest({});
 /** Less than the time until the first heartbeat. */

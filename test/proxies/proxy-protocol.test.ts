@@ -1,7 +1,8 @@
 /** PROXY_PROTOCOL: whose header is trusted, and which bytes are a valid header. */
-import { exceedsLimit, FEW_REQUESTS, isFirst, newAddress } from '../support/allowances.ts';
-import { callFrom, openFrom } from '../support/callers.ts';
-import { stackTest } from '../support/shared-stack.ts';
+
+import { callFrom, openFrom } from '../support/calls/callers.ts';
+import { stackTest } from '../support/service/shared-stack.ts';
+import { exceedsLimit, FEW_REQUESTS, isFirst, newAddress } from './allowances.ts';
 
 const PROXY = '127.0.0.2';
 const test = stackTest({ ...FEW_REQUESTS, PROXY_PROTOCOL: 'yes', TRUSTED_PROXIES: `${PROXY},127.0.0.3` });

@@ -1,11 +1,11 @@
 /** Bodies as a whole: content type, JSON, size, however they are sent. fields.test.ts has their values. */
 import { Plan } from '../../gen/apiplatform/admin/v1/admin.ts';
-import { isError } from '../support/contract.ts';
-import { connectOperator } from '../support/operator.ts';
-import { requestsTo } from '../support/resources.ts';
-import { stackTest } from '../support/shared-stack.ts';
-import type { TestStack } from '../support/stack.ts';
-import { http1, http2 } from '../support/wire.ts';
+import { connectOperator } from '../support/calls/operator.ts';
+import { http1, http2 } from '../support/calls/wire.ts';
+import { isError } from '../support/contract/errors.ts';
+import { requestsTo } from '../support/contract/resources.ts';
+import { stackTest } from '../support/service/shared-stack.ts';
+import type { TestStack } from '../support/service/stack.ts';
 
 const test = stackTest();
 

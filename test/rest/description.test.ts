@@ -6,10 +6,10 @@ import { readFileSync } from 'node:fs';
 import type { ExecutionContext } from 'ava';
 import createClient from 'openapi-fetch';
 import type { components, paths } from '../../gen/openapi/types.ts';
-import { PUBLIC, type PublicOperation } from '../support/resources.ts';
-import type { RestClient } from '../support/rest-client.ts';
-import { stackTest } from '../support/shared-stack.ts';
-import { startTestStack, type TestStack } from '../support/stack.ts';
+import type { RestClient } from '../support/calls/rest-client.ts';
+import { PUBLIC, type PublicOperation } from '../support/contract/resources.ts';
+import { stackTest } from '../support/service/shared-stack.ts';
+import { startTestStack, type TestStack } from '../support/service/stack.ts';
 
 const test = stackTest();
 

@@ -7,12 +7,12 @@ import test, { type ExecutionContext } from 'ava';
 import { readConfig } from '../../src/platform/config/config.ts';
 import { apiError } from '../../src/platform/errors.ts';
 import { findEnvoy } from '../../src/platform/launcher/envoy.ts';
-import { isError, isUnavailable } from '../support/contract.ts';
-import { change } from '../support/database.ts';
-import { temporaryFolder } from '../support/folder.ts';
-import { rawGrpc } from '../support/hostile/http2.ts';
-import { grpcFrame, targetOf } from '../support/hostile/sockets.ts';
-import { startTestStack, type TestStack } from '../support/stack.ts';
+import { rawGrpc } from '../support/calls/http2.ts';
+import { grpcFrame, targetOf } from '../support/calls/sockets.ts';
+import { isError, isUnavailable } from '../support/contract/errors.ts';
+import { change } from '../support/machine/database.ts';
+import { temporaryFolder } from '../support/machine/folder.ts';
+import { startTestStack, type TestStack } from '../support/service/stack.ts';
 import { until } from '../support/until.ts';
 
 async function start(t: ExecutionContext, ...options: Parameters<typeof startTestStack>): Promise<TestStack> {
@@ -46,7 +46,7 @@ test('500 - INTERNAL does not contain the cause, which is logged with the reques
 });
 
 test('504 - what gets no response in time is DEADLINE_EXCEEDED, also HEAD and unsent gRPC messages', async (t) => {
-  const program = fileURLToPath(new URL('../support/mute-server.ts', import.meta.url));
+  const program = fileURLToPath(new URL('./mute-server.ts', import.meta.url));
   const { rest, key, publicAddress } = await start(t, {}, { program });
   const [read, nowhere, change, head, connect, grpc, late, web] = await Promise.all([
     rest.get('/categories/1'),

@@ -3,10 +3,10 @@
  * test/rpc/interceptors/validation.test.ts has every rule, and test/edge/json.test.ts the JSON of every type.
  */
 import anyTest, { type TestFn } from 'ava';
-import { isError, isInvalid } from '../support/contract.ts';
-import { LISTS } from '../support/resources.ts';
-import type { RestResponse } from '../support/rest-client.ts';
-import { startTestStack, type TestStack } from '../support/stack.ts';
+import type { RestResponse } from '../support/calls/rest-client.ts';
+import { isError, isInvalid } from '../support/contract/errors.ts';
+import { LISTS } from '../support/contract/resources.ts';
+import { startTestStack, type TestStack } from '../support/service/stack.ts';
 
 /** Sends a valid request in which these fields are replaced. */
 type Send = (fields: object) => Promise<RestResponse>;

@@ -4,12 +4,12 @@ import { status as Status } from '@grpc/grpc-js';
 import type { ExecutionContext } from 'ava';
 import { Plan } from '../../gen/apiplatform/admin/v1/admin.ts';
 import { generateKey } from '../../src/platform/access/keys/format.ts';
-import { isError } from '../support/contract.ts';
-import { exchange, exchangeAlone, rawGrpc } from '../support/hostile/http2.ts';
-import { openSession, targetOf } from '../support/hostile/sockets.ts';
-import { connectOperator } from '../support/operator.ts';
-import { stackTest } from '../support/shared-stack.ts';
-import type { TestStack } from '../support/stack.ts';
+import { exchange, exchangeAlone, rawGrpc } from '../support/calls/http2.ts';
+import { connectOperator } from '../support/calls/operator.ts';
+import { openSession, targetOf } from '../support/calls/sockets.ts';
+import { isError } from '../support/contract/errors.ts';
+import { stackTest } from '../support/service/shared-stack.ts';
+import type { TestStack } from '../support/service/stack.ts';
 
 const BURST = 30;
 /** Each worker thread of Envoy counts for itself. */

@@ -1,7 +1,8 @@
 /** When the service has no server: refusals with Retry-After, and health checks that are right. */
-import { isError, isUnavailable } from '../support/contract.ts';
-import type { RestClient, RestResponse } from '../support/rest-client.ts';
-import { stackTest } from '../support/shared-stack.ts';
+
+import type { RestClient, RestResponse } from '../support/calls/rest-client.ts';
+import { isError, isUnavailable } from '../support/contract/errors.ts';
+import { stackTest } from '../support/service/shared-stack.ts';
 import { until } from '../support/until.ts';
 
 const test = stackTest();

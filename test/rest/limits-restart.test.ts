@@ -2,9 +2,9 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import test from 'ava';
 import { startStack } from '../../src/platform/launcher/stack.ts';
-import { withinOneDay } from '../support/limit-windows.ts';
-import { connectOperator } from '../support/operator.ts';
-import { startTestStack } from '../support/stack.ts';
+import { connectOperator } from '../support/calls/operator.ts';
+import { withinOneDay } from '../support/service/limit-windows.ts';
+import { startTestStack } from '../support/service/stack.ts';
 import { until } from '../support/until.ts';
 
 test("limits - a stop loses nothing of the day's count, kill -9 its last second, and neither a ban", async (t) => {

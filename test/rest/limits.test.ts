@@ -6,18 +6,18 @@ import { AdminServiceService as Admin, Plan } from '../../gen/apiplatform/admin/
 import { HealthCheckResponse_ServingStatus as Health, HealthService } from '../../gen/grpc/health/v1/health.ts';
 import { EventServiceService as Events } from '../../gen/petstore/v1/events.ts';
 import { PetServiceService as Pets } from '../../gen/petstore/v1/pets.ts';
-import { isError } from '../support/contract.ts';
-import { change } from '../support/database.ts';
-import { type EventSource, openEvents } from '../support/event-source.ts';
-import { detailsOf } from '../support/grpc.ts';
-import { GrpcCaller } from '../support/grpc-caller.ts';
-import { withinOneDay, withinOneMinute } from '../support/limit-windows.ts';
-import { connectOperator, type Operator } from '../support/operator.ts';
-import { reflectedMethods } from '../support/reflection.ts';
-import type { RestClient, RestResponse } from '../support/rest-client.ts';
-import { startTestStack, type TestStack } from '../support/stack.ts';
+import { type EventSource, openEvents } from '../support/calls/event-source.ts';
+import { detailsOf } from '../support/calls/grpc.ts';
+import { GrpcCaller } from '../support/calls/grpc-caller.ts';
+import { connectOperator, type Operator } from '../support/calls/operator.ts';
+import type { RestClient, RestResponse } from '../support/calls/rest-client.ts';
+import { watchEvents } from '../support/calls/watch-events.ts';
+import { isError } from '../support/contract/errors.ts';
+import { change } from '../support/machine/database.ts';
+import { withinOneDay, withinOneMinute } from '../support/service/limit-windows.ts';
+import { reflectedMethods } from '../support/service/reflection.ts';
+import { startTestStack, type TestStack } from '../support/service/stack.ts';
 import { until } from '../support/until.ts';
-import { watchEvents } from '../support/watch-events.ts';
 
 const test = anyTest as TestFn<TestStack & { operator: Operator; grpc: GrpcCaller }>;
 

@@ -1,6 +1,6 @@
 /** What is the lists' own of the shop. paging.test.ts has what holds for every list. */
-import { nextOf } from '../support/pages.ts';
-import { stackTest } from '../support/shared-stack.ts';
+import { nextOf } from '../support/calls/pages.ts';
+import { stackTest } from '../support/service/shared-stack.ts';
 
 const test = stackTest();
 

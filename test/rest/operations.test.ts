@@ -1,10 +1,10 @@
-/** What holds for every operation, by the table of test/support/resources.ts. */
+/** What holds for every operation, by the table of test/support/contract/resources.ts. */
 import { fromBinary, fromJson, type JsonObject, toBinary, toJson } from '@bufbuild/protobuf';
-import { isError, isInvalid } from '../support/contract.ts';
-import { LISTS, PUBLIC, requestsTo, type TestRequest } from '../support/resources.ts';
-import type { RestResponse } from '../support/rest-client.ts';
-import { stackTest } from '../support/shared-stack.ts';
-import type { TestStack } from '../support/stack.ts';
+import type { RestResponse } from '../support/calls/rest-client.ts';
+import { isError, isInvalid } from '../support/contract/errors.ts';
+import { LISTS, PUBLIC, requestsTo, type TestRequest } from '../support/contract/resources.ts';
+import { stackTest } from '../support/service/shared-stack.ts';
+import type { TestStack } from '../support/service/stack.ts';
 
 const test = stackTest();
 

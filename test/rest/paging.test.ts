@@ -1,9 +1,9 @@
 /** Lists, page by page, through the whole. test/storage has them while rows come and go, test/rpc every wrong token. */
 import anyTest, { type TestFn } from 'ava';
-import { isInvalid } from '../support/contract.ts';
-import { nextOf, walk } from '../support/pages.ts';
-import { LISTS, PUBLIC, requestsTo } from '../support/resources.ts';
-import { startTestStack, type TestStack } from '../support/stack.ts';
+import { nextOf, walk } from '../support/calls/pages.ts';
+import { isInvalid } from '../support/contract/errors.ts';
+import { LISTS, PUBLIC, requestsTo } from '../support/contract/resources.ts';
+import { startTestStack, type TestStack } from '../support/service/stack.ts';
 
 const test = anyTest as TestFn<TestStack>;
 

@@ -18,13 +18,13 @@ import {
 import { ListPetsRequest, ListPetsResponse, PetStatus, PetServiceService as Pets } from '../../gen/petstore/v1/pets.ts';
 import { generateKey } from '../../src/platform/access/keys/format.ts';
 import { operatorKeyFile } from '../../src/platform/access/keys/key-files.ts';
-import { call, isConnectError, isSuccess } from '../support/connect-client.ts';
-import { isError } from '../support/contract.ts';
-import { statistic } from '../support/exposition.ts';
-import { rawGrpc } from '../support/hostile/http2.ts';
-import { grpcFrame, targetOf } from '../support/hostile/sockets.ts';
-import { stackTest } from '../support/shared-stack.ts';
-import type { TestStack } from '../support/stack.ts';
+import { call, isConnectError, isSuccess } from '../support/calls/connect-client.ts';
+import { rawGrpc } from '../support/calls/http2.ts';
+import { grpcFrame, targetOf } from '../support/calls/sockets.ts';
+import { isError } from '../support/contract/errors.ts';
+import { statistic } from '../support/service/exposition.ts';
+import { stackTest } from '../support/service/shared-stack.ts';
+import type { TestStack } from '../support/service/stack.ts';
 
 const test = stackTest();
 

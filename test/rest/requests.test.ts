@@ -4,10 +4,10 @@
  */
 import { generateKey } from '../../src/platform/access/keys/format.ts';
 import { BODY_TIMEOUT_MS } from '../../src/platform/config/constants.ts';
-import { isError } from '../support/contract.ts';
-import { PUBLIC } from '../support/resources.ts';
-import { stackTest } from '../support/shared-stack.ts';
-import { http1, http2 } from '../support/wire.ts';
+import { http1, http2 } from '../support/calls/wire.ts';
+import { isError } from '../support/contract/errors.ts';
+import { PUBLIC } from '../support/contract/resources.ts';
+import { stackTest } from '../support/service/shared-stack.ts';
 
 const test = stackTest();
 

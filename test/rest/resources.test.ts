@@ -2,9 +2,10 @@
  * What is each resource's own. operations.test.ts has what holds for all of them. The rules of stock and status have a
  * model in test/shop, which any history agrees with: here is one history.
  */
-import { isError, isInvalid } from '../support/contract.ts';
-import type { RestClient, RestResponse } from '../support/rest-client.ts';
-import { stackTest } from '../support/shared-stack.ts';
+
+import type { RestClient, RestResponse } from '../support/calls/rest-client.ts';
+import { isError, isInvalid } from '../support/contract/errors.ts';
+import { stackTest } from '../support/service/shared-stack.ts';
 
 const test = stackTest();
 

@@ -5,14 +5,14 @@
 import type { ExecutionContext } from 'ava';
 import { OrderServiceService as Orders } from '../../gen/petstore/v1/orders.ts';
 import { PetServiceService as Pets } from '../../gen/petstore/v1/pets.ts';
-import { isError, isInvalid } from '../support/contract.ts';
-import { GrpcCaller } from '../support/grpc-caller.ts';
-import { connectOperator } from '../support/operator.ts';
-import { requestsTo, type TestRequest } from '../support/resources.ts';
-import type { RestClient, RestResponse } from '../support/rest-client.ts';
-import { stackTest } from '../support/shared-stack.ts';
-import type { TestStack } from '../support/stack.ts';
-import { http1, http2 } from '../support/wire.ts';
+import { GrpcCaller } from '../support/calls/grpc-caller.ts';
+import { connectOperator } from '../support/calls/operator.ts';
+import type { RestClient, RestResponse } from '../support/calls/rest-client.ts';
+import { http1, http2 } from '../support/calls/wire.ts';
+import { isError, isInvalid } from '../support/contract/errors.ts';
+import { requestsTo, type TestRequest } from '../support/contract/resources.ts';
+import { stackTest } from '../support/service/shared-stack.ts';
+import type { TestStack } from '../support/service/stack.ts';
 
 type Test = ExecutionContext<TestStack>;
 

@@ -7,6 +7,7 @@ import anyTest, { type ExecutionContext, type TestFn } from 'ava';
 import { apiError } from '../../src/platform/errors.ts';
 import type { StreamResponse } from '../../src/platform/rpc/chain.ts';
 import { toApiError } from '../../src/platform/rpc/status.ts';
+import { until } from '../support/until.ts';
 import {
   type CallerProtocol,
   type Outcome,
@@ -17,8 +18,7 @@ import {
   type ScriptedServer,
   startScriptedServer,
   streamsOf,
-} from '../support/scripted-server.ts';
-import { until } from '../support/until.ts';
+} from './scripted-server.ts';
 
 /** `unread` and `open` are one state of the answer: in `unread` the request has not been read, nor sent completely. */
 const STATES = ['unread', 'open', 'streaming', 'ending', 'closed'] as const;

@@ -5,9 +5,9 @@
 import { connect } from 'node:net';
 import { setTimeout as delay } from 'node:timers/promises';
 import { WebServiceService } from '../../gen/apiplatform/web/v1/web.ts';
-import { END_STREAM, frame, headersFrame, PLAIN, PREFACE } from '../support/hostile/frames.ts';
-import { grpcFrame } from '../support/hostile/sockets.ts';
-import { startTestServer } from '../support/server.ts';
+import { END_STREAM, frame, headersFrame, PLAIN, PREFACE } from '../support/calls/frames.ts';
+import { grpcFrame } from '../support/calls/sockets.ts';
+import { startTestServer } from '../support/service/server.ts';
 
 /** Windows as wide as HTTP/2 allows (RFC 9113, section 6.9.2). */
 const WIDE = Buffer.concat([

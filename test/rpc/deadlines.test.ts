@@ -5,12 +5,12 @@ import { createClient } from '../../gen/client/index.ts';
 import { CategoryServiceService as Categories } from '../../gen/petstore/v1/categories.ts';
 import { EventServiceService as Events } from '../../gen/petstore/v1/events.ts';
 import { parseTimeout } from '../../src/platform/rpc/timeout.ts';
-import { holdTransaction } from '../support/hold-transaction.ts';
-import { exchangeAlone } from '../support/hostile/http2.ts';
-import { grpcFrame, grpcHeaders, targetOf } from '../support/hostile/sockets.ts';
-import { startTestServer, type TestServer } from '../support/server.ts';
-import { startTestStack } from '../support/stack.ts';
-import { beginCall } from '../support/unfinished-call.ts';
+import { exchangeAlone } from '../support/calls/http2.ts';
+import { grpcFrame, grpcHeaders, targetOf } from '../support/calls/sockets.ts';
+import { beginCall } from '../support/calls/unfinished-call.ts';
+import { holdTransaction } from '../support/service/hold-transaction.ts';
+import { startTestServer, type TestServer } from '../support/service/server.ts';
+import { startTestStack } from '../support/service/stack.ts';
 import { until } from '../support/until.ts';
 
 const test = anyTest as TestFn<TestServer>;

@@ -1,10 +1,10 @@
 /** The largest error of every operation fits into what clients read: Python's and Java's take 8 KiB of headers. */
 import { create, type DescField, type DescMessage, ScalarType, toBinary } from '@bufbuild/protobuf';
 import { TimestampSchema } from '@bufbuild/protobuf/wkt';
-import { rawGrpc } from '../support/hostile/http2.ts';
-import { grpcFrame, targetOf } from '../support/hostile/sockets.ts';
-import { PUBLIC } from '../support/resources.ts';
-import { serverTest } from '../support/shared-stack.ts';
+import { rawGrpc } from '../support/calls/http2.ts';
+import { grpcFrame, targetOf } from '../support/calls/sockets.ts';
+import { PUBLIC } from '../support/contract/resources.ts';
+import { serverTest } from '../support/service/shared-stack.ts';
 
 const test = serverTest();
 const MAX_HEADERS = 6 * 1_024;

@@ -8,10 +8,10 @@ import { CategoryServiceService as Categories } from '../../gen/petstore/v1/cate
 import { EventServiceService as Events } from '../../gen/petstore/v1/events.ts';
 import { OrderServiceService as Orders } from '../../gen/petstore/v1/orders.ts';
 import { PetServiceService as Pets } from '../../gen/petstore/v1/pets.ts';
-import { rawGrpc } from '../support/hostile/http2.ts';
-import { grpcFrame, grpcHeaders, openSession, targetOf } from '../support/hostile/sockets.ts';
-import { PUBLIC } from '../support/resources.ts';
-import { serverTest } from '../support/shared-stack.ts';
+import { rawGrpc } from '../support/calls/http2.ts';
+import { grpcFrame, grpcHeaders, openSession, targetOf } from '../support/calls/sockets.ts';
+import { PUBLIC } from '../support/contract/resources.ts';
+import { serverTest } from '../support/service/shared-stack.ts';
 import { until } from '../support/until.ts';
 
 const test = serverTest();

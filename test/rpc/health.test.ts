@@ -3,12 +3,12 @@ import { once } from 'node:events';
 import { Client, status as Code, type ServiceError } from '@grpc/grpc-js';
 import anyTest, { type TestFn } from 'ava';
 import { HealthService, HealthCheckResponse_ServingStatus as Status } from '../../gen/grpc/health/v1/health.ts';
-import { insecure, stream, unary } from '../support/grpc.ts';
-import { rawGrpc } from '../support/hostile/http2.ts';
-import { grpcFrame, grpcHeaders, openSession, targetOf } from '../support/hostile/sockets.ts';
-import { reflectedMethods } from '../support/reflection.ts';
-import { PUBLIC, SERVICES } from '../support/resources.ts';
-import { startTestServer, type TestServer } from '../support/server.ts';
+import { insecure, stream, unary } from '../support/calls/grpc.ts';
+import { rawGrpc } from '../support/calls/http2.ts';
+import { grpcFrame, grpcHeaders, openSession, targetOf } from '../support/calls/sockets.ts';
+import { PUBLIC, SERVICES } from '../support/contract/resources.ts';
+import { reflectedMethods } from '../support/service/reflection.ts';
+import { startTestServer, type TestServer } from '../support/service/server.ts';
 import { until } from '../support/until.ts';
 
 const test = anyTest as TestFn<TestServer & { client: Client }>;

@@ -10,10 +10,10 @@ import { OrderServiceService as Orders } from '../../gen/petstore/v1/orders.ts';
 import { PetServiceService as Pets } from '../../gen/petstore/v1/pets.ts';
 import { loadOperations } from '../../src/platform/proto/operations.ts';
 import { readRequest } from '../../src/platform/proto/request.ts';
-import type { Method } from '../support/grpc.ts';
-import type { GrpcCaller } from '../support/grpc-caller.ts';
-import { PUBLIC } from '../support/resources.ts';
-import { serverTest } from '../support/shared-stack.ts';
+import type { Method } from '../support/calls/grpc.ts';
+import type { GrpcCaller } from '../support/calls/grpc-caller.ts';
+import { PUBLIC } from '../support/contract/resources.ts';
+import { serverTest } from '../support/service/shared-stack.ts';
 
 const test = serverTest();
 const { INVALID_ARGUMENT } = Code;

@@ -4,6 +4,7 @@ import { status as Status } from '@grpc/grpc-js';
 import anyTest, { type ExecutionContext, type TestFn } from 'ava';
 import { MAX_CALLS_PER_SERVER } from '../../src/platform/config/constants.ts';
 import { MAX_PER_ADDRESS } from '../../src/platform/rpc/open-calls.ts';
+import { until } from '../support/until.ts';
 import {
   type Caller,
   EDGE_SECRET,
@@ -11,8 +12,7 @@ import {
   request,
   type ScriptedServer,
   startScriptedServer,
-} from '../support/scripted-server.ts';
-import { until } from '../support/until.ts';
+} from './scripted-server.ts';
 
 /** A call that has waited for its caller for this long has ended, if its server is crowded. */
 const STALLED_MS = 2_000;

@@ -5,8 +5,8 @@ import fc from 'fast-check';
 import { ApiError } from '../../src/platform/errors.ts';
 import { loadOperations } from '../../src/platform/proto/operations.ts';
 import { pageTokens } from '../../src/platform/rpc/page-token.ts';
-import { LISTS } from '../support/resources.ts';
-import { serverTest } from '../support/shared-stack.ts';
+import { LISTS } from '../support/contract/resources.ts';
+import { serverTest } from '../support/service/shared-stack.ts';
 
 /** The first byte of a list's tokens. Never change one. The next free number is 8. */
 const NUMBERS: Readonly<Record<string, number>> = {

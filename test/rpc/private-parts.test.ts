@@ -12,18 +12,12 @@ import { status as Code, Server, ServerCredentials } from '@grpc/grpc-js';
 import test, { type ExecutionContext } from 'ava';
 import { PetServiceService as Pets } from '../../gen/petstore/v1/pets.ts';
 import { takeEveryCall } from '../../src/platform/rpc/private-parts.ts';
-import { frame, headersFrame, PLAIN, PREFACE } from '../support/hostile/frames.ts';
-import { exchange } from '../support/hostile/http2.ts';
-import { grpcFrame, grpcHeaders } from '../support/hostile/sockets.ts';
-import {
-  EDGE_SECRET,
-  request,
-  type ScriptedServer,
-  startScriptedServer,
-  streamsOf,
-} from '../support/scripted-server.ts';
-import { startTestServer } from '../support/server.ts';
+import { frame, headersFrame, PLAIN, PREFACE } from '../support/calls/frames.ts';
+import { exchange } from '../support/calls/http2.ts';
+import { grpcFrame, grpcHeaders } from '../support/calls/sockets.ts';
+import { startTestServer } from '../support/service/server.ts';
 import { until } from '../support/until.ts';
+import { EDGE_SECRET, request, type ScriptedServer, startScriptedServer, streamsOf } from './scripted-server.ts';
 
 test('grpc-js - an unknown method or a wrong content type is answered, and leaves no stream', async (t) => {
   const server = await startScriptedServer();

@@ -3,7 +3,7 @@ import { type DescMessage, fromBinary } from '@bufbuild/protobuf';
 import { FileDescriptorProtoSchema } from '@bufbuild/protobuf/wkt';
 import { Client, credentials, type ServiceError, status as Status } from '@grpc/grpc-js';
 import { loadOperations } from '../../src/platform/proto/operations.ts';
-import { serverTest } from '../support/shared-stack.ts';
+import { serverTest } from '../support/service/shared-stack.ts';
 
 const test = serverTest();
 const PATH = '/grpc.reflection.v1.ServerReflection/ServerReflectionInfo';

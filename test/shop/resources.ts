@@ -4,8 +4,8 @@ import { InventoryServiceService as Inventory } from '../../gen/petstore/v1/inve
 import { type Order, OrderServiceService as Orders } from '../../gen/petstore/v1/orders.ts';
 import { PetServiceService as Pets } from '../../gen/petstore/v1/pets.ts';
 import type { Pet } from '../../src/shop/pets/table.ts';
-import type { Method, Partly } from '../support/grpc.ts';
-import type { Resource } from '../support/resources.ts';
+import type { Method, Partly } from '../support/calls/grpc.ts';
+import type { Resource } from '../support/contract/resources.ts';
 
 /** The resources, by service of the public package. */
 export const RESOURCES: Readonly<Record<string, Resource>> = {

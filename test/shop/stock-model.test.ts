@@ -9,10 +9,10 @@ import { inventoryService } from '../../src/shop/inventory/service.ts';
 import { orderService } from '../../src/shop/orders/service.ts';
 import { petService } from '../../src/shop/pets/service.ts';
 import { PET_STATUSES, type PetId } from '../../src/shop/pets/table.ts';
+import type { Request } from '../chaos/campaign/history.ts';
+import { petModel } from '../chaos/campaign/pet-model.ts';
 import { newPet } from '../storage/suite/database.ts';
-import type { Request } from '../support/chaos/history.ts';
-import { petModel } from '../support/chaos/pet-model.ts';
-import { createTestStore } from '../support/database.ts';
+import { createTestStore } from '../support/machine/database.ts';
 
 const test = anyTest as TestFn<Store>;
 

@@ -5,10 +5,10 @@ import { Connection } from '../../src/platform/storage/postgres-connection.ts';
 import { compile } from '../../src/platform/storage/statement.ts';
 import { createStore } from '../../src/platform/storage/store.ts';
 import { MIGRATIONS, TABLES } from '../../src/schema.ts';
-import { type PgBouncer, pgbouncerMissing, startPgBouncer } from '../support/pgbouncer.ts';
-import { query, startPostgres, type TestPostgres } from '../support/postgres.ts';
-import { suiteDatabase } from '../support/postgres-suite.ts';
-import { testUnless } from '../support/programs.ts';
+import { query, startPostgres, type TestPostgres } from '../support/machine/postgres.ts';
+import { testUnless } from '../support/machine/programs.ts';
+import { type PgBouncer, pgbouncerMissing, startPgBouncer } from './pgbouncer.ts';
+import { suiteDatabase } from './postgres-suite.ts';
 import { newCategory } from './suite/database.ts';
 import { runStorageSuite } from './suite/suite.ts';
 

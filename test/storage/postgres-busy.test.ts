@@ -12,9 +12,9 @@ import { categoryService } from '../../src/shop/categories/service.ts';
 import { inventoryService } from '../../src/shop/inventory/service.ts';
 import { orderService } from '../../src/shop/orders/service.ts';
 import type { Pet, PetId } from '../../src/shop/pets/table.ts';
-import { TcpProxy } from '../support/chaos/proxy.ts';
-import { postgresMissing, query, startPostgres, type TestPostgres } from '../support/postgres.ts';
-import { testUnless } from '../support/programs.ts';
+import { postgresMissing, query, startPostgres, type TestPostgres } from '../support/machine/postgres.ts';
+import { testUnless } from '../support/machine/programs.ts';
+import { TcpProxy } from '../support/machine/tcp-proxy.ts';
 import { until } from '../support/until.ts';
 import { newPet } from './suite/database.ts';
 

@@ -1,6 +1,6 @@
-import { postgresMissing, startPostgres, type TestPostgres } from '../support/postgres.ts';
-import { suiteDatabase } from '../support/postgres-suite.ts';
-import { testUnless } from '../support/programs.ts';
+import { postgresMissing, startPostgres, type TestPostgres } from '../support/machine/postgres.ts';
+import { testUnless } from '../support/machine/programs.ts';
+import { suiteDatabase } from './postgres-suite.ts';
 import { runStorageSuite } from './suite/suite.ts';
 
 const test = testUnless(postgresMissing);

@@ -1,7 +1,7 @@
 import test from 'ava';
 import pino from 'pino';
 import { startRetention } from '../../src/platform/storage/retention.ts';
-import { createTestStore } from '../support/database.ts';
+import { createTestStore } from '../support/machine/database.ts';
 import { until } from '../support/until.ts';
 
 const NOW_MS = Date.UTC(2026, 6, 1);

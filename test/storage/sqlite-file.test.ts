@@ -8,7 +8,7 @@ import { compile, param } from '../../src/platform/storage/statement.ts';
 import { createStore } from '../../src/platform/storage/store.ts';
 import { TABLES } from '../../src/schema.ts';
 import { categoryTable } from '../../src/shop/categories/table.ts';
-import { createTestDatabase, type TestDatabase } from '../support/database.ts';
+import { createTestDatabase, type TestDatabase } from '../support/machine/database.ts';
 
 interface Context {
   readonly database: TestDatabase;

@@ -1,5 +1,5 @@
 import type { Row } from '../../src/platform/storage/fields.ts';
-import { createTestDatabase } from '../support/database.ts';
+import { createTestDatabase } from '../support/machine/database.ts';
 import { runPlanSuite } from './suite/query-plans.ts';
 
 runPlanSuite(async () => {

@@ -1,6 +1,6 @@
 import { compile } from '../../src/platform/storage/statement.ts';
 import { StoreUnavailable } from '../../src/platform/storage/store-errors.ts';
-import { createTestDatabase } from '../support/database.ts';
+import { createTestDatabase } from '../support/machine/database.ts';
 import { newCategories, newCategory, test } from './suite/database.ts';
 import { runStorageSuite } from './suite/suite.ts';
 

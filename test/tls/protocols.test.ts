@@ -3,13 +3,13 @@ import { connect as connectTcp } from 'node:net';
 import { type ConnectionOptions, connect as connectTls, type SecureVersion, type TLSSocket } from 'node:tls';
 import type { ExecutionContext } from 'ava';
 import { redirectListener } from '../../envoy/config/listeners.ts';
-import { callFrom, type Door, PROTOCOLS } from '../support/callers.ts';
-import { isError } from '../support/contract.ts';
-import { freePorts } from '../support/ports.ts';
-import { testUnless } from '../support/programs.ts';
-import { startTestStack, type TestStack } from '../support/stack.ts';
-import { type Certificates, makeCertificates, noOpenssl } from '../support/tls.ts';
-import { http1 } from '../support/wire.ts';
+import { callFrom, type Door, PROTOCOLS } from '../support/calls/callers.ts';
+import { http1 } from '../support/calls/wire.ts';
+import { isError } from '../support/contract/errors.ts';
+import { freePorts } from '../support/machine/ports.ts';
+import { testUnless } from '../support/machine/programs.ts';
+import { type Certificates, makeCertificates, noOpenssl } from '../support/machine/tls.ts';
+import { startTestStack, type TestStack } from '../support/service/stack.ts';
 
 type Context = TestStack & {
   readonly certificates: Certificates;

@@ -6,11 +6,11 @@ import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import type { TLSSocket } from 'node:tls';
 import { createClient } from '../../gen/client/index.ts';
-import { callFrom, type Door, openFrom } from '../support/callers.ts';
-import { startLoad, untilMore } from '../support/load.ts';
-import { testUnless } from '../support/programs.ts';
-import { startTestStack, type TestStack } from '../support/stack.ts';
-import { type Certificates, makeCertificates, noOpenssl } from '../support/tls.ts';
+import { callFrom, type Door, openFrom } from '../support/calls/callers.ts';
+import { startLoad, untilMore } from '../support/calls/load.ts';
+import { testUnless } from '../support/machine/programs.ts';
+import { type Certificates, makeCertificates, noOpenssl } from '../support/machine/tls.ts';
+import { startTestStack, type TestStack } from '../support/service/stack.ts';
 import { until } from '../support/until.ts';
 
 interface Context {

@@ -7,8 +7,8 @@ import type { TestFn } from 'ava';
 import { ConfigError } from '../../src/platform/config/config.ts';
 import { readAuthorities, readIdentity } from '../../src/platform/files/tls-files.ts';
 import { type Context as LaunchContext, launch, test as launcherTest } from '../launcher/launch.ts';
-import { testUnless } from '../support/programs.ts';
-import { type Certificates, makeCertificates, noOpenssl } from '../support/tls.ts';
+import { testUnless } from '../support/machine/programs.ts';
+import { type Certificates, makeCertificates, noOpenssl } from '../support/machine/tls.ts';
 
 const test = noOpenssl === undefined ? (launcherTest as TestFn<LaunchContext>) : testUnless<LaunchContext>(noOpenssl);
 const sh = promisify(execFile);

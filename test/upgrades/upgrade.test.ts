@@ -24,13 +24,13 @@ import { openSqlite } from '../../src/platform/storage/sqlite.ts';
 import { PLATFORM_MIGRATIONS } from '../../src/platform/storage/store.ts';
 import { MIGRATIONS } from '../../src/schema.ts';
 import { dumpsMissing, run } from '../deploy/backups.ts';
-import { change } from '../support/database.ts';
-import { temporaryFolder } from '../support/folder.ts';
-import { exchangeAlone } from '../support/hostile/http2.ts';
-import { grpcFrame, grpcHeaders, targetOf } from '../support/hostile/sockets.ts';
-import { query, startPostgres } from '../support/postgres.ts';
-import { type ServerProcess, startServerProcess } from '../support/process.ts';
-import { testUnless } from '../support/programs.ts';
+import { exchangeAlone } from '../support/calls/http2.ts';
+import { grpcFrame, grpcHeaders, targetOf } from '../support/calls/sockets.ts';
+import { change } from '../support/machine/database.ts';
+import { temporaryFolder } from '../support/machine/folder.ts';
+import { query, startPostgres } from '../support/machine/postgres.ts';
+import { testUnless } from '../support/machine/programs.ts';
+import { type ServerProcess, startServerProcess } from '../support/service/process.ts';
 
 type Settings = Readonly<Record<string, string>>;
 

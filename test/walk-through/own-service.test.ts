@@ -8,7 +8,7 @@ import { join } from 'node:path';
 import { promisify } from 'node:util';
 import test from 'ava';
 import { ROOT } from '../../src/platform/launcher/paths.ts';
-import { temporaryFolder } from '../support/folder.ts';
+import { temporaryFolder } from '../support/machine/folder.ts';
 
 const SAMPLE = join(ROOT, 'test/walk-through/harbour');
 /** What the copy shares with the repository, and what it does not need. */

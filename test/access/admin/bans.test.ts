@@ -5,12 +5,12 @@ import type { ExecutionContext } from 'ava';
 import { Client } from 'pg';
 import { AdminServiceService as Admin } from '../../../gen/apiplatform/admin/v1/admin.ts';
 import { CategoryServiceService as Categories } from '../../../gen/petstore/v1/categories.ts';
-import type { GrpcCaller } from '../../support/grpc-caller.ts';
-import { withinOneDay } from '../../support/limit-windows.ts';
-import { Operator } from '../../support/operator.ts';
-import { createDataDir, startServerProcess } from '../../support/process.ts';
-import { testUnless } from '../../support/programs.ts';
-import { type Shared, sharedMissing, startShared } from '../../support/shared.ts';
+import type { GrpcCaller } from '../../support/calls/grpc-caller.ts';
+import { Operator } from '../../support/calls/operator.ts';
+import { testUnless } from '../../support/machine/programs.ts';
+import { withinOneDay } from '../../support/service/limit-windows.ts';
+import { createDataDir, startServerProcess } from '../../support/service/process.ts';
+import { type Shared, sharedMissing, startShared } from '../../support/service/shared.ts';
 import { until } from '../../support/until.ts';
 
 const REFUSALS = 5;

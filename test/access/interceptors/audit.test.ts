@@ -4,7 +4,7 @@ import { CreateKeyRequest } from '../../../gen/apiplatform/admin/v1/admin.ts';
 import { audit } from '../../../src/platform/access/interceptors/audit.ts';
 import { apiError } from '../../../src/platform/errors.ts';
 import type { Next } from '../../../src/platform/rpc/chain.ts';
-import { run as end, newCall, type TestCall } from '../../support/call.ts';
+import { run as end, newCall, type TestCall } from '../../support/service/call.ts';
 
 // biome-ignore lint/suspicious/noExplicitAny: a log line is whatever was logged
 type Line = any;

@@ -4,7 +4,7 @@ import { createApiKeyCache } from '../../../src/platform/access/keys/api-key-cac
 import { generateKey, hashKey } from '../../../src/platform/access/keys/format.ts';
 import { type ApiError, apiError } from '../../../src/platform/errors.ts';
 import { toAccountId, toKeyId } from '../../../src/platform/rpc/caller.ts';
-import { handler, newCall, RESPONSE } from '../../support/call.ts';
+import { handler, newCall, RESPONSE } from '../../support/service/call.ts';
 
 const QUOTA = { perMinute: 60, perDay: 1_000 };
 const PLANS = { free: QUOTA, pro: QUOTA, business: QUOTA };

@@ -6,8 +6,8 @@ import { createMemoryLimiter } from '../../../src/platform/access/limits/memory.
 import { ApiError, AT_A_TIME, apiError } from '../../../src/platform/errors.ts';
 import { toAccountId, toKeyId } from '../../../src/platform/rpc/caller.ts';
 import type { Call } from '../../../src/platform/rpc/chain.ts';
-import { newCall, RESPONSE } from '../../support/call.ts';
-import { withinOneMinute } from '../../support/limit-windows.ts';
+import { newCall, RESPONSE } from '../../support/service/call.ts';
+import { withinOneMinute } from '../../support/service/limit-windows.ts';
 
 const BAN = { refusals: 20, windowMs: 60_000, graceMs: 0, durationMs: 300_000 };
 const CALLER = {

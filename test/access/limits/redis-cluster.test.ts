@@ -1,8 +1,8 @@
 /** A Redis cluster of which one node is killed or frozen. */
 import { randomUUID } from 'node:crypto';
 import { toAccountId } from '../../../src/platform/rpc/caller.ts';
-import { testUnless } from '../../support/programs.ts';
-import { MISSING_REDIS_SERVER, startRedisCluster } from '../../support/redis.ts';
+import { testUnless } from '../../support/machine/programs.ts';
+import { MISSING_REDIS_SERVER, startRedisCluster } from '../../support/machine/redis.ts';
 import { until } from '../../support/until.ts';
 import { openRedis, untilBack } from './suite/redis.ts';
 import { ACCOUNT } from './suite/setup.ts';

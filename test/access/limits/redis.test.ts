@@ -4,10 +4,10 @@
  */
 import { randomUUID } from 'node:crypto';
 import type { ExecutionContext } from 'ava';
-import { withinOneDay } from '../../support/limit-windows.ts';
-import { freePorts } from '../../support/ports.ts';
-import { testUnless } from '../../support/programs.ts';
-import { MISSING_REDIS_SERVER, RedisProcess } from '../../support/redis.ts';
+import { freePorts } from '../../support/machine/ports.ts';
+import { testUnless } from '../../support/machine/programs.ts';
+import { MISSING_REDIS_SERVER, RedisProcess } from '../../support/machine/redis.ts';
+import { withinOneDay } from '../../support/service/limit-windows.ts';
 import { openRedis, openServers, type RedisOptions, untilBack } from './suite/redis.ts';
 import { reportTests } from './suite/reports.ts';
 import { ruleTests, SHARED, send } from './suite/rules.ts';

@@ -11,7 +11,7 @@ import {
 import { dayStartMs } from '../../../src/platform/access/limits/windows.ts';
 import { type AccountId, type KeyId, toAccountId, toKeyId } from '../../../src/platform/rpc/caller.ts';
 import type { Store } from '../../../src/schema.ts';
-import { createTestStore } from '../../support/database.ts';
+import { createTestStore } from '../../support/machine/database.ts';
 import { until } from '../../support/until.ts';
 import { ACCOUNT, OPTIONS } from './suite/setup.ts';
 

@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import test from 'ava';
 import { LogFile } from '../../../src/platform/observe/logging/log-file.ts';
 import { createLogger } from '../../../src/platform/observe/logging/logger.ts';
-import { temporaryFolder } from '../../support/folder.ts';
+import { temporaryFolder } from '../../support/machine/folder.ts';
 
 /** A full device: each write to it fails with ENOSPC. */
 const FULL = '/dev/full';

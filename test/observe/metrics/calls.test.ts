@@ -5,8 +5,8 @@ import { anyError, type ErrorCode } from '../../../src/error-table.ts';
 import { callMetrics } from '../../../src/platform/observe/metrics/calls.ts';
 import { type Caller, toAccountId, toKeyId } from '../../../src/platform/rpc/caller.ts';
 import type { End } from '../../../src/platform/rpc/chain.ts';
-import { newCall } from '../../support/call.ts';
-import { samplesOf } from '../../support/exposition.ts';
+import { newCall } from '../../support/service/call.ts';
+import { samplesOf } from '../../support/service/exposition.ts';
 
 const quota = { perMinute: 1, perDay: 1 };
 const CALLER: Caller = { keyId: toKeyId(1n), accountId: toAccountId(7n), plan: 'pro', quota };

@@ -2,12 +2,12 @@
 import { Client } from 'pg';
 import { OrderServiceService as Orders } from '../../../gen/petstore/v1/orders.ts';
 import { PetServiceService as Pets } from '../../../gen/petstore/v1/pets.ts';
-import { scrape, sumOf, untilSum } from '../../support/exposition.ts';
-import { freePorts } from '../../support/ports.ts';
-import { testUnless } from '../../support/programs.ts';
-import { startTestServer, type TestServer } from '../../support/server.ts';
-import { type Shared, sharedMissing, startShared } from '../../support/shared.ts';
-import { watchEvents } from '../../support/watch-events.ts';
+import { watchEvents } from '../../support/calls/watch-events.ts';
+import { freePorts } from '../../support/machine/ports.ts';
+import { testUnless } from '../../support/machine/programs.ts';
+import { scrape, sumOf, untilSum } from '../../support/service/exposition.ts';
+import { startTestServer, type TestServer } from '../../support/service/server.ts';
+import { type Shared, sharedMissing, startShared } from '../../support/service/shared.ts';
 import { type Collector, newTrace, PARENT, spansOf, startCollector } from '../tracing/test-collector.ts';
 
 interface Context {

@@ -7,8 +7,8 @@ import { hostname } from 'node:os';
 import anyTest, { type TestFn } from 'ava';
 import { Gauge, Registry } from 'prom-client';
 import { listen } from '../../../src/platform/observe/metrics/listener.ts';
-import { freePorts } from '../../support/ports.ts';
-import { createDataDir, startServerProcess } from '../../support/process.ts';
+import { freePorts } from '../../support/machine/ports.ts';
+import { createDataDir, startServerProcess } from '../../support/service/process.ts';
 import { until } from '../../support/until.ts';
 
 interface Context {

@@ -4,12 +4,12 @@ import anyTest, { type TestFn } from 'ava';
 import { AdminServiceService as Admin, Plan } from '../../../gen/apiplatform/admin/v1/admin.ts';
 import { HealthService } from '../../../gen/grpc/health/v1/health.ts';
 import { PetServiceService as Pets } from '../../../gen/petstore/v1/pets.ts';
-import { scrape, sumOf, untilSum } from '../../support/exposition.ts';
-import { withinOneMinute } from '../../support/limit-windows.ts';
-import { connectOperator, type Operator } from '../../support/operator.ts';
-import { freePorts } from '../../support/ports.ts';
-import { startTestServer, type TestServer } from '../../support/server.ts';
-import { watchEvents } from '../../support/watch-events.ts';
+import { connectOperator, type Operator } from '../../support/calls/operator.ts';
+import { watchEvents } from '../../support/calls/watch-events.ts';
+import { freePorts } from '../../support/machine/ports.ts';
+import { scrape, sumOf, untilSum } from '../../support/service/exposition.ts';
+import { withinOneMinute } from '../../support/service/limit-windows.ts';
+import { startTestServer, type TestServer } from '../../support/service/server.ts';
 
 interface Context {
   readonly server: TestServer;

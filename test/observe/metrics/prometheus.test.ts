@@ -10,12 +10,12 @@ import { parse, stringify } from 'yaml';
 import { isErrorCode } from '../../../src/error-table.ts';
 import { ROOT } from '../../../src/platform/launcher/paths.ts';
 import { backup } from '../../deploy/backups.ts';
-import { type Sample, samplesOf, scrape, typesOf } from '../../support/exposition.ts';
-import { findProgram } from '../../support/find-program.ts';
-import { freePorts } from '../../support/ports.ts';
-import { testUnless } from '../../support/programs.ts';
-import { type Shared, sharedMissing, startShared } from '../../support/shared.ts';
-import { startTestStack, type TestStack } from '../../support/stack.ts';
+import { findProgram } from '../../support/machine/find-program.ts';
+import { freePorts } from '../../support/machine/ports.ts';
+import { testUnless } from '../../support/machine/programs.ts';
+import { type Sample, samplesOf, scrape, typesOf } from '../../support/service/exposition.ts';
+import { type Shared, sharedMissing, startShared } from '../../support/service/shared.ts';
+import { startTestStack, type TestStack } from '../../support/service/stack.ts';
 import { until } from '../../support/until.ts';
 
 const RULES = join(ROOT, 'deploy/prometheus');

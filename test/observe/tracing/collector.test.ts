@@ -1,10 +1,10 @@
 /** A collector that is unavailable, frozen or not configured costs calls nothing. */
 import test, { type ExecutionContext } from 'ava';
 import { OrderServiceService as Orders } from '../../../gen/petstore/v1/orders.ts';
-import type { GrpcCaller } from '../../support/grpc-caller.ts';
+import type { GrpcCaller } from '../../support/calls/grpc-caller.ts';
 import { median } from '../../support/numbers.ts';
-import { createDataDir, startServerProcess } from '../../support/process.ts';
-import { startTestServer, type TestServer } from '../../support/server.ts';
+import { createDataDir, startServerProcess } from '../../support/service/process.ts';
+import { startTestServer, type TestServer } from '../../support/service/server.ts';
 import { until } from '../../support/until.ts';
 import { type Collector, startCollector } from './test-collector.ts';
 

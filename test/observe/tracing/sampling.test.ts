@@ -2,7 +2,7 @@
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import test, { type ExecutionContext } from 'ava';
-import { startTestStack, type TestStack } from '../../support/stack.ts';
+import { startTestStack, type TestStack } from '../../support/service/stack.ts';
 import { newTrace, PARENT, startCollector } from './test-collector.ts';
 
 /** Lets a service that records a share work, and stops it. Resolves with all spans, and the lines of its logs. */

@@ -2,7 +2,7 @@
 import { createServer, type IncomingMessage } from 'node:http';
 import type { Socket } from 'node:net';
 import { BinaryReader, WireType } from '@bufbuild/protobuf/wire';
-import { listen } from '../../support/ports.ts';
+import { listen } from '../../support/machine/ports.ts';
 import { until } from '../../support/until.ts';
 
 export interface Span {

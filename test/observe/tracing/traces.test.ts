@@ -1,7 +1,7 @@
 /** Traces of the real service, as a collector receives them. */
 import anyTest, { type ExecutionContext, type TestFn } from 'ava';
-import { requestsTo } from '../../support/resources.ts';
-import { startTestStack, type TestStack } from '../../support/stack.ts';
+import { requestsTo } from '../../support/contract/resources.ts';
+import { startTestStack, type TestStack } from '../../support/service/stack.ts';
 import {
   CLIENT,
   type Collector,

@@ -10,13 +10,13 @@ import {
   WatchEventsRequest,
   WatchEventsResponse,
 } from '../../../gen/petstore/v1/events.ts';
-import { openEvents } from '../../support/event-source.ts';
-import { grpcFrame, grpcHeaders } from '../../support/hostile/sockets.ts';
-import { connectOperator, type Operator } from '../../support/operator.ts';
-import { readAll } from '../../support/pages.ts';
-import { startTestStack, type TestStack } from '../../support/stack.ts';
+import { openEvents } from '../../support/calls/event-source.ts';
+import { connectOperator, type Operator } from '../../support/calls/operator.ts';
+import { readAll } from '../../support/calls/pages.ts';
+import { grpcFrame, grpcHeaders } from '../../support/calls/sockets.ts';
+import { watchEvents } from '../../support/calls/watch-events.ts';
+import { startTestStack, type TestStack } from '../../support/service/stack.ts';
 import { until } from '../../support/until.ts';
-import { watchEvents } from '../../support/watch-events.ts';
 
 interface Context extends TestStack {
   readonly operator: Operator;

@@ -1,10 +1,10 @@
 import { EventServiceService as Events, WatchEventsRequest } from '../../../gen/petstore/v1/events.ts';
-import { call, isConnectError } from '../../support/connect-client.ts';
-import { isError, isInvalid } from '../../support/contract.ts';
-import { openEvents } from '../../support/event-source.ts';
-import { nextOf, readAll, walk } from '../../support/pages.ts';
-import { stackTest } from '../../support/shared-stack.ts';
-import type { TestStack } from '../../support/stack.ts';
+import { call, isConnectError } from '../../support/calls/connect-client.ts';
+import { openEvents } from '../../support/calls/event-source.ts';
+import { nextOf, readAll, walk } from '../../support/calls/pages.ts';
+import { isError, isInvalid } from '../../support/contract/errors.ts';
+import { stackTest } from '../../support/service/shared-stack.ts';
+import type { TestStack } from '../../support/service/stack.ts';
 
 const test = stackTest({ EVENT_STREAMS: '100' });
 test.serial.before(async (t) => void (await t.context.rest.category()));

@@ -1,7 +1,7 @@
 import test from 'ava';
 import { restProtocol } from '../../../src/platform/edge/rest-protocol.ts';
 import { deprecation } from '../../../src/platform/rpc/interceptors/deprecation.ts';
-import { handler, newCall, RESPONSE } from '../../support/call.ts';
+import { handler, newCall, RESPONSE } from '../../support/service/call.ts';
 
 test('Deprecation - its link and the link to the next page of a list both stay', async (t) => {
   const call = newCall('PetService/ListPets', { metadata: { 'x-envoy-original-path': '/pets' } });

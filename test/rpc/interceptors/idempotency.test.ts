@@ -7,9 +7,9 @@ import { idempotency } from '../../../src/platform/rpc/interceptors/idempotency.
 import type { IdempotencyRecord } from '../../../src/platform/storage/model.ts';
 import { AlreadyDone } from '../../../src/platform/storage/store-errors.ts';
 import type { Store } from '../../../src/schema.ts';
-import { jsonCodec, newCall, RESPONSE, type TestCall } from '../../support/call.ts';
-import { createTestStore } from '../../support/database.ts';
-import { PUBLIC } from '../../support/resources.ts';
+import { PUBLIC } from '../../support/contract/resources.ts';
+import { createTestStore } from '../../support/machine/database.ts';
+import { jsonCodec, newCall, RESPONSE, type TestCall } from '../../support/service/call.ts';
 
 const test = anyTest as TestFn<{ store: Store }>;
 type Test = ExecutionContext<{ store: Store }>;

@@ -3,7 +3,7 @@ import pino from 'pino';
 import { invalidArgument } from '../../../src/platform/errors.ts';
 import type { Next } from '../../../src/platform/rpc/chain.ts';
 import { logging } from '../../../src/platform/rpc/interceptors/logging.ts';
-import { newCall, run } from '../../support/call.ts';
+import { newCall, run } from '../../support/service/call.ts';
 
 const { debug: DEBUG } = pino.levels.values;
 

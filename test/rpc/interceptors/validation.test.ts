@@ -6,8 +6,8 @@ import { rulesOf } from '../../../src/platform/openapi/constraints.ts';
 import { loadOperations } from '../../../src/platform/proto/operations.ts';
 import { createValidation, MAX_JUDGED } from '../../../src/platform/proto/validation-rules.ts';
 import { readMessage } from '../../../src/platform/rpc/interceptors/read-message.ts';
-import { handler, newCall, protoRegistry } from '../../support/call.ts';
 import { parcelOperations, parcelRegistry } from '../../support/lists/parcels.ts';
+import { handler, newCall, protoRegistry } from '../../support/service/call.ts';
 
 const interceptor = readMessage(createValidation(protoRegistry));
 

@@ -8,7 +8,7 @@ import { type Store, TABLES } from '../../../src/schema.ts';
 import type { CategoryId } from '../../../src/shop/categories/table.ts';
 import type { Pet, PetId } from '../../../src/shop/pets/table.ts';
 import { aPet } from '../../shop/resources.ts';
-import { holdTransaction } from '../../support/hold-transaction.ts';
+import { holdTransaction } from '../../support/service/hold-transaction.ts';
 
 export interface SuiteDatabase {
   /** Opens the database as another process would. */

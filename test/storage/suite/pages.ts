@@ -4,7 +4,7 @@ import fc from 'fast-check';
 import type { Page, PageRequest } from '../../../src/platform/storage/model.ts';
 import { type CategoryId, toCategoryId } from '../../../src/shop/categories/table.ts';
 import { PET_STATUSES, type PetStatus, toPetId } from '../../../src/shop/pets/table.ts';
-import { startLoad } from '../../support/load.ts';
+import { startLoad } from '../../support/calls/load.ts';
 import { newCategories, newCategory, newPet, test } from './database.ts';
 
 /** The ids of all pages, and how many pages there were. */

@@ -1,6 +1,6 @@
 /** What is the harbour's own. test/rest/operations.test.ts has what holds for every resource. */
-import { isError, isInvalid } from '../support/contract.ts';
-import { stackTest } from '../support/shared-stack.ts';
+import { isError, isInvalid } from '../support/contract/errors.ts';
+import { stackTest } from '../support/service/shared-stack.ts';
 
 const test = stackTest();
 

@@ -1,5 +1,5 @@
 /** What the tests of every operation, and their callers, know of the shop. */
-import type { Resource } from '../support/resources.ts';
+import type { Resource } from '../support/contract/resources.ts';
 
 const [START, END] = ['2027-01-01T12:00:00Z', '2027-01-01T14:00:00Z'];
 

@@ -1,0 +1,102 @@
+/**
+ * The service as it is deployed, started by the launcher: one server on SQLite, or three on a PostgreSQL and a Redis of
+ * the run's own.
+ */
+import { join } from 'node:path';
+import { setTimeout as delay } from 'node:timers/promises';
+import { freePortRange } from '../../support/machine/ports.ts';
+import { SmallDisk } from '../../support/machine/small-disk.ts';
+import { TcpProxy } from '../../support/machine/tcp-proxy.ts';
+import { Launcher, launcherSettings, signal } from '../../support/service/launcher.ts';
+import { type Shared, startShared } from '../../support/service/shared.ts';
+import { until } from '../../support/until.ts';
+
+export type DeploymentName = 'sqlite' | 'postgres';
+
+const SERVERS: Readonly<Record<DeploymentName, number>> = { sqlite: 1, postgres: 3 };
+const STOP_MS = 30_000;
+const DISK_MIB = 512;
+const OPEN_MS = 90_000;
+
+type Settings = Readonly<Record<string, string>>;
+
+/** PostgreSQL and Redis, with a proxy in front of each. */
+export interface Proxied extends Shared {
+  readonly postgresProxy: TcpProxy;
+  readonly redisProxy: TcpProxy;
+}
+
+export type Deployment = Awaited<ReturnType<typeof startDeployment>>;
+
+export async function startDeployment(name: DeploymentName, limits: Settings) {
+  const { settings: own, remove } = await launcherSettings();
+  const servers = SERVERS[name];
+  const [shared, urls] = name === 'postgres' ? await startProxied() : [];
+  /** The disk of the data folder. */
+  const disk = name === 'sqlite' ? new SmallDisk(DISK_MIB) : undefined;
+  const dataDir = disk === undefined ? (own.DATA_DIR ?? '') : join(disk.path, 'data');
+  const settings: Settings = {
+    ...own,
+    ...limits,
+    DATA_DIR: dataDir,
+    DEMO_ACCOUNT: 'no',
+    INSTANCES: String(servers),
+    GRPC_PORT: String(await freePortRange(servers)),
+    ...urls,
+  };
+  let launcher = new Launcher(settings);
+
+  async function close(): Promise<void> {
+    const children = launcher.hasEnded ? [] : await launcher.children();
+    for (const { pid } of children) signal(pid, 'SIGCONT');
+    launcher.process.kill('SIGTERM');
+    const isSlow = await Promise.race([launcher.ended.then(() => false), delay(STOP_MS, true, { ref: false })]);
+    if (isSlow) await launcher.end('SIGKILL');
+    await Promise.all([shared?.postgresProxy.close(), shared?.redisProxy.close()]);
+    await shared?.close();
+    disk?.remove();
+    await remove();
+  }
+
+  await launcher.opened().catch(async (error: unknown) => {
+    await close();
+    throw error;
+  });
+  return {
+    servers,
+    shared,
+    disk,
+    dataDir,
+    publicAddress: `127.0.0.1:${settings.PORT}`,
+    grpcAddress: `127.0.0.1:${settings.GRPC_PORT}`,
+    get launcher() {
+      return launcher;
+    },
+    /** The running server processes. */
+    serverPids: async () => (await launcher.servers()).map(({ pid }) => pid),
+    envoyPid: async () => (await launcher.children()).find(({ command }) => command.includes('--config-path'))?.pid,
+    /** Kills the launcher and starts another one, as a supervisor does, until the service is open again. */
+    async killLauncher() {
+      await launcher.end('SIGKILL');
+      const isOpen = () => {
+        launcher = new Launcher(settings);
+        return launcher.opened().catch(() => launcher.end('SIGKILL').then(() => undefined));
+      };
+      await until(isOpen, 'an open service', OPEN_MS);
+    },
+    close,
+  };
+}
+
+/** Starts PostgreSQL and Redis with a proxy in front of each, and returns settings that use these. */
+async function startProxied(): Promise<[Proxied, Settings]> {
+  const shared = await startShared();
+  const { DATABASE_URL = '', REDIS_URL = '' } = await shared.settings();
+  const [database, limits] = [new URL(DATABASE_URL), new URL(REDIS_URL)];
+  const postgresProxy = await TcpProxy.open(Number(database.port));
+  const redisProxy = await TcpProxy.open(Number(limits.port));
+  database.port = String(postgresProxy.port);
+  limits.port = String(redisProxy.port);
+  const settings = { DATABASE_URL: database.href, REDIS_URL: limits.href };
+  return [{ ...shared, postgresProxy, redisProxy }, settings];
+}

@@ -1,0 +1,141 @@
+/** The faults of a chaos run. Each undoes itself before it resolves. */
+
+import type { TcpProxy } from '../../support/machine/tcp-proxy.ts';
+import { isRunning, signal } from '../../support/service/launcher.ts';
+import type { Deployment, Proxied } from './deployment.ts';
+import type { Touches } from './history.ts';
+import type { Random } from './random.ts';
+
+/** What happened, in words, and what it touches. */
+type Effect = readonly [what: string, ...touches: Touches[]];
+
+export interface Moment {
+  readonly deployment: Deployment;
+  readonly random: Random;
+  /** Waits, for as long as the fault lasts, then undoes it. Rejects when another fault could not be caused. */
+  readonly hold: (undo?: () => unknown) => Promise<void>;
+}
+
+export interface Fault {
+  /** The name for reports and for `--only`. */
+  readonly name: string;
+  /** Causes the fault and undoes it. */
+  readonly happen: (moment: Moment) => Promise<Effect>;
+  /** What a deployment must have for it. */
+  readonly needs: 'disk' | 'shared' | 'servers' | undefined;
+}
+
+const SLOW_MS = [20, 100, 500] as const;
+
+const fault = (name: string, happen: Fault['happen'], needs?: Fault['needs']): Fault => ({ name, happen, needs });
+
+/** Undefined while none is running. */
+async function anyServer({ deployment, random }: Moment): Promise<number | undefined> {
+  return random.pickAny((await deployment.serverPids()).toSorted((one, other) => one - other));
+}
+
+/** Processes of the service end, freeze, or are replaced. */
+const OF_PROCESSES: readonly Fault[] = [
+  fault('kill-server', async (moment) => {
+    const pid = await anyServer(moment);
+    if (pid !== undefined) signal(pid, 'SIGKILL');
+    return ['kill -9 of a server', 'server'];
+  }),
+  fault('freeze-server', async (moment) => {
+    const pid = await anyServer(moment);
+    if (pid === undefined) return ['there was no server to freeze'];
+    signal(pid, 'SIGSTOP');
+    await moment.hold(() => signal(pid, 'SIGCONT'));
+    return isRunning({ pid }) ? ['a server stood still'] : ['a server stood still and was replaced', 'server'];
+  }),
+  fault('kill-envoy', async ({ deployment }) => {
+    const pid = await deployment.envoyPid();
+    if (pid !== undefined) signal(pid, 'SIGKILL');
+    return ['kill -9 of Envoy'];
+  }),
+  fault('kill-launcher', async ({ deployment }) => {
+    await deployment.killLauncher();
+    return ['kill -9 of the launcher, which was started again', 'server'];
+  }),
+  fault(
+    'rolling-restart',
+    async ({ deployment, hold }) => {
+      deployment.launcher.process.kill('SIGUSR2');
+      await hold();
+      return ['SIGUSR2 of the launcher', 'server'];
+    },
+    'servers',
+  ),
+];
+
+/** A fault of PostgreSQL, Redis, or the connections to them. It resolves with what happened. */
+function ofData(name: string, touches: Touches, happen: (shared: Proxied, moment: Moment) => Promise<string>): Fault {
+  const onShared: Fault['happen'] = async (moment) => {
+    const { shared } = moment.deployment;
+    if (shared === undefined) throw new Error(`${name} needs PostgreSQL and Redis`);
+    return [await happen(shared, moment), touches];
+  };
+  return fault(name, onShared, 'shared');
+}
+
+/** Faults of the connections to either. */
+function ofNetwork(name: string, touches: Touches, proxyOf: (shared: Proxied) => TcpProxy): Fault[] {
+  const lasting = (how: string, begin: (proxy: TcpProxy, moment: Moment) => void) =>
+    ofData(`${name}-${how}`, touches, async (shared, moment) => {
+      const proxy = proxyOf(shared);
+      begin(proxy, moment);
+      await moment.hold(() => proxy.restore());
+      return `connections to ${name} were ${how}`;
+    });
+  return [
+    ofData(`${name}-cut`, touches, async (shared) => {
+      proxyOf(shared).cut();
+      return `all connections to ${name} were cut`;
+    }),
+    lasting('refused', (proxy) => proxy.refuse()),
+    lasting('silent', (proxy) => proxy.silence()),
+    lasting('slow', (proxy, { random }) => proxy.slow(random.pick(SLOW_MS))),
+  ];
+}
+
+const OF_DATA: readonly Fault[] = [
+  fault(
+    'full-disk',
+    async ({ deployment, hold }) => {
+      const pids = [deployment.launcher.pid, ...(await deployment.serverPids())];
+      deployment.disk?.fill(pids);
+      await hold(() => deployment.disk?.free(pids));
+      return ['the disk was full', 'storage'];
+    },
+    'disk',
+  ),
+  ...ofNetwork('redis', 'redis', ({ redisProxy }) => redisProxy),
+  ofData('redis-emptied', 'redis', async ({ redis }, { hold }) => {
+    await redis.kill();
+    await redis.forget();
+    await hold(() => redis.startAgain());
+    return 'Redis was killed and came back empty';
+  }),
+  ofData('redis-restarted', 'redis', async ({ redis }, { hold }) => {
+    await redis.command('SAVE');
+    await redis.kill();
+    await hold(() => redis.startAgain());
+    return 'Redis was killed and came back with its data';
+  }),
+  ...ofNetwork('postgres', 'storage', ({ postgresProxy }) => postgresProxy),
+  ofData('postgres-killed', 'storage', async ({ postgres }, { hold }) => {
+    await postgres.kill();
+    await hold(() => postgres.start());
+    return 'PostgreSQL was killed, and started again';
+  }),
+];
+
+/** Faults of the same kind never overlap; faults of different kinds may. */
+export const KINDS: readonly (readonly Fault[])[] = [OF_PROCESSES, OF_DATA];
+
+export const FAULTS: readonly Fault[] = KINDS.flat();
+
+export function isPossible({ needs }: Fault, { disk, shared, servers }: Deployment): boolean {
+  const has = { disk: disk !== undefined, shared: shared !== undefined, servers: servers > 1 };
+  return needs === undefined || has[needs];
+}

@@ -1,0 +1,173 @@
+/** A chaos run: starts the service, runs clients and faults, waits for recovery, and checks what the clients saw. */
+import { cp, mkdtemp, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { setTimeout as delay } from 'node:timers/promises';
+import { Plan } from '../../../gen/apiplatform/admin/v1/admin.ts';
+import { connectOperator } from '../../support/calls/operator.ts';
+import { readAll } from '../../support/calls/pages.ts';
+import { RestClient } from '../../support/calls/rest-client.ts';
+import { until } from '../../support/until.ts';
+import { checkLimits, checkUsage, SETTLE_MS } from './check-counts.ts';
+import { checkFeed } from './check-feed.ts';
+import { checkObjects } from './check-objects.ts';
+import { checkAnswers, checkRecovery } from './check-service.ts';
+import { type Recorded, runClient } from './clients.ts';
+import { type Deployment, type DeploymentName, startDeployment } from './deployment.ts';
+import type { Fault } from './faults.ts';
+import { readLists, startFollowers } from './feed.ts';
+import {
+  type Call,
+  type ChaosAccount,
+  type Evidence,
+  type FeedEvent,
+  type Happened,
+  timeOf,
+  type Violation,
+} from './history.ts';
+import { Random } from './random.ts';
+import { runFaults } from './schedule.ts';
+import { Workload } from './workload.ts';
+
+/** Low enough that bans begin and end during a run. */
+const LIMITS = { ADDRESS_PER_MINUTE: '1000000', BAN_REFUSALS: '20', BAN_SECONDS: '5' };
+/** A rolling restart may still be in progress at the end. */
+const RESTARTED_MS = 60_000;
+/** Until then each server has stored its counts. */
+const STORED_MS = 2_000;
+/** How long clients continue after the recovery time. */
+const CALM_MS = 3_000;
+
+const MANY = 1_000_000;
+
+/** Some never reach their limits, some do at once. */
+const ACCOUNTS: readonly (ChaosAccount & { readonly transports: readonly Call['transport'][] })[] = [
+  { name: 'free', perMinute: 60, perDay: 1_000, transports: ['REST'] },
+  { name: 'minute', perMinute: 150, perDay: MANY, transports: ['REST', 'gRPC', 'REST'] },
+  { name: 'day', perMinute: MANY, perDay: 400, transports: ['gRPC', 'REST'] },
+  { name: 'large', perMinute: MANY, perDay: MANY, transports: ['REST', 'gRPC', 'REST', 'gRPC', 'REST', 'gRPC'] },
+];
+
+export interface RunOptions {
+  readonly seed: number;
+  readonly deployment: DeploymentName;
+  readonly lastsMs: number;
+  readonly faults: readonly Fault[];
+}
+
+export async function runChaos(options: RunOptions) {
+  const deployment = await startDeployment(options.deployment, LIMITS);
+  return onDeployment(deployment, options).finally(() => deployment.close());
+}
+
+async function onDeployment(deployment: Deployment, options: RunOptions) {
+  const { publicAddress, grpcAddress, dataDir, servers } = deployment;
+  const random = new Random(options.seed);
+  const reachable = { grpcAddress, config: { dataDir } };
+  const operator = await connectOperator(reachable);
+  const clients = [];
+  const ids = new Map<string, bigint>();
+  for (const { name, perMinute, perDay, transports } of ACCOUNTS) {
+    const { id } = await operator.account(name === 'free' ? Plan.PLAN_FREE : { perMinute, perDay });
+    const { key } = await operator.key(id);
+    ids.set(name, id);
+    for (const transport of transports) clients.push({ transport, account: name, key, random: random.fork() });
+  }
+  const key = await operator.keyOf({ perMinute: MANY, perDay: MANY });
+  operator.close();
+  const rest = new RestClient(`http://${publicAddress}`, key);
+  const workload = new Workload([await rest.category('Home 1'), await rest.category('Home 2')]);
+  const followers = await startFollowers(publicAddress, key);
+  const [faults, over]: [Happened[], AbortController] = [[], new AbortController()];
+  const recorded: Recorded = { calls: [], breaches: [] };
+  const running = clients.map((client) => runClient(publicAddress, client, workload, recorded, over.signal));
+  try {
+    const calmMs = SETTLE_MS + CALM_MS;
+    const onFault = (fault: Happened) => void faults.push(fault);
+    await runFaults({ ...options, deployment, random: random.fork(), lastsMs: options.lastsMs - calmMs, onFault });
+    await delay(calmMs);
+    over.abort();
+    await Promise.all(running);
+    const lists = await readLists(rest);
+    const feed = await readAll<FeedEvent>(rest, '/events');
+    await followers.end(feed.at(-1)?.id);
+    const standing = await checkServers(deployment);
+    await delay(STORED_MS);
+    const usage = await usageOf(reachable, ids);
+    const { calls } = recorded;
+    const { followed } = followers;
+    const evidence = { servers, calls, faults, accounts: ACCOUNTS, lists, feed, followed, usage };
+    const broken = recorded.breaches.map((line) => ({ title: 'an answer breaks the contract', lines: [line] }));
+    return await judge(deployment, options, evidence, [...standing, ...broken]);
+  } finally {
+    over.abort();
+    await followers.end();
+  }
+}
+
+/** Checks that all servers run at the end. */
+async function checkServers(deployment: Deployment): Promise<Violation[]> {
+  const allRun = async () => (await deployment.serverPids()).length === deployment.servers;
+  if (await until(allRun, 'all servers', RESTARTED_MS).catch(() => false)) return [];
+  const { output, errors, hasEnded } = deployment.launcher;
+  const lines = hasEnded ? [`the launcher has ended: ${output.slice(-500)}${errors}`] : [];
+  return [{ title: `not all ${deployment.servers} servers run in the end`, lines }];
+}
+
+/** The usage of each account. After many failures an operator's connection backs off for long, so it is a new one. */
+async function usageOf(server: Parameters<typeof connectOperator>[0], ids: ReadonlyMap<string, bigint>) {
+  const operator = await connectOperator(server);
+  const usage = [];
+  for (const [account, id] of ids) {
+    // The server may be restarting.
+    const days = await until(() => operator.usage(id).catch(() => undefined), 'the usage', RESTARTED_MS);
+    usage.push({ account, requests: days.reduce((sum, { requests }) => sum + Number(requests), 0) });
+  }
+  operator.close();
+  return usage;
+}
+
+/** The violations, and a report for the log. `others` are violations that the evidence does not show. */
+async function judge(
+  { dataDir }: Deployment,
+  { seed, deployment }: RunOptions,
+  evidence: Evidence,
+  others: readonly Violation[],
+) {
+  const { calls, faults, feed } = evidence;
+  const violations = [
+    ...checkObjects(calls, feed),
+    ...checkFeed(evidence),
+    ...checkLimits(evidence),
+    ...checkUsage(evidence),
+    ...checkAnswers(calls),
+    ...checkRecovery(evidence),
+    ...others,
+  ];
+  const outcomes = calls.map(({ outcome }) => (outcome.kind === 'refused' ? outcome.code : outcome.kind));
+  const text = [
+    `seed ${seed} on ${deployment}: ${calls.length} calls, ${feed.length} events`,
+    `Outcomes: ${counted(outcomes)}`,
+    `Faults: ${counted(faults.map(({ name }) => name))}`,
+    ...violations.flatMap(({ title, lines }) => [title, ...lines.map((line) => `  ${line}`)]),
+  ];
+  if (violations.length > 0) {
+    text.push('The faults were:');
+    for (const { startMs, endMs, what } of faults) text.push(`  ${timeOf(startMs)} to ${timeOf(endMs)} ${what}`);
+    text.push(`All calls, the feed and the logs are in ${await keep(dataDir, evidence)}`);
+  }
+  return { violations, text: text.join('\n') };
+}
+
+function counted(names: readonly string[]): string {
+  return [...Map.groupBy(names, (name) => name)].map(([name, all]) => `${name} ${all.length}`).join(', ');
+}
+
+/** Saves the evidence and the logs. Resolves with the folder. */
+async function keep(dataDir: string, { calls, feed, followed }: Evidence): Promise<string> {
+  const folder = await mkdtemp(join(tmpdir(), 'petstore-chaos-'));
+  await writeFile(join(folder, 'calls.jsonl'), calls.map((call) => `${JSON.stringify(call)}\n`).join(''));
+  await writeFile(join(folder, 'feed.json'), JSON.stringify({ feed, followed }));
+  await cp(join(dataDir, 'logs'), join(folder, 'logs'), { recursive: true });
+  return folder;
+}

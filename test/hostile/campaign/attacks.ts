@@ -1,0 +1,257 @@
+/** All attacks. The tests run each of them with callers beside it, who must be served. */
+import type { ClientHttp2Session, ClientHttp2Stream, OutgoingHttpHeaders } from 'node:http2';
+import { setTimeout as delay } from 'node:timers/promises';
+import { generateKey } from '../../../src/platform/access/keys/format.ts';
+import { END_STREAM, frame, headersFrame, PLAIN, PREFACE } from '../../support/calls/frames.ts';
+import { Http1Connection } from '../../support/calls/http1-connection.ts';
+import { exchange, type Sending } from '../../support/calls/http2.ts';
+import { grpcFrame, grpcHeaders, openSession, openSocket } from '../../support/calls/sockets.ts';
+import { type Attack, type AttackContext, type Outcomes, type Size, total } from './attack.ts';
+import type { Bounds } from './bounds.ts';
+import { MIB } from './memory.ts';
+
+/** 99 % of the requests of a caller with a key are served within a second. */
+const SERVED: Bounds = { maxShedShare: 0.01, maxP99Ms: 1_000 };
+/** The health checks that one address may have open, of each of Envoy's threads and servers. */
+const SHARE = 50;
+/** The CPU time of a mebibyte that is not read. To parse it takes several times as long. */
+const MAX_CPU_US = 3_000;
+const FOREVER_MS = 3_600_000;
+
+const LIST_PETS = '/petstore.v1.PetService/ListPets';
+const HEALTH = '/grpc.health.v1.Health';
+const REFLECTION = '/grpc.reflection.v1.ServerReflection/ServerReflectionInfo';
+
+/** `promise` is the title of its test. */
+const attack = (promise: string, of: Omit<Attack, 'promise'>): Attack => ({ promise, ...of });
+
+export const ATTACKS: readonly Attack[] = [
+  attack('Memory - unread pages cost Envoy little memory, and it releases all of it', {
+    full: { connections: 40, perConnection: 100 },
+    short: { connections: 4, perConnection: 100 },
+    holdMs: 15_000,
+    shortBounds: { maxGrowthBytes: 100 * MIB, mustRecover: true },
+    run: (context) => getUnread(context, '/docs/swagger-ui-bundle.js'),
+  }),
+  attack('Without a key - a reflection stream that is never read does not grow the server', {
+    full: { connections: 1, perConnection: 50 },
+    short: { connections: 1, perConnection: 1 },
+    holdMs: 60_000,
+    bounds: { maxServerGrowthBytes: 100 * MIB },
+    run: reflectUnread,
+  }),
+  attack('Slots - the watches and checks of one address are bounded, and all other callers are served', {
+    full: { connections: 180, perConnection: 100 },
+    short: { connections: 55, perConnection: 100 },
+    holdMs: 20_000,
+    bounds: SERVED,
+    endsBut: 2 * SHARE,
+    check: ({ unended }) => (unended > 0 ? [] : ['none was held']),
+    run: (context) =>
+      openStreams(context, [
+        () => [grpcHeaders(`${HEALTH}/Watch`), { body: grpcFrame() }],
+        () => [grpcHeaders(`${HEALTH}/Check`), { isEnded: false }],
+        () => [{ ':path': '/healthz' }, {}],
+      ]),
+  }),
+  attack('Without a key - open requests, some with made-up keys, are refused by their headers', {
+    full: { connections: 150, perConnection: 100 },
+    short: { connections: 55, perConnection: 100 },
+    holdMs: 60_000,
+    bounds: SERVED,
+    endsBut: 0,
+    run: (context) =>
+      openStreams(context, [
+        () => [{ ':path': '/pets' }, { isEnded: false }],
+        () => [grpcHeaders(LIST_PETS), { isEnded: false }],
+        () => [grpcHeaders(LIST_PETS, generateKey()), { isEnded: false }],
+      ]),
+  }),
+  attack('Streams - that are opened and reset at once delay no other caller', {
+    full: { connections: 4, perConnection: 500 },
+    holdMs: 15_000,
+    bounds: SERVED,
+    run: (context) => forEachConnection(context.size, async (index) => openAndReset(context, index)),
+  }),
+  attack('Bodies - repeated large bodies of an anonymous caller delay no other caller', {
+    full: { connections: 12, perConnection: 0 },
+    holdMs: 15_000,
+    check: ({ outcomes, cpuUs }) => [
+      ...only(outcomes, '401', '429'),
+      ...(cpuUs > MAX_CPU_US * total(outcomes) ? [`one cost ${cpuUs / total(outcomes)} µs of CPU`] : []),
+    ],
+    run: sendHeavyBodies,
+  }),
+  attack('Connections - one without a complete request is closed within seconds', {
+    full: { connections: 4_400, perConnection: 1 },
+    short: { connections: 300, perConnection: 1 },
+    holdMs: 20_000,
+    endsBut: 0,
+    check: ({ outcomes }) => only(outcomes, 'closed'),
+    run: idle,
+  }),
+  attack('Crowd - a request that is not served is a 503 with Retry-After, and health is right', {
+    full: { connections: 2_000, perConnection: 1 },
+    short: { connections: 400, perConnection: 1 },
+    holdMs: 20_000,
+    bounds: { maxShedShare: 1, isHealthRight: true },
+    check: ({ outcomes }) => [
+      ...only(outcomes, '200', '503'),
+      ...((outcomes[200] ?? 0) > 100 ? [] : ['hardly anybody was served']),
+    ],
+    run: comeInCrowds,
+  }),
+  attack('Memory - a flood of unread refusals takes no more than its bound, and all are served after it', {
+    full: { connections: 400, perConnection: 100 },
+    short: { connections: 200, perConnection: 100 },
+    holdMs: 15_000,
+    // While it lasts, Envoy closes connections that send requests, whoever's they are.
+    bounds: { maxShedShare: 1, mayClose: true },
+    run: (context) => getUnread(context, '/pets'),
+  }),
+];
+
+/** The requests that ended otherwise. */
+function only(outcomes: Outcomes, ...expected: readonly string[]): string[] {
+  const others = Object.entries(outcomes).filter(([outcome]) => !expected.includes(outcome));
+  return others.map(([outcome, times]) => `${times} ended with ${outcome}`);
+}
+
+/** Runs `begin` for every connection, `atATime` of them concurrently. */
+async function forEachConnection({ connections }: Size, begin: (index: number) => Promise<void>, atATime = 100) {
+  let next = 0;
+  const worker = async () => {
+    while (next < connections) await begin(next++);
+  };
+  await Promise.all(Array.from({ length: atATime }, worker));
+}
+
+/** Keeps so many streams open on each connection, with the requests in turn. */
+async function openStreams(
+  { target, size, count, signal }: AttackContext,
+  requests: readonly (() => readonly [OutgoingHttpHeaders, Sending])[],
+): Promise<void> {
+  await forEachConnection(size, async (index) => {
+    const session = await openSession(target, index).catch(() => undefined);
+    signal.addEventListener('abort', () => session?.destroy());
+    for (let i = 0; i < size.perConnection; i += 1) {
+      const [headers, sending] = requests[i % requests.length]?.() ?? [];
+      if (session === undefined || headers === undefined) count('refused connection');
+      else {
+        const ended = exchange(session, headers, { ...sending, giveUpMs: FOREVER_MS });
+        void ended.then(({ status, outcome }) => count(String(status ?? outcome)));
+      }
+    }
+  });
+}
+
+/**
+ * Complete requests on streams with a window of 0. Nothing is sent before all connections are open: an overload manager
+ * would notice a gradual load.
+ */
+async function getUnread({ target, size, count, signal }: AttackContext, path: string): Promise<void> {
+  const sessions: ClientHttp2Session[] = [];
+  await forEachConnection(size, async (index) => {
+    const session = await openSession(target, index, { initialWindowSize: 0 }).catch(() => undefined);
+    if (session === undefined) return count('refused connection');
+    sessions.push(session);
+    signal.addEventListener('abort', () => session.destroy());
+  });
+  for (const session of sessions) {
+    for (let i = 0; i < size.perConnection && !session.destroyed; i += 1) {
+      session.request({ ':path': path }).on('error', () => undefined);
+    }
+  }
+}
+
+/** Streams that repeat a small request, whose answer has several kilobytes, as fast as the other side takes it. */
+async function reflectUnread({ target, size, signal }: AttackContext): Promise<void> {
+  const request = grpcFrame(Buffer.concat([Buffer.of(0x22, 22), Buffer.from('petstore.v1.PetService')]));
+  const repeated = Buffer.concat(Array<Buffer>(100).fill(request));
+  const repeat = (stream: ClientHttp2Stream): void => {
+    if (stream.writable) stream.write(repeated, () => repeat(stream));
+  };
+  await forEachConnection(size, async (index) => {
+    const session = await openSession(target, index, { initialWindowSize: 0 });
+    signal.addEventListener('abort', () => session.destroy());
+    for (let i = 0; i < size.perConnection; i += 1) {
+      repeat(session.request(grpcHeaders(REFLECTION), { endStream: false }).on('error', () => undefined));
+    }
+  });
+}
+
+/** Requests, each with its reset behind it, as fast as the other side takes them; again on a new connection. */
+function openAndReset(context: AttackContext, index: number): void {
+  const { target, size, count, signal } = context;
+  const headers = { ':method': 'GET', ':path': '/pets', ...PLAIN };
+  const streams = Array.from({ length: size.perConnection }, (_, stream) => 2 * stream + 1);
+  const all = streams.map((id) =>
+    Buffer.concat([headersFrame(id, headers, END_STREAM), frame('reset', id, 0, CANCEL)]),
+  );
+  const socket = openSocket(target, index).resume();
+  const end = () => socket.destroy();
+  signal.addEventListener('abort', end);
+  socket.once('close', () => {
+    count('closed');
+    signal.removeEventListener('abort', end);
+    if (!signal.aborted) openAndReset(context, index);
+  });
+  socket.write(Buffer.concat([PREFACE, ...all]), () => setTimeout(end, 100));
+}
+
+/** The code of RST_STREAM. */
+const CANCEL = Buffer.of(0, 0, 0, 8);
+
+const JSON_TYPE = 'Content-Type: application/json\r\n';
+/** It is expensive to parse. */
+const MANY_NUMBERS = `[${'1,'.repeat(2 ** 19)}1]`;
+
+function toRequest(method: string, path: string, lines: string, body?: string): Buffer {
+  const length = body === undefined ? '' : `Content-Length: ${body.length}\r\n`;
+  return Buffer.from(`${method} ${path} HTTP/1.1\r\nHost: petstore\r\n${lines}${length}\r\n${body ?? ''}`);
+}
+
+/** Sends a request again and again, after a 503 only when Retry-After says so. */
+async function exchangeRepeatedly({ target, count, signal }: AttackContext, request: Buffer): Promise<void> {
+  const connection = new Http1Connection(target);
+  signal.addEventListener('abort', () => connection.close());
+  while (!signal.aborted) {
+    const answer = await connection.exchange(request, { giveUpMs: 30_000 });
+    const [status, retryAfter] =
+      typeof answer === 'string' ? [answer, '1'] : [answer.status, answer.headers.get('retry-after')];
+    count(status === 503 && retryAfter === null ? '503 without Retry-After' : `${status}`);
+    const mayBeSoon = status === 401 || status === 429;
+    await delay(mayBeSoon ? 0 : 1_000 * Number(retryAfter), undefined, { signal }).catch(() => undefined);
+  }
+}
+
+/** Callers with a key, each with one request at a time. */
+async function comeInCrowds(context: AttackContext): Promise<void> {
+  const perAddress = 50;
+  const request = toRequest('GET', '/pets', `Authorization: Bearer ${context.key}\r\n`);
+  const come = async (index: number) => {
+    const target = { ...context.target, from: [`127.0.1.${1 + Math.floor(index / perAddress)}`] as const };
+    void exchangeRepeatedly({ ...context, target }, request);
+    await delay(1); // callers arrive over time
+  };
+  await forEachConnection(context.size, come, 4);
+}
+
+/** The same large body again and again. */
+async function sendHeavyBodies(context: AttackContext): Promise<void> {
+  const request = toRequest('POST', '/pets', JSON_TYPE, MANY_NUMBERS);
+  await forEachConnection(context.size, async () => void exchangeRepeatedly(context, request));
+}
+
+/** Connections that send nothing; some half a request, or the greeting of HTTP/2 alone. */
+async function idle({ target, size, count, signal }: AttackContext): Promise<void> {
+  const greeting = 'PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n\0\0\0\u0004\0\0\0\0\0'; // RFC 9113, section 3.4
+  await forEachConnection(size, async (index) => {
+    const socket = openSocket(target, index).resume(); // without it the end is not noticed
+    signal.addEventListener('abort', () => socket.destroy());
+    socket.on('close', () => count('closed'));
+    await new Promise<void>((resolve) => socket.once('connect', resolve).once('close', resolve));
+    if (index % 10 === 0) socket.write('GET /pets HTTP/1.1\r\nHost: ');
+    if (index % 10 === 1) socket.write(greeting, 'latin1');
+  });
+}

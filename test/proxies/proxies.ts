@@ -1,0 +1,171 @@
+/** Real proxies in front of the service, with the configurations of deploy/proxies that the docs show. */
+import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { type Door, PROTOCOLS, type Protocol } from '../support/calls/callers.ts';
+import { findProgram } from '../support/machine/find-program.ts';
+import { freePorts, isFree } from '../support/machine/ports.ts';
+import type { Certificates } from '../support/machine/tls.ts';
+import { Program } from '../support/service/process.ts';
+import { until } from '../support/until.ts';
+
+export type RunningProxy = Awaited<ReturnType<ReturnType<typeof kind>['start']>>;
+
+/** The folder, ports, service and certificates of a proxy. */
+interface Setup {
+  readonly folder: string;
+  readonly port: number;
+  readonly redirectPort: number;
+  readonly service: string;
+  readonly certificates: Certificates;
+}
+
+interface Command {
+  readonly args: readonly string[];
+  readonly env?: Readonly<Record<string, string>>;
+}
+
+interface Traits {
+  readonly earlyResponses?: readonly Protocol[];
+  readonly redirects?: boolean;
+}
+
+const CONFIGURATIONS = fileURLToPath(new URL('../../deploy/proxies', import.meta.url));
+/** The service's address in all configurations. */
+const SERVICE = '127.0.0.1:8080';
+
+export const nginx = kind('nginx', async ({ folder, port, redirectPort, service, certificates }) => {
+  await adapt('nginx.conf', join(folder, 'petstore.conf'), {
+    [SERVICE]: service,
+    'listen 80;': `listen 127.0.0.1:${redirectPort};`,
+    'listen [::]:80;': `listen [::1]:${redirectPort};`,
+    'listen 443 ': `listen 127.0.0.1:${port} `,
+    'listen [::]:443 ': `listen [::1]:${port} `,
+    '/etc/ssl/petstore/cert.pem': certificates.path('server.pem'),
+    '/etc/ssl/petstore/key.pem': certificates.path('server-key.pem'),
+  });
+  return nginxWith(folder, 'include petstore.conf;');
+});
+
+/** nginx as somebody sets it up who sets nothing: HTTP/1.0 to the service, and it buffers responses. */
+export const plainNginx = kind(
+  'nginx',
+  ({ folder, port, service }) =>
+    nginxWith(folder, `server { listen 127.0.0.1:${port}; location / { proxy_pass http://${service}; } }`),
+  { redirects: false },
+);
+
+/** The rest of a distribution's nginx.conf. */
+async function nginxWith(folder: string, server: string): Promise<Command> {
+  const temporary = ['client_body', 'proxy', 'fastcgi', 'uwsgi', 'scgi'];
+  const main = [
+    ...['daemon off;', `pid ${folder}/pid;`, 'error_log stderr;', 'events {}', 'http {', 'access_log off;'],
+    ...temporary.map((name) => `${name}_temp_path ${folder}/${name};`),
+    ...[server, '}'],
+  ];
+  await writeFile(join(folder, 'nginx.conf'), main.join('\n'));
+  return { args: ['-p', folder, '-e', 'stderr', '-c', join(folder, 'nginx.conf')] };
+}
+
+export const haproxy = kind('haproxy', async ({ folder, port, redirectPort, service, certificates }) => {
+  const both = await Promise.all(['server.pem', 'server-key.pem'].map(certificates.read));
+  await writeFile(join(folder, 'petstore.pem'), Buffer.concat(both));
+  const file = join(folder, 'haproxy.cfg');
+  await adapt('haproxy.cfg', file, {
+    [SERVICE]: service,
+    'bind :80,:::80 ': `bind 127.0.0.1:${redirectPort},::1:${redirectPort} `,
+    'bind :443,:::443 ': `bind 127.0.0.1:${port},::1:${port} `,
+    '/etc/ssl/petstore': folder,
+    '/etc/haproxy/petstore-unavailable.http': join(CONFIGURATIONS, 'petstore-unavailable.http'),
+  });
+  return { args: ['-db', '-f', file] };
+});
+
+/** HAProxy as a TCP load balancer, with the PROXY protocol. */
+export const haproxyTcp = kind(
+  'haproxy',
+  async ({ folder, port, service }) => {
+    const file = join(folder, 'haproxy.cfg');
+    await adapt('haproxy-tcp.cfg', file, {
+      [SERVICE]: service,
+      'bind :443,:::443 ': `bind 127.0.0.1:${port},::1:${port} `,
+    });
+    return { args: ['-db', '-f', file] };
+  },
+  { redirects: false },
+);
+
+export const caddy = kind(
+  'caddy',
+  async ({ folder, port, redirectPort, service, certificates }) => {
+    const file = join(folder, 'Caddyfile');
+    const tls = `tls ${certificates.path('server.pem')} ${certificates.path('server-key.pem')}`;
+    // On all addresses, as shipped: with two of them in a `bind` Caddy redirects on the last one only.
+    await adapt('Caddyfile', file, { [SERVICE]: service, 'petstore.example {': `localhost {\n\t${tls}` });
+    // No files of the machine, and no UDP for HTTP/3.
+    const options = ['admin off', 'auto_https disable_certs', 'skip_install_trust'];
+    const ports = [`http_port ${redirectPort}`, `https_port ${port}`, 'servers {\nprotocols h1 h2\n}'];
+    await writeFile(file, `{\n${[...options, ...ports].join('\n')}\n}\n${await readFile(file, 'utf8')}`);
+    const env = { HOME: folder, XDG_DATA_HOME: folder, XDG_CONFIG_HOME: folder };
+    return { args: ['run', '--config', file, '--adapter', 'caddyfile'], env };
+  },
+  { earlyResponses: ['HTTP/2', 'gRPC'] },
+); // over HTTP/1.1 it waits for the first 256 KiB
+
+/** Copies a configuration and replaces texts in it. Throws if one of them is missing. */
+async function adapt(name: string, to: string, replaced: Readonly<Record<string, string>>): Promise<void> {
+  let text = await readFile(join(CONFIGURATIONS, name), 'utf8');
+  for (const [from, by] of Object.entries(replaced)) {
+    if (!text.includes(from)) throw new Error(`${name} has no "${from}"`);
+    text = text.replaceAll(from, by);
+  }
+  await writeFile(to, text);
+}
+
+function kind(
+  name: string,
+  prepare: (setup: Setup) => Promise<Command>,
+  { earlyResponses = PROTOCOLS, redirects = true }: Traits = {},
+) {
+  const program = findProgram([name], ['/usr/sbin']);
+  return {
+    name,
+    /** The protocols over which it forwards a response before the request is complete. */
+    earlyResponses,
+    /** What is missing, for `testUnless`. */
+    missing:
+      program === undefined
+        ? `NO ${name.toUpperCase()} FOUND, so nothing of this file is tested: install it (apt-get install ${name})`
+        : undefined,
+    /** Starts a proxy in front of the service at `servicePort`. */
+    async start(servicePort: number, certificates: Certificates) {
+      const folder = await mkdtemp(join(tmpdir(), `petstore-${name}-`));
+      const [port = 0, redirectPort = 0] = await freePorts(redirects ? 2 : 1);
+      const service = `127.0.0.1:${servicePort}`;
+      const { args, env } = await prepare({ folder, port, redirectPort, service, certificates });
+      const child = new Program(program ?? name, args, { env: { ...process.env, ...env } });
+      await listening(child, redirects ? [port, redirectPort] : [port]);
+      /** Where callers connect. */
+      const door: Door = { port, ca: await certificates.read('ca.pem') };
+      return {
+        door,
+        /** The port that redirects plain HTTP to HTTPS. 0: none. */
+        redirectPort,
+        async stop() {
+          await child.end('SIGTERM');
+          await rm(folder, { recursive: true, force: true });
+        },
+      };
+    },
+  };
+}
+
+/** Resolves when all ports are open. Rejects with the program's stderr if it exits first. */
+async function listening(program: Program, ports: readonly number[]): Promise<void> {
+  const { spawnfile } = program.process;
+  await until(async () => {
+    if (program.hasEnded) throw new Error(`${spawnfile} has ended: ${program.errors}`);
+    return !(await Promise.all(ports.map((port) => isFree(port)))).includes(true);
+  }, spawnfile);
+}

@@ -1,0 +1,51 @@
+/** Runs PgBouncer in front of a PostgreSQL server. In transaction mode clients share sessions per transaction. */
+import { chown, mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { findProgram } from '../support/machine/find-program.ts';
+import { freePorts } from '../support/machine/ports.ts';
+import { postgresMissing, query, serverOwner } from '../support/machine/postgres.ts';
+import { Program } from '../support/service/process.ts';
+import { until } from '../support/until.ts';
+
+const PROGRAM = findProgram(['pgbouncer'], ['/usr/sbin']);
+const HOW = 'NO PGBOUNCER FOUND, so nothing of this file is tested: install it (apt-get install pgbouncer)';
+
+/** Why PgBouncer can't run here; undefined when it can. */
+export const pgbouncerMissing = PROGRAM === undefined ? HOW : postgresMissing;
+
+export type PgBouncer = Awaited<ReturnType<typeof startPgBouncer>>;
+
+/** Starts PgBouncer in front of the server of `url`. */
+export async function startPgBouncer(url: string, mode: 'transaction' | 'session' = 'transaction') {
+  const owner = await serverOwner(); // PgBouncer and PostgreSQL refuse to run as root
+  const folder = await mkdtemp(join(tmpdir(), 'petstore-pgbouncer-'));
+  if (owner.uid !== undefined && owner.gid !== undefined) await chown(folder, owner.uid, owner.gid);
+  const [port] = await freePorts(1);
+  const file = (name: string) => join(folder, name);
+  await writeFile(file('users'), '"postgres" ""\n', { mode: 0o644 });
+  const settings = [
+    '[databases]',
+    `* = host=127.0.0.1 port=${new URL(url).port}`,
+    '[pgbouncer]',
+    `listen_addr = 127.0.0.1\nlisten_port = ${port}\nunix_socket_dir =`,
+    `auth_type = trust\nauth_file = ${file('users')}`,
+    `pool_mode = ${mode}\ndefault_pool_size = 15\nmax_client_conn = 500\nserver_login_retry = 1`,
+  ];
+  await writeFile(file('pgbouncer.ini'), `${settings.join('\n')}\n`, { mode: 0o644 });
+  const bouncer = new Program(PROGRAM ?? 'pgbouncer', ['-q', file('pgbouncer.ini')], { ...owner, cwd: tmpdir() });
+  const through = (database: string) => {
+    const there = new URL(database);
+    there.port = String(port);
+    return there.href;
+  };
+  await until(() => query(through(url), 'SELECT 1').catch(() => undefined), 'PgBouncer');
+  return {
+    /** Returns the URL of a database through PgBouncer. */
+    through,
+    async stop() {
+      await bouncer.end('SIGKILL');
+      await rm(folder, { recursive: true, force: true });
+    },
+  };
+}

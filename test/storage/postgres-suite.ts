@@ -1,0 +1,43 @@
+/** Empty PostgreSQL databases for the storage suite, a few at a time. */
+
+import { openPostgres } from '../../src/platform/storage/postgres.ts';
+import { MIGRATIONS } from '../../src/schema.ts';
+import { query, type TestPostgres } from '../support/machine/postgres.ts';
+import { Turns } from '../support/service/turns.ts';
+import type { PgBouncer } from './pgbouncer.ts';
+import type { SuiteDatabase } from './suite/database.ts';
+
+/** More concurrent tests would overload a small machine, and calls would time out. */
+const turns = new Turns(4);
+/** A migrated database, of which each test gets a copy. */
+let template: Promise<string> | undefined;
+
+/** Creates a database, after a wait while too many are in use. The tests reach it through the bouncer, if any. */
+export async function suiteDatabase(server: TestPostgres, bouncer?: PgBouncer): Promise<SuiteDatabase> {
+  template ??= server.createDatabase().then(async (url) => {
+    await (await openPostgres(url, MIGRATIONS)).close();
+    return nameOf(url);
+  });
+  const endTurn = await turns.take();
+  const url = await server.createDatabase(await template);
+  return {
+    open: (options) =>
+      openPostgres(bouncer?.through(url) ?? url, MIGRATIONS, { ...options, isPooled: bouncer !== undefined }),
+    lockCategories: 'LOCK TABLE categories IN EXCLUSIVE MODE',
+    failWrites: () => failWrites(url),
+    remove: () => server.dropDatabase(url).finally(endTurn),
+  };
+}
+
+/** Refuses new connections and ends the open ones. */
+async function failWrites(url: string): Promise<() => Promise<void>> {
+  const admin = new URL('/postgres', url).href;
+  const allow = (isAllowed: boolean) => query(admin, `ALTER DATABASE ${nameOf(url)} ALLOW_CONNECTIONS ${isAllowed}`);
+  await allow(false);
+  await query(admin, `SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE datname = '${nameOf(url)}'`);
+  return async () => void (await allow(true));
+}
+
+function nameOf(url: string): string {
+  return new URL(url).pathname.slice(1);
+}

@@ -1,0 +1,117 @@
+/** One request on an HTTP/2 connection, with any headers and bytes, and any way to read its response. */
+import type { ClientHttp2Session, ClientHttp2Stream, OutgoingHttpHeaders } from 'node:http2';
+import { setTimeout as delay } from 'node:timers/promises';
+import { readDetails } from './grpc.ts';
+import { grpcHeaders, openSession, type Target } from './sockets.ts';
+
+export interface Exchanged {
+  /** Undefined without a response. */
+  readonly status: number | undefined;
+  /** Headers and trailers. */
+  readonly headers: Headers;
+  readonly body: Buffer;
+  /** How the response ended. "left": the caller gave it up. */
+  readonly outcome: 'answered' | 'reset' | 'closed' | 'left';
+  /** The code of the reset; 0 without one. */
+  readonly resetCode: number;
+  readonly tookMs: number;
+}
+
+export interface Sending {
+  readonly body?: Uint8Array | undefined;
+  /** Whether the request is complete. */
+  readonly isEnded?: boolean;
+  /** When the caller resets it. */
+  readonly giveUpMs?: number;
+  /** How many bytes are read every 50 ms; undefined: all as they come. */
+  readonly slice?: number | undefined;
+  /** How many bytes are read before the caller stops; undefined: all. */
+  readonly stopsAfter?: number | undefined;
+}
+
+const SLICE_MS = 50;
+const CANCEL = 8;
+
+/** Resolves with the response, or when the stream ends without one. Throws for headers that Node refuses to send. */
+export function exchange(
+  session: ClientHttp2Session,
+  headers: OutgoingHttpHeaders,
+  { body, isEnded = true, giveUpMs = 60_000, ...reading }: Sending = {},
+): Promise<Exchanged> {
+  const beganAtMs = performance.now();
+  const stream = session.request(headers, { endStream: isEnded && body === undefined });
+  const received: Record<string, unknown> = {};
+  const chunks: Buffer[] = [];
+  const add = (more: object) => Object.assign(received, more);
+  stream.on('response', add).on('trailers', add);
+  stream.on('error', () => undefined); // "close" follows
+  if (body !== undefined) stream.write(body);
+  if (isEnded && body !== undefined) stream.end();
+  let hasLeft = false;
+  const timer = setTimeout(() => {
+    hasLeft = true;
+    stream.close(CANCEL);
+    stream.destroy();
+  }, giveUpMs);
+  void readBody(stream, reading, chunks);
+  return new Promise<boolean>((resolve) => {
+    // A response may end before an incomplete request does.
+    const isWhole = () => received[':status'] !== undefined && !stream.aborted && !session.destroyed && !hasLeft;
+    stream.on('end', () => isWhole() && resolve(true));
+    stream.on('close', () => resolve(false));
+  }).then((isAnswered) => {
+    clearTimeout(timer);
+    const { ':status': status, ...fields } = received;
+    return {
+      status: status === undefined ? undefined : Number(status),
+      headers: new Headers(Object.entries(fields).map(([name, value]) => [name, String(value)])),
+      body: Buffer.concat(chunks),
+      outcome: isAnswered ? 'answered' : hasLeft ? 'left' : session.destroyed ? 'closed' : 'reset',
+      resetCode: stream.rstCode ?? 0,
+      tookMs: performance.now() - beganAtMs,
+    };
+  });
+}
+
+async function readBody(stream: ClientHttp2Stream, { slice, stopsAfter }: Sending, chunks: Buffer[]): Promise<void> {
+  if (slice === undefined && stopsAfter === undefined) {
+    stream.on('data', (chunk: Buffer) => chunks.push(chunk));
+    return;
+  }
+  for (let bytes = 0; !stream.destroyed && bytes < (stopsAfter ?? Number.POSITIVE_INFINITY); ) {
+    const chunk = stream.read(Math.min(slice ?? Number.POSITIVE_INFINITY, stream.readableLength) || undefined);
+    if (chunk !== null) chunks.push(chunk);
+    bytes += chunk?.length ?? 0;
+    await delay(SLICE_MS);
+  }
+}
+
+/** The same on a connection of its own. */
+export async function exchangeAlone(
+  target: Target,
+  headers: OutgoingHttpHeaders,
+  sending: Sending = {},
+): Promise<Exchanged> {
+  const session = await openSession(target);
+  return exchange(session, headers, sending).finally(() => session.destroy());
+}
+
+export interface RawCall extends Sending {
+  readonly path: string;
+  readonly key?: string | undefined;
+  readonly headers?: OutgoingHttpHeaders;
+}
+
+/** A gRPC call with any headers and bytes. */
+export async function rawGrpc(target: Target, { path, key, headers: more, ...sending }: RawCall) {
+  const { headers, tookMs } = await exchangeAlone(target, { ...grpcHeaders(path, key), ...more }, sending);
+  const status = headers.get('grpc-status');
+  return {
+    /** The gRPC status; undefined when the call ended without one. */
+    status: status === null ? undefined : Number(status),
+    message: decodeURIComponent(headers.get('grpc-message') ?? ''),
+    reason: readDetails(Buffer.from(headers.get('grpc-status-details-bin') ?? '', 'base64')).errorInfo?.reason,
+    headers,
+    tookMs,
+  };
+}

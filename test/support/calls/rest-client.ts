@@ -1,0 +1,91 @@
+/**
+ * A plain HTTP client of the REST side. It checks every response against the promises of the contract and against the
+ * interface description, and throws when one does not match.
+ */
+import { RestMakers } from '../../shop/resources.ts';
+import { checkAgainstDescription, type SeenResponse } from '../contract/description.ts';
+
+export interface RestResponse extends SeenResponse {
+  /** The parsed body. Throws when it is not JSON. */
+  // biome-ignore lint/suspicious/noExplicitAny: tests look into bodies of every shape
+  readonly body: any;
+}
+
+export function withBody(response: SeenResponse): RestResponse {
+  return {
+    ...response,
+    get body() {
+      return JSON.parse(response.text);
+    },
+  };
+}
+
+export interface RestRequest {
+  /** Sent as JSON. */
+  readonly json?: unknown;
+  /** Sent unchanged, without a content type unless `headers` has one. */
+  readonly raw?: string | Uint8Array;
+  readonly headers?: Readonly<Record<string, string>>;
+}
+
+export class RestClient extends RestMakers {
+  readonly url: string;
+  readonly #key: string | undefined;
+
+  constructor(url: string, key: string | undefined) {
+    super();
+    this.url = url;
+    this.#key = key;
+  }
+
+  /** The same client with another key, or without one. */
+  withKey(key: string | undefined): RestClient {
+    return new RestClient(this.url, key);
+  }
+
+  async send(method: string, path: string, { json, raw, headers }: RestRequest = {}): Promise<RestResponse> {
+    const body = json === undefined ? raw : JSON.stringify(json);
+    const response = await fetch(`${this.url}${path}`, {
+      method,
+      redirect: 'manual',
+      headers: {
+        ...(this.#key === undefined ? {} : { authorization: `Bearer ${this.#key}` }),
+        ...(json === undefined ? {} : { 'content-type': 'application/json' }),
+        ...headers,
+      },
+      ...(body === undefined ? {} : { body: typeof body === 'string' ? Buffer.from(body) : Buffer.from(body) }),
+    });
+    const received = { status: response.status, headers: response.headers, text: await response.text() };
+    // gRPC-Web uses the same port, but is not part of the description.
+    const isRest = !headers?.['content-type']?.startsWith('application/grpc');
+    if (isRest) checkAgainstDescription(method, path, received);
+    return withBody(received);
+  }
+
+  get(path: string, request?: RestRequest): Promise<RestResponse> {
+    return this.send('GET', path, request);
+  }
+
+  post(path: string, json?: unknown): Promise<RestResponse> {
+    return this.send('POST', path, { json });
+  }
+
+  put(path: string, json?: unknown): Promise<RestResponse> {
+    return this.send('PUT', path, { json });
+  }
+
+  patch(path: string, json?: unknown): Promise<RestResponse> {
+    return this.send('PATCH', path, { json });
+  }
+
+  delete(path: string): Promise<RestResponse> {
+    return this.send('DELETE', path);
+  }
+
+  // biome-ignore lint/suspicious/noExplicitAny: the body of the created resource
+  async created(path: string, json: unknown): Promise<any> {
+    const response = await this.post(path, json);
+    if (response.status !== 201) throw new Error(`POST ${path} answered ${response.status}: ${response.text}`);
+    return response.body;
+  }
+}

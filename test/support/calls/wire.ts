@@ -1,0 +1,46 @@
+/** HTTP that `fetch` can't send: raw bytes over HTTP/1.1, and HTTP/2 without TLS. Each request has its connection. */
+import type { OutgoingHttpHeaders } from 'node:http2';
+import { checkAgainstDescription } from '../contract/description.ts';
+import type { Answer } from './answers.ts';
+import { Http1Connection } from './http1-connection.ts';
+import { exchangeAlone } from './http2.ts';
+import { type RestResponse, withBody } from './rest-client.ts';
+import { targetOf } from './sockets.ts';
+
+const GIVE_UP_MS = 60_000;
+
+/** Sends `request` unchanged, and reads one response. */
+export async function http1(address: string, request: string | Uint8Array): Promise<RestResponse> {
+  const [method = ''] = request.toString().split(' ', 1);
+  const connection = new Http1Connection(targetOf(address, '127.0.0.1'));
+  const sending = { isHead: method === 'HEAD', giveUpMs: GIVE_UP_MS };
+  const answer = await connection.exchange(Buffer.from(request), sending).finally(() => connection.close());
+  if (typeof answer === 'string') throw new Error(`no response: ${answer}`);
+  return toResponse(method, answer);
+}
+
+interface Http2Request {
+  readonly method: string;
+  readonly path?: string;
+  readonly headers?: OutgoingHttpHeaders;
+  /** Undefined ends the stream with the headers, an empty body with an empty frame. */
+  readonly body?: string | undefined;
+  /** Whether the request is complete; by default it is. */
+  readonly isEnded?: boolean;
+}
+
+/** Sends one request over HTTP/2, with the given headers only. */
+export async function http2(address: string, request: Http2Request): Promise<RestResponse> {
+  const { method, path, headers, body, isEnded = true } = request;
+  const pseudo = { ':method': method, ...(path === undefined ? { ':authority': address } : { ':path': path }) };
+  const sending = { body: body === undefined ? undefined : Buffer.from(body), isEnded, giveUpMs: GIVE_UP_MS };
+  const { status, ...answer } = await exchangeAlone(targetOf(address, '127.0.0.1'), { ...pseudo, ...headers }, sending);
+  if (status === undefined) throw new Error(`no response: reset with code ${answer.resetCode}`);
+  return toResponse(method, { status, ...answer });
+}
+
+function toResponse(method: string, { status, headers, body }: Answer): RestResponse {
+  const received = { status, headers, text: body.toString() };
+  checkAgainstDescription(method, '', received);
+  return withBody(received);
+}

@@ -1,0 +1,54 @@
+/** A SQLite file in a temporary folder. */
+import { join } from 'node:path';
+import { DatabaseSync } from 'node:sqlite';
+import type { Engine, EngineOptions } from '../../../src/platform/storage/engine.ts';
+import { openSqlite } from '../../../src/platform/storage/sqlite.ts';
+import { compile } from '../../../src/platform/storage/statement.ts';
+import { createStore } from '../../../src/platform/storage/store.ts';
+import { MIGRATIONS, type Store, TABLES } from '../../../src/schema.ts';
+import { createDataDir } from '../service/process.ts';
+
+export type TestDatabase = Awaited<ReturnType<typeof createTestDatabase>>;
+
+export async function createTestDatabase() {
+  const { path, remove } = await createDataDir();
+  const file = join(path, 'petstore.sqlite');
+  return {
+    file,
+    /** Opens another engine on the same file, as another process would. The test closes it. */
+    open: (options?: EngineOptions) => openSqlite(file, MIGRATIONS, options),
+    lockCategories: 'SELECT 1', // a writer locks the whole file
+    /** Makes writes of an engine fail as with a full disk. Resolves with a function that undoes it. */
+    async failWrites(engine: Engine) {
+      await setMaxPages(engine, 1);
+      return () => setMaxPages(engine, 1_000_000);
+    },
+    remove,
+  };
+}
+
+/** Creates a store with a new database. `close` removes both. */
+export async function createTestStore(): Promise<Store> {
+  const database = await createTestDatabase();
+  const store = createStore(await database.open(), TABLES);
+  return {
+    ...store,
+    async close() {
+      await store.close();
+      await database.remove();
+    },
+  };
+}
+
+/** Runs SQL on the file of a data folder, also beside a service that uses it. */
+export function change(dataDir: string, sql: string): void {
+  const database = new DatabaseSync(join(dataDir, 'petstore.sqlite'), { timeout: 10_000 });
+  database.exec(sql);
+  database.close();
+}
+
+/** Sets the limit of the writing connection. SQLite never sets it below the current size. */
+async function setMaxPages(engine: Engine, pages: number): Promise<void> {
+  const sql = `PRAGMA max_page_count = ${pages}`;
+  await engine.transaction((tx) => tx.all(compile(sql, engine.knex.raw(sql)), {}));
+}

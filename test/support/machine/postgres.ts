@@ -1,0 +1,117 @@
+/** A PostgreSQL server for a test file: the installed one, on a free port, with its data in a temporary folder. */
+import { execFile, spawn } from 'node:child_process';
+import { randomUUID } from 'node:crypto';
+import { once } from 'node:events';
+import { existsSync, readdirSync } from 'node:fs';
+import { chown, mkdtemp, readFile, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { dirname, join } from 'node:path';
+import { promisify } from 'node:util';
+import { Client } from 'pg';
+import { childrenOf, signal } from '../service/launcher.ts';
+import { until } from '../until.ts';
+import { findProgram } from './find-program.ts';
+import { freePorts } from './ports.ts';
+
+/** Debian's folder, which has a subfolder for each version and is not in PATH. */
+const DEBIAN = '/usr/lib/postgresql';
+
+const initdb = findProgram(['initdb'], debianFolders());
+
+/** What is missing, for `testUnless`. */
+export const postgresMissing =
+  initdb === undefined
+    ? 'NO POSTGRESQL FOUND, so nothing of this file is tested: install it (apt-get install postgresql)'
+    : undefined;
+
+export type TestPostgres = Awaited<ReturnType<typeof startPostgres>>;
+
+/** Starts a server with additional settings (`name=value`). */
+export async function startPostgres(extraSettings: readonly string[] = []) {
+  if (initdb === undefined) throw new Error('there is no PostgreSQL to start');
+  const owner = await serverOwner();
+  const run = (program: string, args: readonly string[]) =>
+    promisify(execFile)(join(dirname(initdb), program), args, { ...owner, cwd: tmpdir() });
+  const folder = await mkdtemp(join(tmpdir(), 'petstore-postgres-'));
+  if (owner.uid !== undefined && owner.gid !== undefined) await chown(folder, owner.uid, owner.gid);
+  const data = join(folder, 'data');
+  await run('initdb', ['-D', data, '-U', 'postgres', '-A', 'trust', '-E', 'UTF8', '--locale=C', '--no-sync']);
+  const [port] = await freePorts(1);
+  const settings = ['listen_addresses=127.0.0.1', `port=${port}`, `unix_socket_directories=${folder}`];
+  const options = [...settings, 'max_connections=200', ...extraSettings].flatMap((setting) => ['-c', setting]);
+  const url = `postgres://postgres@127.0.0.1:${port}/postgres`;
+  const onSocket = `${url}?host=${folder}`;
+  const pid = async () => Number((await readFile(join(data, 'postmaster.pid'), 'utf8')).split('\n')[0]);
+
+  let ended: Promise<unknown> = Promise.resolve();
+  const start = async () => {
+    const program = join(dirname(initdb), 'postgres');
+    const server = spawn(program, ['-D', data, ...options], { ...owner, cwd: tmpdir(), stdio: 'ignore' });
+    ended = once(server, 'exit');
+    await until(() => query(onSocket, 'SELECT 1').catch(() => undefined), 'PostgreSQL');
+  };
+  const end = async (signal: NodeJS.Signals) => {
+    process.kill(await pid(), signal);
+    await ended;
+  };
+  const signalAll = async (name: NodeJS.Signals) => {
+    const postmaster = await pid();
+    // The main process first, so that it starts no other one.
+    process.kill(postmaster, name);
+    for (const child of await childrenOf(postmaster)) signal(child.pid, name);
+  };
+  await start();
+  return {
+    /** As PostgreSQL's programs find it. */
+    socket: { PGHOST: folder, PGPORT: String(port) },
+    /** Creates an empty database, or a copy of the one with this name. Resolves with its URL. */
+    async createDatabase(template = 'template1') {
+      const name = `petstore_${randomUUID().replaceAll('-', '')}`;
+      await query(url, `CREATE DATABASE ${name} TEMPLATE ${template}`);
+      return new URL(`/${name}`, url).href;
+    },
+    async dropDatabase(database: string) {
+      await query(url, `DROP DATABASE IF EXISTS ${new URL(database).pathname.slice(1)} WITH (FORCE)`);
+    },
+    /** The main process, whose children are the others. */
+    pid,
+    /** Starts it again on the same port and data. */
+    start,
+    /** Ends it and all connections at once, as a crash would. Committed data stays. */
+    kill: () => end('SIGQUIT'), // immediate shutdown: the server recovers at the next start
+    /** Freezes all its processes. */
+    pause: () => signalAll('SIGSTOP'),
+    resume: () => signalAll('SIGCONT'),
+    async stop() {
+      await end('SIGQUIT').catch(() => undefined); // a test may have ended it
+      await rm(folder, { recursive: true, force: true });
+    },
+  };
+}
+
+/** The rows of a statement, on a connection of its own, without a timeout. */
+export async function query(url: string, sql: string): Promise<Readonly<Record<string, unknown>>[]> {
+  const client = new Client({ connectionString: url, connectionTimeoutMillis: 10_000 });
+  await client.connect();
+  try {
+    return (await client.query<Record<string, unknown>>(sql)).rows;
+  } finally {
+    await client.end();
+  }
+}
+
+/** PostgreSQL refuses to run as root, so root starts it as the user of Debian's package, or as nobody. */
+export async function serverOwner(): Promise<{ uid?: number; gid?: number }> {
+  if (process.getuid?.() !== 0) return {};
+  const users = (await readFile('/etc/passwd', 'utf8')).split('\n').map((line) => line.split(':'));
+  const user = users.find(([name]) => name === 'postgres') ?? users.find(([name]) => name === 'nobody');
+  if (user === undefined)
+    throw new Error('PostgreSQL needs a user that is not root: there is neither postgres nor nobody');
+  return { uid: Number(user[2]), gid: Number(user[3]) };
+}
+
+function debianFolders(): string[] {
+  if (!existsSync(DEBIAN)) return [];
+  const versions = readdirSync(DEBIAN).toSorted((one, other) => Number(other) - Number(one));
+  return versions.map((version) => join(DEBIAN, version, 'bin'));
+}

@@ -1,0 +1,104 @@
+/** Redis for tests: real servers on free ports, with their data in a temporary folder. */
+import { mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { createClient } from '@redis/client';
+import type { RedisConfig } from '../../../src/platform/config/config.ts';
+import { Program } from '../service/process.ts';
+import { findProgram } from './find-program.ts';
+import { freePorts } from './ports.ts';
+
+const PROGRAM = findProgram(['redis-server'], ['/usr/bin', '/usr/local/bin']);
+const HOW = 'NO REDIS FOUND, so nothing of this file is tested: install it (apt-get install redis-server)';
+
+/** Why tests with Redis can't run; undefined when they can. */
+export const MISSING_REDIS_SERVER = PROGRAM ? undefined : HOW;
+
+/** A server process of the test, which can be killed, paused and started again. */
+export class RedisProcess {
+  readonly port: number;
+  readonly config: RedisConfig;
+  readonly #folder: string;
+  readonly #settings: readonly string[];
+  #process: Program | undefined;
+
+  private constructor(port: number, folder: string, settings: readonly string[]) {
+    this.port = port;
+    this.config = { urls: [`redis://127.0.0.1:${port}`], isCluster: false };
+    this.#folder = folder;
+    this.#settings = settings;
+  }
+
+  static async start(settings: readonly string[] = []): Promise<RedisProcess> {
+    const [port = 0] = await freePorts(1);
+    const folder = await mkdtemp(join(tmpdir(), 'petstore-redis-'));
+    const redis = new RedisProcess(port, folder, settings);
+    await redis.startAgain();
+    return redis;
+  }
+
+  /** Undefined while it is killed. */
+  get pid(): number | undefined {
+    return this.#process?.pid;
+  }
+
+  /** Starts it on the same port, with the data that it has saved by `SAVE`. */
+  async startAgain(): Promise<void> {
+    const place = ['--port', String(this.port), '--bind', '127.0.0.1', '--dir', this.#folder];
+    const options = [...place, '--save', '', '--appendonly', 'no', ...this.#settings];
+    this.#process = new Program(PROGRAM ?? 'redis-server', options);
+    await this.#process.says(/Ready to accept connections/);
+  }
+
+  /** Kills it; unsaved data is lost. */
+  async kill(): Promise<void> {
+    const killed = this.#process;
+    this.#process = undefined;
+    await killed?.end('SIGKILL');
+  }
+
+  /** Deletes the saved data, while it is not running. */
+  async forget(): Promise<void> {
+    await rm(join(this.#folder, 'dump.rdb'), { force: true });
+  }
+
+  /** Freezes it: it accepts connections and commands, and does not reply. */
+  pause(): void {
+    this.#process?.process.kill('SIGSTOP');
+  }
+
+  resume(): void {
+    this.#process?.process.kill('SIGCONT');
+  }
+
+  /** Sends a command. Resolves with the reply. */
+  async command(...args: string[]): Promise<unknown> {
+    const client = createClient({ url: this.config.urls[0], RESP: 2 }).on('error', () => undefined);
+    await client.connect();
+    return client.sendCommand(args).finally(() => client.destroy());
+  }
+
+  async stop(): Promise<void> {
+    await this.kill();
+    await rm(this.#folder, { recursive: true, force: true });
+  }
+}
+
+/** Starts a cluster of three servers, each with a third of the slots. */
+export async function startRedisCluster() {
+  const settings = ['--cluster-enabled', 'yes'];
+  // The nodes communicate on a second port, which must be free too.
+  const nodes = await Promise.all(
+    [1, 2, 3].map(async () => RedisProcess.start([...settings, '--cluster-port', String((await freePorts(1))[0])])),
+  );
+  const stop = async () => void (await Promise.all(nodes.map((node) => node.stop())));
+  const addresses = nodes.map(({ port }) => `127.0.0.1:${port}`);
+  const created = new Program('redis-cli', ['--cluster', 'create', ...addresses, '--cluster-yes']);
+  if ((await created.ended).code !== 0) {
+    await stop();
+    throw new Error(`${created.output}${created.errors}`);
+  }
+  const [first = '', ...others] = nodes.map(({ config }) => config.urls[0]);
+  const config: RedisConfig = { urls: [first, ...others], isCluster: true };
+  return { config, nodes, stop };
+}

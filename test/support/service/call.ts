@@ -1,0 +1,103 @@
+/** A call as interceptors see it, without a server. */
+import { Metadata, status as Status } from '@grpc/grpc-js';
+import { origins } from '../../../src/platform/edge/protocols.ts';
+import { ApiError } from '../../../src/platform/errors.ts';
+import { loadOperations, type Operation } from '../../../src/platform/proto/operations.ts';
+import { readRequest } from '../../../src/platform/proto/request.ts';
+import type { Call, Codec, End, Next, Response, UnaryResponse } from '../../../src/platform/rpc/chain.ts';
+import { toApiError } from '../../../src/platform/rpc/status.ts';
+
+const { byPath, registry } = loadOperations();
+
+const { originOf } = origins([...byPath.values()], undefined);
+const PEER = '127.0.0.1';
+
+/** The messages of the proto files, with their rules. */
+export const protoRegistry = registry;
+
+/** The operation at a gRPC path, `PetService/GetPet` for one of petstore.v1. */
+function operation(path: string): Operation {
+  const found = byPath.get(path) ?? byPath.get(`/petstore.v1.${path}`);
+  if (found === undefined) throw new Error(`there is no operation ${path}`);
+  return found;
+}
+
+/** Encodes responses as JSON. */
+export const jsonCodec: Codec = {
+  responseSerialize: (message) => Buffer.from(JSON.stringify(message)),
+  responseDeserialize: (bytes) => JSON.parse(bytes.toString()),
+};
+
+interface CallOptions {
+  readonly bytes?: Uint8Array;
+  readonly metadata?: Readonly<Record<string, string>>;
+  readonly requestId?: string;
+}
+
+/** A call, and what happens to it from outside. */
+export interface TestCall extends Call {
+  readonly metadata: Metadata;
+  /** Tells those who listen that nothing of the call is left. */
+  close(): void;
+}
+
+export function newCall(
+  path: string,
+  { bytes = new Uint8Array(), metadata = {}, requestId }: CallOptions = {},
+): TestCall {
+  const received = new Metadata();
+  for (const [name, value] of Object.entries(metadata)) received.set(name, value);
+  const found = operation(path);
+  const onClose: (() => void)[] = [];
+  // Only through Envoy do callers speak anything but gRPC.
+  const isByEdge =
+    found.path.startsWith('/apiplatform.edge.v1.') ||
+    ['x-envoy-original-path', 'x-petstore-connect'].some((name) => received.get(name).length > 0);
+  const arrival = {
+    operation: found,
+    header(name: string) {
+      const values = received.get(name);
+      return values.length === 0 ? undefined : values.join();
+    },
+  };
+  return {
+    ...arrival,
+    ...originOf({ ...arrival, peer: PEER, isByEdge }),
+    metadata: received,
+    codec: jsonCodec,
+    receive: async () => undefined,
+    async *messages() {
+      yield Buffer.from(bytes);
+    },
+    get request() {
+      return readRequest(this.operation, bytes);
+    },
+    requestId: requestId ?? 'request-1',
+    isCancelled: () => false,
+    onClose: (listener) => onClose.push(listener),
+    responseHeaders: new Map(),
+    close() {
+      for (const listener of onClose) listener();
+    },
+  };
+}
+
+/** Passes the call through a chain. Resolves with how it ended, as the server tells observers. */
+export async function run(call: Call, enter: Next): Promise<End> {
+  const outcome = await enter(call).catch((thrown: unknown) => toApiError(thrown, call.requestId));
+  const error = outcome instanceof ApiError ? outcome : undefined;
+  return { code: error?.grpcStatus ?? Status.OK, error, durationMs: 1 };
+}
+
+/** A response for tests to which its content does not matter. */
+export const RESPONSE: UnaryResponse = { message: {}, bytes: Buffer.of() };
+
+/** The end of a chain: returns `response`, and records the calls that reach it. */
+export function handler(response: Response = RESPONSE) {
+  const calls: Call[] = [];
+  const next = async (call: Call) => {
+    calls.push(call);
+    return response;
+  };
+  return { calls, next };
+}

@@ -1,0 +1,88 @@
+/** The launcher as `npm start` runs it, with its own ports and data, and its child processes. */
+import { execFile } from 'node:child_process';
+import { readFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { promisify } from 'node:util';
+import { demoKeyFile } from '../../../src/platform/access/keys/key-files.ts';
+import { freePorts } from '../machine/ports.ts';
+import { createDataDir, TestProcess } from './process.ts';
+import { UNLIMITED } from './unlimited.ts';
+
+interface Running {
+  readonly pid: number;
+  readonly command: string;
+}
+
+type Settings = Readonly<Record<string, string>>;
+
+export class Launcher extends TestProcess {
+  readonly settings: Settings;
+
+  constructor(settings: Settings) {
+    super('src/platform/launcher/main.ts', settings);
+    this.settings = settings;
+  }
+
+  /** Waits until the service is open. The key is the demo account's, or empty. */
+  async opened(): Promise<{ readonly url: string; readonly key: string; readonly curl: string }> {
+    const [, url = ''] = await this.says(/open: (\S+)\n/);
+    const [curl] = await this.says(/curl .*/);
+    await this.says(/Ctrl-C stops it/);
+    const key = await readFile(demoKeyFile(this.settings.DATA_DIR ?? ''), 'utf8').catch(() => '');
+    return { url, key: key.trim(), curl };
+  }
+
+  /** Its child processes. */
+  children(): Promise<Running[]> {
+    return childrenOf(this.pid);
+  }
+
+  /** The server processes that run now. */
+  async servers(): Promise<Running[]> {
+    return (await this.children()).filter(({ command }) => command.includes(join('src', 'main.ts')));
+  }
+
+  /** Its server and its Envoy. */
+  async pair(): Promise<{ readonly server: Running; readonly envoy: Running }> {
+    const children = await this.children();
+    const [server] = await this.servers();
+    const envoy = children.find(({ command }) => command.includes('--config-path'));
+    if (server === undefined || envoy === undefined) throw new Error(`it runs ${JSON.stringify(children)}`);
+    return { server, envoy };
+  }
+}
+
+/** Settings of a launcher with free ports and an empty data folder. */
+export async function launcherSettings(): Promise<{ readonly settings: Settings; remove(): Promise<void> }> {
+  const { path, remove } = await createDataDir();
+  const [port, grpcPort, adminPort] = await freePorts(3);
+  const ports = { PORT: String(port), GRPC_PORT: String(grpcPort), ENVOY_ADMIN_PORT: String(adminPort) };
+  return { settings: { ...UNLIMITED, ...ports, DATA_DIR: join(path, 'the data') }, remove };
+}
+
+/** The child processes of a process. */
+export async function childrenOf(pid: number): Promise<Running[]> {
+  const { stdout } = await promisify(execFile)('ps', ['-axo', 'pid=,ppid=,command=']);
+  return stdout.split('\n').flatMap((line) => {
+    const [, child, parent, command = ''] = /^\s*(\d+)\s+(\d+)\s+(.*)$/.exec(line) ?? [];
+    return Number(parent) === pid ? [{ pid: Number(child), command }] : [];
+  });
+}
+
+export function isRunning({ pid }: Pick<Running, 'pid'>): boolean {
+  try {
+    process.kill(pid, 0);
+    return true;
+  } catch {
+    return false;
+  }
+}
+
+/** Sends a signal to a process that may have ended. */
+export function signal(pid: number, name: NodeJS.Signals): void {
+  try {
+    process.kill(pid, name);
+  } catch {
+    // it has ended
+  }
+}

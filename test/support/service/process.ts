@@ -1,0 +1,100 @@
+/** Processes of the service, with their output and exit code. */
+import { type ChildProcess, type SpawnOptions, spawn } from 'node:child_process';
+import { mkdtemp, readFile, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { demoKeyFile } from '../../../src/platform/access/keys/key-files.ts';
+import { ROOT } from '../../../src/platform/launcher/paths.ts';
+import { GrpcCaller } from '../calls/grpc-caller.ts';
+import { freePorts } from '../machine/ports.ts';
+import { until } from '../until.ts';
+import { UNLIMITED } from './unlimited.ts';
+
+interface Ended {
+  readonly code: number | null;
+  readonly signal: NodeJS.Signals | null;
+}
+
+/** A running program. */
+export class Program {
+  readonly process: ChildProcess;
+  readonly ended: Promise<Ended>;
+  hasEnded = false;
+  /** What it has written to stdout so far. */
+  output = '';
+  /** What it has written to stderr so far. */
+  errors = '';
+  #skipped = 0;
+
+  constructor(command: string, args: readonly string[], options: SpawnOptions = {}) {
+    this.process = spawn(command, args, { ...options, stdio: ['ignore', 'pipe', 'pipe'] });
+    this.process.stdout?.on('data', (chunk: Buffer) => {
+      this.output += chunk.toString();
+    });
+    this.process.stderr?.on('data', (chunk: Buffer) => {
+      this.errors += chunk.toString();
+    });
+    // "close" comes after "exit", when all output has been read.
+    this.ended = new Promise((resolve) => this.process.once('close', (code, signal) => resolve({ code, signal })));
+    void this.ended.then(() => {
+      this.hasEnded = true;
+    });
+  }
+
+  /** Waits until stdout matches. Rejects if the process exits first, or after `giveUpMs`. */
+  async says(pattern: RegExp, giveUpMs?: number): Promise<RegExpExecArray> {
+    return until(
+      () => {
+        const match = pattern.exec(this.output.slice(this.#skipped));
+        if (match === null && this.hasEnded) throw new Error(`it ended: ${this.output}${this.errors}`);
+        return match;
+      },
+      String(pattern),
+      giveUpMs,
+    );
+  }
+
+  /** From now on `says` looks only at what is written later. */
+  skipOutput(): void {
+    this.#skipped = this.output.length;
+  }
+
+  get pid(): number {
+    return this.process.pid ?? -1;
+  }
+
+  /** Sends a signal and waits for the exit. */
+  async end(signal: NodeJS.Signals): Promise<Ended> {
+    this.process.kill(signal);
+    return this.ended;
+  }
+}
+
+/** One of the repository's TypeScript files in its own process group, as a terminal runs it. */
+export class TestProcess extends Program {
+  /** `prefix` is a command that executes another. */
+  constructor(file: string, settings: Readonly<Record<string, string>>, cwd = ROOT, prefix: readonly string[] = []) {
+    const [command = '', ...args] = [...prefix, process.execPath, join(ROOT, file)];
+    super(command, args, { cwd, env: { ...process.env, ...settings }, detached: true });
+  }
+}
+
+export type ServerProcess = Awaited<ReturnType<typeof startServerProcess>>;
+
+/** Starts the gRPC server in its own process, and waits until it serves. */
+export async function startServerProcess(dataDir: string, settings: Readonly<Record<string, string>> = {}) {
+  const [port] = await freePorts(1);
+  const fixed = { GRPC_PORT: String(port), DATA_DIR: dataDir, DEMO_ACCOUNT: 'yes' };
+  const env = { ...UNLIMITED, ...fixed, ...settings };
+  const server = new TestProcess('src/main.ts', env);
+  await server.says(/"serving"/);
+  const address = `127.0.0.1:${port}`;
+  const key = (await readFile(demoKeyFile(dataDir), 'utf8')).trim();
+  return Object.assign(server, { dataDir, address, key, grpc: new GrpcCaller(address, key) });
+}
+
+/** Creates an empty data folder. `remove` deletes it. */
+export async function createDataDir(): Promise<{ readonly path: string; remove(): Promise<void> }> {
+  const path = await mkdtemp(join(tmpdir(), 'petstore-data-'));
+  return { path, remove: () => rm(path, { recursive: true, force: true }) };
+}

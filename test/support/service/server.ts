@@ -1,0 +1,45 @@
+/** A service in this process, with a database of its own. */
+import { readFile } from 'node:fs/promises';
+import { dirname } from 'node:path';
+import { demoKeyFile } from '../../../src/platform/access/keys/key-files.ts';
+import { readConfig } from '../../../src/platform/config/config.ts';
+import { createService } from '../../../src/service.ts';
+import { GrpcCaller } from '../calls/grpc-caller.ts';
+import { createTestDatabase } from '../machine/database.ts';
+import { UNLIMITED } from './unlimited.ts';
+
+// biome-ignore lint/suspicious/noExplicitAny: a log line is whatever was logged
+export type LogLine = any;
+
+export type TestServer = Awaited<ReturnType<typeof startTestServer>>;
+
+export async function startTestServer(settings: Readonly<Record<string, string>> = {}) {
+  const database = await createTestDatabase();
+  const dataDir = dirname(database.file);
+  const config = readConfig({ ...UNLIMITED, LOG_LEVEL: 'debug', ...settings, DATA_DIR: dataDir });
+  const logs: LogLine[] = [];
+  const log = { write: (line: string) => logs.push(JSON.parse(line)) };
+  const service = await createService({ ...config, grpcPort: 0 }, { log, auditLog: log });
+  const { store } = service;
+  const address = `127.0.0.1:${await service.listen()}`;
+  const key = (await readFile(demoKeyFile(dataDir), 'utf8')).trim();
+  const grpc = new GrpcCaller(address, key);
+  return {
+    store,
+    database,
+    /** `host:port`. */
+    address,
+    key,
+    /** Calls it with the key. */
+    grpc,
+    /** What it has logged, at `debug` and above. */
+    logs,
+    drain: () => service.drain(),
+    /** Stops it and removes the database. */
+    async close() {
+      grpc.close();
+      await service.close().catch(() => undefined); // a test may have closed the store
+      await database.remove();
+    },
+  };
+}

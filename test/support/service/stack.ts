@@ -1,0 +1,79 @@
+/** The whole service for a test or a benchmark: server, Envoy and database, on free ports, in a temporary folder. */
+import { readFile } from 'node:fs/promises';
+import { demoKeyFile } from '../../../src/platform/access/keys/key-files.ts';
+import { type Config, ConfigError, readConfig } from '../../../src/platform/config/config.ts';
+import { startStack } from '../../../src/platform/launcher/stack.ts';
+import { GrpcCaller } from '../calls/grpc-caller.ts';
+import { RestClient } from '../calls/rest-client.ts';
+import { freePortRange, freePorts } from '../machine/ports.ts';
+import { createDataDir } from './process.ts';
+import { UNLIMITED } from './unlimited.ts';
+
+export type TestStack = Awaited<ReturnType<typeof startTestStack>>;
+
+interface StackOptions {
+  /** A program that replaces the server. It has no key. */
+  readonly program?: string;
+  /** Runs before the start, for instance to fill the database. */
+  readonly prepare?: (config: Config) => Promise<void>;
+}
+
+export async function startTestStack(
+  settings: Readonly<Record<string, string>> = {},
+  { program, prepare }: StackOptions = {},
+) {
+  const env = { ...UNLIMITED, ...settings };
+  const { path: dataDir, remove } = await createDataDir();
+  await prepare?.(readConfig({ DATA_DIR: dataDir, ...env }));
+  const { config, stack } = await startOnFreePorts(dataDir, env, program);
+  const key = program === undefined ? (await readFile(demoKeyFile(dataDir), 'utf8')).trim() : 'none';
+  const grpc = new GrpcCaller(`127.0.0.1:${config.port}`, key);
+  return {
+    config,
+    stack,
+    /** The demo account's key. */
+    key,
+    /** Calls it through Envoy over gRPC with the key. */
+    grpc,
+    /** The same over REST. */
+    rest: new RestClient(`http://127.0.0.1:${config.port}`, key),
+    /** `host:port` of the gRPC server. */
+    grpcAddress: `127.0.0.1:${config.grpcPort}`,
+    /** `host:port` of Envoy's public port. */
+    publicAddress: `127.0.0.1:${config.port}`,
+    /** Stops everything and removes the folder. Call it in `test.after.always`. */
+    async close() {
+      stack.ended.catch(() => undefined); // a test may have ended a process on purpose
+      grpc.close();
+      await stack.stop();
+      await remove();
+    },
+  };
+}
+
+/** Tries again when another program has taken a port since it was found free. */
+async function startOnFreePorts(
+  dataDir: string,
+  env: Readonly<Record<string, string>>,
+  program: string | undefined,
+  attempts = 3,
+) {
+  const [port, adminPort] = await freePorts(2);
+  const grpcPort = await freePortRange(Number(env.INSTANCES ?? 1));
+  const config = readConfig({
+    PORT: String(port),
+    GRPC_PORT: String(grpcPort),
+    ENVOY_ADMIN_PORT: String(adminPort),
+    DATA_DIR: dataDir,
+    LOG_LEVEL: 'debug',
+    ENVOY: process.env.ENVOY,
+    ...env,
+  });
+  try {
+    return { config, stack: await startStack(config, env, { program }) };
+  } catch (error) {
+    const isPortBusy = error instanceof ConfigError && error.message.includes(' is busy: ');
+    if (!isPortBusy || attempts === 1) throw error;
+    return startOnFreePorts(dataDir, env, program, attempts - 1);
+  }
+}
