@@ -69,7 +69,9 @@ export function createServer(config: Config, parts: Parts) {
     usage.recordBan(ban);
     metrics?.ban(caller);
   };
-  const { interceptor: countRequest, keyless, anonymous } = limits(limiter, { shares: openCalls, onBan });
+  const { addressPerMinute, plans } = config.limits;
+  const options = { shares: openCalls, onBan, addressPerMinute };
+  const { interceptor: countRequest, keyless, anonymous } = limits(limiter, options);
 
   // The order of errors: 401, then 429, then those in the request itself, then those that the method finds.
   const message = readMessage(createValidation(operations.registry));
@@ -96,7 +98,6 @@ export function createServer(config: Config, parts: Parts) {
   const healthNames = ['', READINESS_SERVICE, ...listed];
   const readiness = new Readiness();
   const health = createHealth(healthNames, (name, call) => readiness.recordCheck(name, call));
-  const { plans } = config.limits;
   const onChange = () => keys.invalidate();
   const admin = adminService({ store, plans, onChange, limits: limiter, flushUsage: usage.flush });
   const edge = implement<EdgeServiceServer>(EdgeServiceService, edgeService(all));

@@ -5,7 +5,6 @@
 import type { DestinationStream } from 'pino';
 import { createApiKeyCache } from './platform/access/keys/api-key-cache.ts';
 import { ensureDemoKey, ensureOperatorKey } from './platform/access/keys/key-files.ts';
-import type { LimiterOptions } from './platform/access/limits/limiter.ts';
 import { createMemoryLimiter } from './platform/access/limits/memory.ts';
 import { createUsageRecorder, deleteOldUsage, restoreLimits } from './platform/access/limits/usage-recorder.ts';
 import type { Config } from './platform/config/config.ts';
@@ -20,8 +19,11 @@ import { MIGRATIONS, TABLES } from './schema.ts';
 import { createServer } from './server.ts';
 
 const DAY_MS = 86_400_000;
-/** How many addresses have a count of their own in one minute; the others share one. */
-const MAX_ADDRESSES = 100_000;
+
+/** What only some settings ask for is loaded then: it takes time and memory. */
+const loadTracing = () => import('./platform/observe/tracing/otel.ts');
+const loadMetrics = () => import('./platform/observe/metrics/metrics.ts');
+const loadRedis = () => import('./platform/access/limits/redis.ts');
 
 export type Service = Awaited<ReturnType<typeof openService>>;
 
@@ -48,14 +50,11 @@ export async function createService(config: Config, logs: Logs): Promise<Service
 
 /** Adds each part that has to be closed to `opened`, which closes the last one first. */
 async function openService(config: Config, { log, auditLog }: Logs, opened: AsyncDisposableStack) {
-  const tracing =
-    config.traces &&
-    (await import('./platform/observe/tracing/otel.ts')).startTracing(config.traces, createLogger(config, log));
+  const tracing = config.traces && (await loadTracing()).startTracing(config.traces, createLogger(config, log));
   opened.defer(() => tracing?.close());
   const logger = createLogger(config, log, tracing?.traceId);
   const tls = config.internalTls && (await mutualTls(config.internalTls, logger));
-  const metrics =
-    config.metrics && (await import('./platform/observe/metrics/metrics.ts')).createMetrics(config.dataDir);
+  const metrics = config.metrics && (await loadMetrics()).createMetrics(config.dataDir);
 
   const engine = await openEngine(config, MIGRATIONS, logger);
   const system = config.databaseUrl === undefined ? 'sqlite' : 'postgresql';
@@ -65,15 +64,10 @@ async function openService(config: Config, { log, auditLog }: Logs, opened: Asyn
   if (config.demoAccount) await ensureDemoKey(store, config.dataDir);
   const operatorKey = config.operatorKey ?? (await ensureOperatorKey(config.dataDir));
 
-  const { ban, plans, addressPerMinute } = config.limits;
-  const addresses = { perMinute: addressPerMinute, maxTracked: MAX_ADDRESSES };
-  const limiterOptions: LimiterOptions = { ban, addresses };
-  const redis =
-    config.redis &&
-    (await (
-      await import('./platform/access/limits/redis.ts')
-    ).openRedisLimiter({ ...limiterOptions, redis: config.redis, logger, inSpan: tracing?.inSpan }));
-  const limiter = redis ?? createMemoryLimiter(limiterOptions);
+  const { ban, plans } = config.limits;
+  const shared = config.redis && { ban, redis: config.redis, logger, inSpan: tracing?.inSpan };
+  const redis = shared && (await loadRedis().then(({ openRedisLimiter }) => openRedisLimiter(shared)));
+  const limiter = redis ?? createMemoryLimiter({ ban });
   opened.defer(() => limiter.close());
   await restoreLimits(store, limiter);
   const usage = createUsageRecorder(store, limiter, logger);

@@ -29,7 +29,7 @@ const minuteEnd = () => Math.ceil(Date.now() / 60_000) * 60;
 /** The interceptor with a memory limiter. `isFull`: the shares of open calls are used up. */
 function setUp(isFull = false) {
   const bans: unknown[] = [];
-  const limiter = createMemoryLimiter({ ban: BAN, addresses: { perMinute: 3, maxTracked: 100 } });
+  const limiter = createMemoryLimiter({ ban: BAN });
   const takeShare = () => {
     if (isFull) throw apiError('RATE_LIMITED', { limit: 50, window: AT_A_TIME, retryAfterSeconds: 1 });
     return () => undefined;
@@ -37,6 +37,7 @@ function setUp(isFull = false) {
   const shares = { holdForAddress: takeShare, holdForAccount: () => void takeShare() };
   const { interceptor, keyless, anonymous } = limits(limiter, {
     shares,
+    addressPerMinute: 3,
     onBan: (ban, caller) => bans.push({ ...ban, caller }),
   });
   const send = async (path = 'PetService/GetPet') => {

@@ -6,7 +6,7 @@
 import { type ApiError, apiError } from '../../errors.ts';
 import type { AccountId, Caller } from '../../rpc/caller.ts';
 import type { Call, Interceptor } from '../../rpc/chain.ts';
-import { type AddressAttempt, type Attempt, type Decision, type Limiter, subjectName } from '../limits/limiter.ts';
+import { type Attempt, type Decision, type Limiter, type Subject, subjectName } from '../limits/limiter.ts';
 import { secondsUntil } from '../limits/windows.ts';
 import { type Ban, WINDOW_SECONDS } from '../tables/model.ts';
 
@@ -18,12 +18,18 @@ interface LimitsOptions {
   };
   /** Stores and counts the ban of a caller's key that a request begins. It must neither wait nor throw. */
   readonly onBan: (ban: Ban, caller: Caller) => void;
+  /** How many requests without a valid key an address may make per minute, and as many guesses of keys. */
+  readonly addressPerMinute: number;
 }
 
 /** The limits of requests without a valid key, by IP address. */
 export type AnonymousLimits = ReturnType<typeof limits>['anonymous'];
 
-export function limits(limiter: Limiter, { shares, onBan }: LimitsOptions) {
+export function limits(limiter: Limiter, { shares, onBan, addressPerMinute }: LimitsOptions) {
+  const addressQuota = { perMinute: addressPerMinute, perDay: Number.POSITIVE_INFINITY };
+  const attemptOf = (call: Call, kind: 'address' | 'guesses' = 'address'): Attempt => {
+    return { kind, address: call.address, quota: addressQuota, ...momentOf(call) };
+  };
   const count = async (call: Call, attempt: Attempt): Promise<void> => {
     const decision = await limiter.admit(attempt);
     setHeaders(call, decision);
@@ -58,20 +64,20 @@ export function limits(limiter: Limiter, { shares, onBan }: LimitsOptions) {
   };
   /** Bounds the open calls of an address, for services that need no key. */
   const keyless: Interceptor = async (call, next) => {
-    await hold(call, addressAttempt(call), () => shares.holdForAddress(call, call.operation.path));
+    await hold(call, attemptOf(call), () => shares.holdForAddress(call, call.operation.path));
     return next(call);
   };
   const anonymous = {
     /** Counts a request against its address; a `guess` had a key of the right form. Rejects beyond the limit. */
     async count(call: Call, isGuess: boolean): Promise<void> {
-      if (isGuess) await limiter.admit(guessAttempt(call));
-      const attempt = addressAttempt(call);
+      if (isGuess) await limiter.admit(attemptOf(call, 'guesses'));
+      const attempt = attemptOf(call);
       if (call.operation.counting === 'never') await peek(call, attempt);
       else await count(call, attempt);
     },
     /** Sets the rate limit headers to the limits of the address. */
     async show(call: Call): Promise<void> {
-      await peek(call, addressAttempt(call));
+      await peek(call, attemptOf(call));
     },
     /**
      * Counts an open call without a known key against its address, until it is closed or released. Rejects with
@@ -79,10 +85,10 @@ export function limits(limiter: Limiter, { shares, onBan }: LimitsOptions) {
      * guesses. These are counted apart: requests without a key use up nothing for the valid keys behind their address.
      */
     async hold(call: Call, isGuess: boolean): Promise<() => void> {
-      const release = await hold(call, addressAttempt(call), () => shares.holdForAddress(call, 'key'));
-      const decision = isGuess ? await peek(call, guessAttempt(call)) : undefined;
+      const release = await hold(call, attemptOf(call), () => shares.holdForAddress(call, 'key'));
+      const decision = isGuess ? await peek(call, attemptOf(call, 'guesses')) : undefined;
       if (decision === undefined || decision.allowed) return release;
-      throw limitError(addressAttempt(call), decision);
+      throw limitError(attemptOf(call), decision);
     },
   };
   return { interceptor, keyless, anonymous };
@@ -91,15 +97,6 @@ export function limits(limiter: Limiter, { shares, onBan }: LimitsOptions) {
 /** Only the edge repeats a request by itself, under the id that it has given to it. Callers choose theirs. */
 function momentOf({ isForwarded, requestId }: Call) {
   return { nowMs: Date.now(), requestId: isForwarded ? requestId : undefined };
-}
-
-function addressAttempt(call: Call): AddressAttempt {
-  return { kind: 'address', address: call.address, ...momentOf(call) };
-}
-
-/** Guesses of keys are counted apart from the other requests of an address. */
-function guessAttempt(call: Call): AddressAttempt {
-  return { ...addressAttempt(call), address: `guesses of ${call.address}` };
 }
 
 /** RateLimit and RateLimit-Policy are of draft-ietf-httpapi-ratelimit-headers-10. */
@@ -117,9 +114,9 @@ function setHeaders({ responseHeaders }: Call, { limit, remaining, resetAtSecond
   responseHeaders.set('ratelimit', left);
 }
 
-function limitError(attempt: Attempt, decision: Decision): ApiError {
+function limitError(subject: Subject, decision: Decision): ApiError {
   const { retryAfterSeconds, bannedUntilMs } = decision;
-  const options = { retryAfterSeconds, quotaSubject: subjectName(attempt) };
+  const options = { retryAfterSeconds, quotaSubject: subjectName(subject) };
   if (bannedUntilMs !== undefined) return apiError('API_KEY_BANNED', { retryAfterSeconds }, options);
   return apiError('RATE_LIMITED', decision, options);
 }

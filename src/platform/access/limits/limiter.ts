@@ -11,31 +11,26 @@ import { type Counter, hasRoom, type Reading, readWindows, secondsUntil } from '
 /** Whom a request counts under. */
 export type Subject =
   | { readonly kind: 'account'; readonly accountId: AccountId }
-  /** An IP address, or the prefix that counts as one caller. */
-  | { readonly kind: 'address'; readonly address: string };
+  /** An IP address, or the prefix that counts as one caller. What guesses keys is counted apart from its requests. */
+  | { readonly kind: 'address' | 'guesses'; readonly address: string };
 
 /** The subject's name in Redis keys and in the details of a 429: `account:7`, `address:192.0.2.1`. */
 export function subjectName(subject: Subject): string {
-  return subject.kind === 'account' ? `account:${subject.accountId}` : `address:${subject.address}`;
+  return `${subject.kind}:${subject.kind === 'account' ? subject.accountId : subject.address}`;
 }
 
-interface Moment {
+/** A request. */
+export type Attempt = Subject & {
+  readonly quota: Quota;
+  /** The key of an account's request: refusals count against it. */
+  readonly keyId?: KeyId;
   readonly nowMs: number;
   /**
    * Identifies the request. The edge may send a request to several servers. Those that share their counts decide on
    * it once, and it counts once. Undefined for a request that nobody repeats by itself.
    */
   readonly requestId?: string | undefined;
-}
-
-/** A request with a valid key. It counts against the account; its refusals count against the key. */
-export type AccountAttempt = Extract<Subject, { kind: 'account' }> &
-  Moment & { readonly keyId: KeyId; readonly quota: Quota };
-
-/** A request without a valid key. It counts against its address, by the minute alone. */
-export type AddressAttempt = Extract<Subject, { kind: 'address' }> & Moment;
-
-export type Attempt = AccountAttempt | AddressAttempt;
+};
 
 /**
  * Whether a request is admitted, with the numbers of the most binding window: the one with the fewest requests left. On
@@ -57,11 +52,8 @@ export interface Decision extends Reading {
 
 export interface LimiterOptions {
   readonly ban: BanPolicy;
-  readonly addresses: {
-    readonly perMinute: number;
-    /** How many addresses have counters of their own in one minute, about 200 bytes each. */
-    readonly maxTracked: number;
-  };
+  /** How many addresses have counters of their own in one minute, about 200 bytes each. Default: 100,000. */
+  readonly maxAddresses?: number;
 }
 
 /** What an account has used at one moment, for the operator. */
@@ -119,25 +111,16 @@ export interface Outcome {
   readonly nowMs: number;
 }
 
-/** Returns the quota of an account, or that of every address. */
-export function quotaOf(attempt: Attempt, { addresses }: Pick<LimiterOptions, 'addresses'>): Quota {
-  return attempt.kind === 'account'
-    ? attempt.quota
-    : { perMinute: addresses.perMinute, perDay: Number.POSITIVE_INFINITY };
-}
-
 /** Makes the decision on a request from its outcome. */
 export function toDecision(
-  attempt: Attempt,
+  { quota, keyId }: Attempt,
   { status, counter, bannedUntilMs, nowMs }: Outcome,
-  options: LimiterOptions,
+  { ban: { durationMs, refusals } }: LimiterOptions,
 ): Decision {
-  const quota = quotaOf(attempt, options);
   const windows = readWindows(counter, quota);
   const binding = windows.reduce((one, other) => (other.remaining <= one.remaining ? other : one));
   const isBanned = status === 'banned';
   const resetAtMs = isBanned ? bannedUntilMs : binding.resetAtSeconds * 1_000;
-  const { durationMs, refusals } = options.ban;
   return {
     ...binding,
     allowed: status === 'seen' ? hasRoom(counter, quota) : status === 'admitted',
@@ -147,8 +130,8 @@ export function toDecision(
     retryAfterSeconds: secondsUntil(resetAtMs, nowMs),
     bannedUntilMs: isBanned ? bannedUntilMs : undefined,
     begunBan:
-      attempt.kind === 'account' && status === 'refused' && bannedUntilMs > 0
-        ? { keyId: attempt.keyId, untilMs: bannedUntilMs, durationMs, refusals, window: binding.window }
+      keyId !== undefined && status === 'refused' && bannedUntilMs > 0
+        ? { keyId, untilMs: bannedUntilMs, durationMs, refusals, window: binding.window }
         : undefined,
   };
 }

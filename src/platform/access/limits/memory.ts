@@ -6,7 +6,7 @@
  *
  * Memory: fixed windows end for all at once, so nothing has to be swept. All addresses are dropped when a minute
  * begins, all accounts after three days. The operator decides how many accounts there are. Anybody can use many
- * addresses, so at most `maxTracked` of them have counters of their own; all others share one until the minute ends.
+ * addresses, so at most `maxAddresses` of them have counters of their own; all others share one until the minute ends.
  * A flood of addresses can turn the 401 of a new address into a 429, but grants no address more requests than its quota
  * and does not affect callers with a valid key.
  *
@@ -15,42 +15,35 @@
  */
 import type { AccountId, KeyId } from '../../rpc/caller.ts';
 import { BanTracker } from './ban-tracker.ts';
-import {
-  type Attempt,
-  type Limiter,
-  type LimiterOptions,
-  type Outcome,
-  quotaOf,
-  type Subject,
-  toDecision,
-} from './limiter.ts';
+import type { Attempt, Limiter, LimiterOptions, Outcome, Subject } from './limiter.ts';
+import { subjectName, toDecision } from './limiter.ts';
 import { type Counter, dayIndexAt, dayStartMs, enterMinute, hasRoom, minuteIndexAt, newCounter } from './windows.ts';
 
-/** The name that the addresses beyond `maxTracked` share. */
-const OTHERS = 'others';
+/** What the addresses beyond `maxAddresses` count under. */
+const OTHERS: Subject = { kind: 'address', address: 'others' };
 
 export function createMemoryLimiter(options: LimiterOptions) {
-  const { maxTracked } = options.addresses;
+  const { maxAddresses = 100_000 } = options;
   // With the days beside today: counts go on when a clock that was a day wrong is right again.
-  const accounts = windows<AccountId | string, Counter>(dayIndexAt, 3);
-  const addresses = windows<AccountId | string, Counter>(minuteIndexAt, 1);
+  const accounts = windows(dayIndexAt, 3);
+  const addresses = windows(minuteIndexAt, 1);
   const bans = new BanTracker(options.ban);
   /** The counters that have changed since the last drain. */
   let changed = new Map<Counter, AccountId>();
   /** When keys were last used, since the last drain. */
   let keyUses = new Map<KeyId, number>();
 
-  /** Returns the name that an address counts under: its own, or that of all others. */
-  function nameOf(address: string, nowMs: number): string {
+  /** Returns what a subject counts under: itself, or with all others if it is one address too many. */
+  function counted(subject: Subject, nowMs: number): Subject {
+    if (subject.kind === 'account') return subject;
     const tracked = addresses(nowMs);
-    return tracked.size < maxTracked || tracked.has(address) ? address : OTHERS;
+    return tracked.size < maxAddresses || tracked.has(subjectName(subject)) ? subject : OTHERS;
   }
 
   /** Returns the subject's counter in the windows of now. A new one is kept if it is to be changed. */
   function find(subject: Subject, nowMs: number, isToChange = false): Counter {
-    const isAccount = subject.kind === 'account';
-    const counters = (isAccount ? accounts : addresses)(nowMs);
-    const name = isAccount ? subject.accountId : nameOf(subject.address, nowMs);
+    const counters = (subject.kind === 'account' ? accounts : addresses)(nowMs);
+    const name = subjectName(counted(subject, nowMs));
     const counter = counters.get(name) ?? newCounter(nowMs);
     if (isToChange) counters.set(name, counter);
     enterMinute(counter, nowMs);
@@ -60,20 +53,18 @@ export function createMemoryLimiter(options: LimiterOptions) {
   /** Returns the counter of a request, to be changed. */
   function use(attempt: Attempt, nowMs: number): Counter {
     // The minute of addresses is that of this server, also when Redis's time counts.
-    if (attempt.kind === 'address') return find(attempt, attempt.nowMs, true);
-    const counter = find(attempt, nowMs, true);
-    changed.set(counter, attempt.accountId);
-    keyUses.set(attempt.keyId, nowMs);
+    const counter = find(attempt, attempt.kind === 'account' ? nowMs : attempt.nowMs, true);
+    if (attempt.kind === 'account') changed.set(counter, attempt.accountId);
+    if (attempt.keyId !== undefined) keyUses.set(attempt.keyId, nowMs);
     return counter;
   }
 
   /** Counts a request if it is admitted, as `admit` does. */
   function count(attempt: Attempt): Outcome {
-    const { nowMs } = attempt;
-    const keyId = attempt.kind === 'account' ? attempt.keyId : undefined;
+    const { nowMs, keyId, quota } = attempt;
     const banEndMs = keyId === undefined ? 0 : bans.bannedUntil(keyId, nowMs);
     const counter = use(attempt, nowMs);
-    if (banEndMs === 0 && hasRoom(counter, quotaOf(attempt, options))) {
+    if (banEndMs === 0 && hasRoom(counter, quota)) {
       counter.minuteCount += 1;
       counter.dayCount += 1;
       return { status: 'admitted', counter, bannedUntilMs: 0, nowMs };
@@ -103,15 +94,14 @@ export function createMemoryLimiter(options: LimiterOptions) {
      * a subject, and are kept from then on, so that many at once are bounded.
      */
     known(asked: Subject & { readonly keyId?: KeyId }, nowMs: number) {
-      const isAddress = asked.kind === 'address';
-      const counter: Readonly<Counter> = { ...find(asked, nowMs, isAddress) };
-      const subject: Subject = isAddress ? { ...asked, address: nameOf(asked.address, nowMs) } : asked;
-      return { subject, counter, lastBanEndMs: asked.keyId === undefined ? 0 : bans.lastEnd(asked.keyId) };
+      const counter: Readonly<Counter> = { ...find(asked, nowMs, asked.kind !== 'account') };
+      const lastBanEndMs = asked.keyId === undefined ? 0 : bans.lastEnd(asked.keyId);
+      return { subject: counted(asked, nowMs), counter, lastBanEndMs };
     },
     /** Replaces what is known of the subject and the key. */
     learn(attempt: Attempt, { counter, bannedUntilMs, nowMs }: Outcome): void {
       Object.assign(use(attempt, nowMs), counter);
-      if (attempt.kind === 'address') return;
+      if (attempt.keyId === undefined) return;
       if (bannedUntilMs > 0) bans.restore(attempt.keyId, bannedUntilMs, nowMs);
       else bans.forget(attempt.keyId);
     },
@@ -136,15 +126,15 @@ export function createMemoryLimiter(options: LimiterOptions) {
   } satisfies Limiter & Record<string, unknown>;
 }
 
-/** Values by key, in the last `kept` windows that were entered. Returns those of the window at a time. */
-function windows<Key, Value>(indexAt: (nowMs: number) => number, kept: number): (nowMs: number) => Map<Key, Value> {
-  const entered = new Map<number, Map<Key, Value>>();
+/** Counters by subject, in the last `kept` windows that were entered. Returns those of the window at a time. */
+function windows(indexAt: (nowMs: number) => number, kept: number): (nowMs: number) => Map<string, Counter> {
+  const entered = new Map<number, Map<string, Counter>>();
   return (nowMs) => {
     const index = indexAt(nowMs);
-    const values = entered.get(index) ?? new Map<Key, Value>();
-    entered.set(index, values);
+    const counters = entered.get(index) ?? new Map<string, Counter>();
+    entered.set(index, counters);
     const [oldest] = entered.size > kept ? entered.keys() : [];
     if (oldest !== undefined) entered.delete(oldest);
-    return values;
+    return counters;
   };
 }

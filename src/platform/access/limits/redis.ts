@@ -12,17 +12,8 @@
 import { randomUUID } from 'node:crypto';
 import { NAME } from '../../../identity.ts';
 import type { KeyId } from '../../rpc/caller.ts';
-import {
-  type AddressAttempt,
-  type Attempt,
-  type Limiter,
-  type LimiterOptions,
-  type Outcome,
-  quotaOf,
-  type Subject,
-  subjectName,
-  toDecision,
-} from './limiter.ts';
+import type { Attempt, Limiter, LimiterOptions, Outcome, Subject } from './limiter.ts';
+import { subjectName, toDecision } from './limiter.ts';
 import { createMemoryLimiter } from './memory.ts';
 import { loadScript, RedisClient, type RedisClientOptions } from './redis-client.ts';
 import { type Counter, newCounter } from './windows.ts';
@@ -35,6 +26,7 @@ const REPEATED_MS = 20_000;
 
 /** Addresses that no caller has, probably on all nodes of a cluster. If they can be counted, requests can. */
 const PROBES = Array.from({ length: 16 }, (_, index) => ({ kind: 'address', address: `probe ${index}` }) as const);
+const ROOM = { perMinute: 1, perDay: 1 };
 
 const SPAN = { 'db.system.name': 'redis', 'db.operation.name': 'EVALSHA' };
 
@@ -78,7 +70,7 @@ export async function openRedisLimiter(options: RedisLimiterOptions) {
 
   async function admit(attempt: Attempt, known = memory.known(attempt, attempt.nowMs)): Promise<Outcome> {
     const { subject, counter, lastBanEndMs } = known;
-    const { perMinute, perDay } = quotaOf(attempt, options);
+    const { perMinute, perDay } = attempt.quota;
     const quota = [perMinute, perDay].map((limit) => Math.min(limit, Number.MAX_SAFE_INTEGER));
     return toOutcome(await run('admit', subject, attempt, [toText(counter), ...quota, lastBanEndMs, REPEATED_MS]));
   }
@@ -88,8 +80,11 @@ export async function openRedisLimiter(options: RedisLimiterOptions) {
     return client.run(async () => toOutcome(await run('read', known.subject, { nowMs }, [toText(known.counter)])));
   }
 
-  const probe = (subject: AddressAttempt) => admit(subject, { subject, counter: newCounter(0), lastBanEndMs: 0 });
-  await client.start(() => Promise.all(PROBES.map((one) => probe({ ...one, nowMs: Date.now() }))));
+  const probe = (subject: Subject) => {
+    const attempt = { ...subject, quota: ROOM, nowMs: Date.now() };
+    return admit(attempt, { subject, counter: newCounter(0), lastBanEndMs: 0 });
+  };
+  await client.start(() => Promise.all(PROBES.map(probe)));
   return {
     ...memory,
     async admit(attempt) {

@@ -12,6 +12,7 @@ import {
   type Open,
   OTHER_ACCOUNT,
   OTHER_KEY,
+  ofAddress,
 } from './setup.ts';
 
 export function reportTests(test: TestFn, open: Open): void {
@@ -84,11 +85,11 @@ export function reportTests(test: TestFn, open: Open): void {
   });
 
   test('Addresses - beyond the maximum in a minute share one quota, and cost no account anything', async (t) => {
-    const limiter = await open(t, { addresses: { perMinute: 60, maxTracked: 100 } });
+    const limiter = await open(t, { maxAddresses: 100 });
     const addresses = Array.from({ length: 500 }, (_, index) => send(limiter, { address: `${index}` }));
     t.is(countAdmitted(await Promise.all(addresses)), 100 + 60);
     t.like(await send(limiter, { address: '0' }), { allowed: true, remaining: 58 });
-    const shown = await limiter.peek({ kind: 'address', address: 'one more', nowMs: NOON_MS });
+    const shown = await limiter.peek(ofAddress('one more'));
     t.like(shown, { allowed: false, remaining: 0 });
     t.like(await send(limiter, {}), { allowed: true, remaining: 59 });
     t.like(await send(limiter, { address: 'newcomer', at: 60_000 }), { allowed: true, remaining: 59 });
@@ -96,8 +97,7 @@ export function reportTests(test: TestFn, open: Open): void {
 
   test('Peek - shows the numbers, counts nothing and changes nothing', async (t) => {
     const limiter = await open(t);
-    const address = { kind: 'address', address: '192.0.2.1', nowMs: NOON_MS } as const;
-    for (const attempt of [ACCOUNT, address]) {
+    for (const attempt of [ACCOUNT, ofAddress('192.0.2.1')]) {
       for (let i = 0; i < 3; i += 1) t.like(await limiter.peek(attempt), { allowed: true, limit: 60, remaining: 60 });
       t.like(await limiter.admit(attempt), { remaining: 59 });
       t.like(await limiter.peek(attempt), { remaining: 59 });

@@ -1,8 +1,20 @@
 /** The rules of windows and bans, exact to the request and to the millisecond, for every limiter. */
 import type { TestFn } from 'ava';
-import type { AccountAttempt, Decision, Limiter } from '../../../../src/platform/access/limits/limiter.ts';
+import type { Decision, Limiter } from '../../../../src/platform/access/limits/limiter.ts';
 import { toKeyId } from '../../../../src/platform/rpc/caller.ts';
-import { ACCOUNT, ACCOUNT_ID, BAN_MS, GRACE, KEY_ID, NOON_MS, type Open, OTHER_ACCOUNT, OTHER_KEY } from './setup.ts';
+import {
+  ACCOUNT,
+  ACCOUNT_ID,
+  type AccountAttempt,
+  BAN_MS,
+  GRACE,
+  KEY_ID,
+  NOON_MS,
+  type Open,
+  OTHER_ACCOUNT,
+  OTHER_KEY,
+  ofAddress,
+} from './setup.ts';
 
 /** A request: when it comes, in ms after noon; from an account with fields of its own, or from an address. */
 export interface Sent extends Partial<Omit<AccountAttempt, 'kind' | 'nowMs'>> {
@@ -258,7 +270,7 @@ export const SHARED = [
 export async function send(limiter: Limiter, { at = 0, address, ...fields }: Sent): Promise<Decision> {
   const nowMs = NOON_MS + at;
   const { requestId } = fields;
-  if (address !== undefined) return limiter.admit({ kind: 'address', address, nowMs, requestId });
+  if (address !== undefined) return limiter.admit({ ...ofAddress(address), nowMs, requestId });
   return limiter.admit({ ...ACCOUNT, ...fields, nowMs });
 }
 

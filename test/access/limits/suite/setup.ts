@@ -1,11 +1,6 @@
 /** What the tests of limiters share: how to open a limiter, and the requests that they send. */
 import type { ExecutionContext } from 'ava';
-import type {
-  AccountAttempt,
-  Decision,
-  Limiter,
-  LimiterOptions,
-} from '../../../../src/platform/access/limits/limiter.ts';
+import type { Attempt, Decision, Limiter, LimiterOptions } from '../../../../src/platform/access/limits/limiter.ts';
 import { toAccountId, toKeyId } from '../../../../src/platform/rpc/caller.ts';
 
 export const NOON_MS = Date.UTC(2026, 6, 1, 12);
@@ -13,7 +8,7 @@ export const DAY_INDEX = Math.floor(NOON_MS / 86_400_000);
 export const BAN_MS = 300_000;
 export const OPTIONS: LimiterOptions = {
   ban: { refusals: 20, windowMs: 60_000, graceMs: 0, durationMs: BAN_MS },
-  addresses: { perMinute: 60, maxTracked: 1_000 },
+  maxAddresses: 1_000,
 };
 export const NO_BAN = { ban: { ...OPTIONS.ban, refusals: 10_000, durationMs: 1_000 } };
 /** The other rules of bans are tested without the grace. */
@@ -24,6 +19,8 @@ export const OTHER_ACCOUNT = toAccountId(8n);
 export const KEY_ID = toKeyId(1n);
 export const OTHER_KEY = toKeyId(2n);
 
+export type AccountAttempt = Extract<Attempt, { kind: 'account' }>;
+
 /** A request of a free account at noon. */
 export const ACCOUNT: AccountAttempt = {
   kind: 'account',
@@ -32,6 +29,11 @@ export const ACCOUNT: AccountAttempt = {
   quota: { perMinute: 60, perDay: 1_000 },
   nowMs: NOON_MS,
 };
+
+/** A request without a valid key at noon. */
+export function ofAddress(address: string): Attempt {
+  return { kind: 'address', address, quota: { perMinute: 60, perDay: Number.POSITIVE_INFINITY }, nowMs: NOON_MS };
+}
 
 /** Opens a limiter without counts. It is closed at the end of the test. */
 export type Open = (t: ExecutionContext, options?: Partial<LimiterOptions>) => Promise<Limiter>;
