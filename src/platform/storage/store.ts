@@ -48,20 +48,23 @@ export interface WritingCall {
 export interface Writer<T extends Tables> {
   /**
    * Runs `work` as one transaction and resolves once it is durable. If `work` throws, only its own changes are rolled
-   * back. Transactions with the same `contended` name, such as the row that they lock, run one at a time.
+   * back.
    *
    * @throws Cancelled when the call is cancelled before `work` begins.
    * @throws AlreadyDone when the call's idempotency record exists.
    */
-  transaction<R>(work: (tx: Transaction<T>) => Promise<R>, contended?: string): Promise<R>;
+  transaction<R>(work: (tx: Transaction<T>) => Promise<R>): Promise<R>;
   /** Like `transaction`, for work that runs exactly one statement. */
   write<R>(work: (tx: Transaction<T>) => Promise<R>): Promise<R>;
 }
 
 /** The store as the handlers of calls see it: every write belongs to a call. */
 export type CallStore<T extends Tables> = Reads<T> & {
-  /** Makes the writes of a call, each with the call's idempotency record, if any, in the same transaction. */
-  forCall(call: WritingCall): Writer<T>;
+  /**
+   * Makes the writes of a call, each with the call's idempotency record, if any, in the same transaction. Transactions
+   * with the same `contended` name, such as the row that they lock, run one at a time.
+   */
+  forCall(call: WritingCall, contended?: string): Writer<T>;
 };
 
 /** Every method throws StoreUnavailable after `close`. */
@@ -103,7 +106,7 @@ export function createStore<T extends Tables & typeof PLATFORM_TABLES>(opened: E
   const bind = (runner: Runner) =>
     new Proxy(tables, { get: (all, name: string) => all[name]?.writes(runner) }) as unknown as Transaction<T>;
 
-  const writerFor = ({ isCancelled, remember }: Partial<WritingCall>): Writer<T> => {
+  const writerFor = ({ isCancelled, remember }: Partial<WritingCall>, contended?: string): Writer<T> => {
     /** Runs the work, and inserts the record of its result. */
     const remembering =
       <R>(work: (tx: Transaction<T>) => Promise<R>, limit = (runner: Runner) => runner) =>
@@ -113,7 +116,7 @@ export function createStore<T extends Tables & typeof PLATFORM_TABLES>(opened: E
         return result;
       };
     return {
-      transaction: (work, contended) => engine.transaction(remembering(work), isCancelled, contended),
+      transaction: (work) => engine.transaction(remembering(work), isCancelled, contended),
       write: (work) => engine.write(remembering(work, once), isCancelled, remember === undefined ? 1 : 2),
     };
   };

@@ -19,12 +19,12 @@ export function categoryService(store: ShopStore): Service<CategoryServiceServer
   /** Changes a category, which must exist and match the call's If-Match. */
   const change = <T>(id: bigint, call: Context, work: (tx: ShopTransaction, category: Category) => Promise<T>) => {
     const categoryId = toCategoryId(id);
-    return store.forCall(call).transaction(async (tx) => {
+    return store.forCall(call, `category ${categoryId}`).transaction(async (tx) => {
       const found = await tx.categories.lock(categoryId);
       const category = existing(found, () => shopError('CATEGORY_NOT_FOUND', { categoryId }));
       checkIfMatch(call, CategoryMessage, category);
       return work(tx, category);
-    }, `category ${categoryId}`);
+    });
   };
 
   return {

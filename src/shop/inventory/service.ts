@@ -30,7 +30,7 @@ export function inventoryService(store: ShopStore): Service<InventoryServiceServ
 
     setInventory({ inventory, ...request }, call) {
       const petId = toPetId(request.petId);
-      return store.forCall(call).transaction(async (tx) => {
+      return store.forCall(call, contendedPet(petId)).transaction(async (tx) => {
         const pet = existing(await tx.pets.lock(petId), () => shopError('INVENTORY_NOT_FOUND', { petId }));
         checkIfMatch(call, InventoryItem, inventoryMessage(pet));
         const quantity = inventory?.quantity ?? pet.quantity;
@@ -38,7 +38,7 @@ export function inventoryService(store: ShopStore): Service<InventoryServiceServ
         const restocked = { ...pet, ...restock(pet, quantity) };
         await tx.pets.update(restocked);
         return inventoryMessage(restocked);
-      }, contendedPet(petId));
+      });
     },
   };
 }

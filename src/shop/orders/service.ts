@@ -21,12 +21,12 @@ export function orderService(store: ShopStore): Service<OrderServiceServer> {
     const orderId = toOrderId(id);
     const petId = (await store.orders.find(orderId))?.petId;
     const contended = petId === undefined ? `order ${orderId}` : contendedPet(petId);
-    return store.forCall(call).transaction(async (tx) => {
+    return store.forCall(call, contended).transaction(async (tx) => {
       const order = existing(await tx.orders.lock(orderId), () => shopError('ORDER_NOT_FOUND', { orderId }));
       checkIfMatch(call, OrderMessage, order);
       if (order.complete) throw shopError('ORDER_COMPLETE', { orderId });
       return work(tx, order);
-    }, contended);
+    });
   };
 
   return {
@@ -39,12 +39,12 @@ export function orderService(store: ShopStore): Service<OrderServiceServer> {
     async placeOrder({ order }, call) {
       const petId = petIdOf(order);
       const { quantity = 1, shipDate, complete = false } = order ?? {};
-      const work = async (tx: ShopTransaction) => {
+      const contended = petId === undefined ? undefined : contendedPet(petId);
+      return store.forCall(call, contended).transaction(async (tx) => {
         const placed = await tx.orders.insert({ petId, quantity, shipDate, complete });
         await moveStock(tx, placed, placed.quantity);
         return placed;
-      };
-      return store.forCall(call).transaction(work, petId === undefined ? undefined : contendedPet(petId));
+      });
     },
 
     getOrder: async ({ orderId }) =>

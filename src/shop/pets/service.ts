@@ -21,11 +21,11 @@ export function petService(store: ShopStore): Service<PetServiceServer> {
   /** Changes a pet, which must exist and match the call's If-Match. */
   const change = <T>(id: bigint, call: Context, work: (tx: ShopTransaction, pet: Pet) => Promise<T>) => {
     const petId = toPetId(id);
-    return store.forCall(call).transaction(async (tx) => {
+    return store.forCall(call, contendedPet(petId)).transaction(async (tx) => {
       const pet = existing(await tx.pets.lock(petId), () => shopError('PET_NOT_FOUND', { petId }));
       checkIfMatch(call, PetMessage, petMessage(pet));
       return work(tx, pet);
-    }, contendedPet(petId));
+    });
   };
 
   return {

@@ -15,11 +15,11 @@ export function boatService(store: ShopStore): Service<BoatServiceServer> {
   /** Changes a boat, which must exist and match the call's If-Match. */
   const change = <T>(id: bigint, call: Context, work: (tx: ShopTransaction, boat: Boat) => Promise<T>) => {
     const boatId = toBoatId(id);
-    return store.forCall(call).transaction(async (tx) => {
+    return store.forCall(call, contendedBoat(boatId)).transaction(async (tx) => {
       const boat = existing(await tx.boats.lock(boatId), () => shopError('BOAT_NOT_FOUND', { boatId }));
       checkIfMatch(call, BoatMessage, boatMessage(boat));
       return work(tx, boat);
-    }, contendedBoat(boatId));
+    });
   };
 
   return {

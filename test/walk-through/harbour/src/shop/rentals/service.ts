@@ -24,23 +24,23 @@ export function rentalService(store: ShopStore): Service<RentalServiceServer> {
       // Validation has checked that the fields are present.
       const { start = NEVER, end = NEVER } = rental ?? {};
       const boatId = toBoatId(rental?.boatId ?? 0n);
-      return store.forCall(call).transaction(async (tx) => {
+      return store.forCall(call, contendedBoat(boatId)).transaction(async (tx) => {
         existing(await tx.boats.lock(boatId), () => shopError('UNKNOWN_BOAT', { boatId }));
         if (await tx.rentals.overlaps({ boatId, start, end })) throw shopError('BOAT_TAKEN', { boatId });
         return tx.rentals.insert({ boatId, start, end });
-      }, contendedBoat(boatId));
+      });
     },
 
     getRental: async ({ rentalId }) =>
       existing(await store.rentals.find(toRentalId(rentalId)), () => shopError('RENTAL_NOT_FOUND', { rentalId })),
 
     cancelRental: ({ rentalId }, call) =>
-      store.forCall(call).transaction(async (tx) => {
+      store.forCall(call, `rental ${rentalId}`).transaction(async (tx) => {
         const id = toRentalId(rentalId);
         const rental = existing(await tx.rentals.lock(id), () => shopError('RENTAL_NOT_FOUND', { rentalId }));
         checkIfMatch(call, RentalMessage, rental);
         await tx.rentals.delete(id);
         return {};
-      }, `rental ${rentalId}`),
+      }),
   };
 }
