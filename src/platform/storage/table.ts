@@ -233,6 +233,27 @@ export function compileInsert<R extends object>(
   return { ...statement, bind: (params) => bindAll([params]), shared: { bindAll, share } };
 }
 
+/** Finds the row of a table with this id, and locks it: it can't be deleted between this check and the write. */
+export function existingRow({ knex, forKeyShare }: Engine, name: string, id: Knex.Value | Knex.Raw) {
+  return forKeyShare(knex(name).select(knex.raw('1')).where(`${name}.id`, id));
+}
+
+/**
+ * Compiles an insert of records whose parent exists: the column `parent` has the id of a row of `parents`. Like
+ * `compileInsert`; it returns all columns.
+ */
+export function compileChildInsert<R extends object>(
+  engine: Engine,
+  table: Table<R>,
+  names: readonly string[],
+  parent: string,
+  parents: string,
+): Statement {
+  const id = engine.knex.raw(table.fromJson(engine, names)[names.indexOf(parent)] ?? '');
+  const rest = `where exists (${existingRow(engine, parents, id)}) order by key returning ${table.columns}`;
+  return compileInsert(engine, table, names, rest, (params, row) => String(row[parent]) === String(params[parent]));
+}
+
 /** Inserts the rows in the JSON array of the parameter `elements`. knex drops `returning` from such an insert. */
 function insertFromJson<R extends object>(engine: Engine, table: Table<R>, columns: readonly string[], rest: string) {
   const insert = `insert into ${table.name} (${columns}) select ${table.fromJson(engine, columns)} from ? ${rest}`;

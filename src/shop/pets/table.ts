@@ -1,10 +1,9 @@
 /** The `pets` table: pets, and the stock of each. */
-import type { Knex } from 'knex';
 import type { Engine, Runner } from '../../platform/storage/engine.ts';
 import { bigInteger, integer, oneOf, text } from '../../platform/storage/fields.ts';
 import type { Id } from '../../platform/storage/model.ts';
 import { compile, param } from '../../platform/storage/statement.ts';
-import { compileInsert, paramsOf, resource, table } from '../../platform/storage/table.ts';
+import { compileChildInsert, existingRow, paramsOf, resource, table } from '../../platform/storage/table.ts';
 import type { CategoryId } from '../categories/table.ts';
 
 export type PetId = Id<'pet'>;
@@ -39,25 +38,15 @@ export function petTable(engine: Engine) {
   const { knex } = engine;
   const pets = resource(engine, PETS);
   const inserted = PETS.columns.filter((column) => !['id', 'quantity'].includes(column));
-  const insertedCategory = PETS.fromJson(engine, inserted)[inserted.indexOf('category_id')] ?? '';
   const values = paramsOf(PETS.columns.filter((column) => column !== 'id'));
-  // Locks the category, so that it can't be deleted between this check and the write of the pet.
-  const category = (id: Knex.Value | Knex.Raw) =>
-    engine.forKeyShare(knex('categories').select(knex.raw('1')).where('categories.id', id));
   const statements = {
     // One statement checks the category and inserts. Inserts that wait at the same time share it.
-    insert: compileInsert(
-      engine,
-      PETS,
-      inserted,
-      `where exists (${category(knex.raw(insertedCategory))}) order by key returning ${PETS.columns}`,
-      (pet, row) => PETS.toRecord(row).categoryId === pet.category_id,
-    ),
+    insert: compileChildInsert(engine, PETS, inserted, 'category_id', 'categories'),
     update: compile(
       'pets.update',
       knex('pets')
         .where('id', param('id'))
-        .whereExists(category(param('category_id')))
+        .whereExists(existingRow(engine, 'categories', param('category_id')))
         .update(values)
         .returning('id'),
     ),
