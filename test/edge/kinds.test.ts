@@ -171,8 +171,8 @@ async function sendInPieces(door: Door, kind: KindOfRequest, key: string, isBrok
   return status;
 }
 
-test('Kinds - docs/architecture.md shows the table', (t) => {
-  const page = readFileSync(join(ROOT, 'docs/architecture.md'), 'utf8');
+test('Kinds - docs/internals/calls.md shows the table', (t) => {
+  const page = readFileSync(join(ROOT, 'docs/internals/calls.md'), 'utf8');
   const cells = page
     .split('\n')
     .flatMap((line) => (line.startsWith('|') ? [line.split('|').map((cell) => cell.trim())] : []));
