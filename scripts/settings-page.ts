@@ -8,8 +8,8 @@ const HEAD = `# Settings
 
 <!-- Generated from src/platform/config/ by "npm run generate". -->
 
-Settings are environment variables, read at start. An empty variable counts as unset. A bad value ends the start with
-one line that says what it must be.
+Settings are environment variables, read at start, as in \`PORT=9000 npm start\`. An empty variable counts as unset. A
+bad value ends the start with one line that says what it must be.
 
 A secret may stand in a file: set \`<NAME>_FILE\` to its path instead of \`<NAME>\`. This works for the settings that
 are marked "secret" below.
@@ -18,7 +18,7 @@ are marked "secret" below.
 export function settingsPage(): string {
   const groups = Object.entries(SETTING_GROUPS).map(([title, settings]) => {
     const entries = Object.entries<Setting<unknown>>(settings).map(([name, one]) => toEntry(name, one));
-    return `## ${title}\n\n${entries.join('\n')}`;
+    return `## ${title}\n\n${entries.join('')}`;
   });
   return `${[HEAD, ...groups].join('\n')}`;
 }
