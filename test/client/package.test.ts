@@ -57,13 +57,21 @@ test.after.always(async ({ context }) => {
   await context.close();
 });
 
+/** What the page says once, for all samples. */
+const OPEN = `import { createClient } from 'petstore-client';
+const client = createClient({ address: '127.0.0.1:8080', apiKey: process.env.API_KEY ?? '' });
+`;
+const CLOSE = 'await client.close();\n';
+
 /**
  * The TypeScript of docs/client.md, the package's README, and the programs for older releases, to be run against the
  * service of this file.
  */
 async function readSamples(address: string, secureAddress: string): Promise<string[]> {
   const page = await readFile(`${ROOT}/docs/client.md`, 'utf8');
-  const ofPage = [...page.matchAll(/^```ts\n(.+?)^```$/gms)].map(([, code = '']) => code);
+  const ofPage = [...page.matchAll(/^```ts\n(.+?)^```$/gms)].map(([, code = '']) =>
+    code.includes('createClient') ? code : `${OPEN}${code}${CLOSE}`,
+  );
   const older = (await readdir(UPGRADES)).filter((file) => file.endsWith('.client.ts'));
   const ofReleases = await Promise.all(older.map((file) => readFile(UPGRADES + file, 'utf8')));
   return [...ofPage, ...ofReleases].map((code) =>
