@@ -2,9 +2,9 @@
  * Reads the settings and checks them against each other. `config/settings.ts` declares each of them; here are only the
  * values that come from several, or that have another form than the setting.
  */
-import type { RedisConfig, ServerAddress } from './checks.ts';
-import { allOrNone, checkInternalTls } from './internal-tls.ts';
-import type { Network } from './networks.ts';
+import { isIP } from 'node:net';
+import ipaddr from 'ipaddr.js';
+import type { Network, RedisConfig, ServerAddress } from './checks.ts';
 import {
   ConfigError,
   type Environment,
@@ -92,6 +92,37 @@ const RULES: readonly (readonly [isBroken: (config: Config) => boolean, why: str
     'PROXY_PROTOCOL=yes needs TRUSTED_PROXIES: the addresses that may connect',
   ],
 ];
+
+/** The files of settings with a common prefix; undefined when none is set. Throws ConfigError when only some are. */
+function allOrNone<N extends string>(
+  prefix: string,
+  files: Readonly<Record<N, string | undefined>>,
+): Readonly<Record<N, string>> | undefined {
+  const names = Object.keys(files) as N[];
+  const missing = names.filter((name) => files[name] === undefined);
+  if (missing.length === 0) return files as Readonly<Record<N, string>>;
+  if (missing.length === names.length) return undefined;
+  const list = (some: readonly N[]) => some.map((name) => `${prefix}_${name.toUpperCase()}`).join(' and ');
+  throw new ConfigError(`${list(missing)} must be set too: ${list(names)} belong together`);
+}
+
+/**
+ * A server trusts what it receives from the edge: the caller's address, and Envoy's own requests. Throws ConfigError when
+ * the connection between the two leaves this machine without mutual TLS.
+ */
+function checkInternalTls({ grpcHost, servers = [], internalTls }: Config): void {
+  const named = [['GRPC_HOST', grpcHost], ...servers.map(({ host }) => ['SERVERS', host])];
+  const [remote] = named.filter(([, host = '']) => !isLoopback(host));
+  if (internalTls !== undefined || remote === undefined) return;
+  const files = 'INTERNAL_TLS_CA, INTERNAL_TLS_CERT and INTERNAL_TLS_KEY';
+  const needed = `set ${files}: beyond loopback edge and servers speak mutual TLS only`;
+  throw new ConfigError(`${remote.join(' names ')}, which is not loopback: ${needed}`);
+}
+
+/** Whether the host is loopback. Of names, only localhost is (RFC 6761, section 6.3). */
+function isLoopback(host: string): boolean {
+  return isIP(host) === 0 ? /^(.+\.)?localhost\.?$/i.test(host) : ipaddr.process(host).range() === 'loopback';
+}
 
 /** Consecutive ports, one for each instance; none without a first one. */
 export function portsOf({ instances }: Pick<Config, 'instances'>, first: number | undefined): number[] {

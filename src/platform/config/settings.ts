@@ -8,6 +8,7 @@ import {
   toHost,
   toLogLevel,
   toLogs,
+  toNetworks,
   toOrigins,
   toPath,
   toPort,
@@ -19,7 +20,6 @@ import {
   toYesOrNo,
   wholeNumber,
 } from './checks.ts';
-import { toNetworks } from './networks.ts';
 import { optional, secret, setting } from './setting.ts';
 
 const DATA_DIR = fileURLToPath(new URL('../../../data', import.meta.url));

@@ -2,7 +2,6 @@
 import type { Knex } from 'knex';
 import type { Row } from './fields.ts';
 import type { IsCancelled } from './model.ts';
-import type { PoolReading } from './postgres-pool.ts';
 import type { Params, Statement } from './statement.ts';
 
 /** Runs statements, inside or outside a transaction. */
@@ -26,11 +25,21 @@ export interface EngineOptions {
   readonly logger?: StorageLogger;
 }
 
+/** The current use of a connection pool. */
+export interface PoolUse {
+  /** The maximum number of connections. */
+  readonly size: number;
+  /** Connections that calls use, or that are being opened for them. */
+  readonly inUse: number;
+  /** Calls that wait for a connection. */
+  readonly waiting: number;
+}
+
 export interface Engine {
   /** Whether calls fail because the database can't be reached or its disk is full. */
   readonly availability: { readonly isAway: boolean };
   /** The connection pools by name, if the engine has any. */
-  readonly pools?: Readonly<Record<string, PoolReading>>;
+  readonly pools?: Readonly<Record<string, PoolUse>>;
   /** Composes SQL in the engine's dialect. It runs none. */
   readonly knex: Knex;
   /** Runs one read-only statement on the latest committed state. */

@@ -11,6 +11,7 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { Pool, type PoolClient } from 'pg';
 import { NAME } from '../../identity.ts';
 import type { Availability } from './availability.ts';
+import type { PoolUse } from './engine.ts';
 import { Connection, START_SESSION } from './postgres-connection.ts';
 import { is, unavailable } from './postgres-errors.ts';
 import { StoreUnavailable } from './store-errors.ts';
@@ -34,10 +35,7 @@ export interface PoolOptions {
   readonly isPooled: boolean;
 }
 
-/** The current use of a pool. */
-export type PoolReading = Pick<PostgresPool, 'size' | 'inUse' | 'waiting'>;
-
-export class PostgresPool {
+export class PostgresPool implements PoolUse {
   readonly #pool: Pool;
   readonly size: number;
   readonly #isPooled: boolean;
@@ -67,12 +65,10 @@ export class PostgresPool {
     this.#pool.on('connect', (client) => client.on('error', () => undefined));
   }
 
-  /** Connections that calls use, or that are being opened for them. */
   get inUse(): number {
     return this.#pool.totalCount - this.#pool.idleCount;
   }
 
-  /** Calls that wait for a connection. */
   get waiting(): number {
     return this.#pool.waitingCount;
   }

@@ -1,10 +1,10 @@
 /** What the tables have in common: statements, reads and writes of records, made from their fields. */
 import type { Knex } from 'knex';
 import type { Engine, Given, Runner } from './engine.ts';
-import { bigInteger, type Field, type Fields, integer, type Row, record } from './fields.ts';
+import { bigInteger, type Field, type Fields, integer, type Row, record, type SqlValue } from './fields.ts';
 import type { Page, PageRequest } from './model.ts';
 import { sharedReads } from './shared-reads.ts';
-import { compile, type Params, param, type SqlValue, type Statement, toJson, toJsonArray } from './statement.ts';
+import { compile, type Params, param, type Statement, toJson, toJsonArray } from './statement.ts';
 
 export type Table<R extends object> = ReturnType<typeof table<R>>;
 

@@ -3,8 +3,7 @@ import { Gauge, type Registry } from 'prom-client';
 import { NAME } from '../../../identity.ts';
 import type { EventFeed } from '../../events/feed.ts';
 import type { OpenCounts } from '../../rpc/open-calls.ts';
-import type { Engine } from '../../storage/engine.ts';
-import type { PoolReading } from '../../storage/postgres-pool.ts';
+import type { Engine, PoolUse } from '../../storage/engine.ts';
 
 /** The sources that are read at each scrape. */
 export interface Dependencies {
@@ -52,7 +51,7 @@ export function dependencyMetrics(
   };
   add('certificate_days_left', 'Days until the first certificate of a file ends.', daysLeft, 'setting');
   if (pools !== undefined) {
-    const ofPools = (name: string, help: string, read: (pool: PoolReading) => number) => {
+    const ofPools = (name: string, help: string, read: (pool: PoolUse) => number) => {
       const readAll = () => Object.fromEntries(Object.entries(pools).map(([pool, reading]) => [pool, read(reading)]));
       add(`database_pool_${name}`, help, readAll, 'pool');
     };
