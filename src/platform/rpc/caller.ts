@@ -1,20 +1,11 @@
 /** Who makes a call. */
+import type { Plan, Quota } from '../config/plans.ts';
 import type { Id } from '../storage/model.ts';
 
 export type AccountId = Id<'account'>;
 export type KeyId = Id<'key'>;
 export const toAccountId = (id: bigint) => id as AccountId;
 export const toKeyId = (id: bigint) => id as KeyId;
-
-export const PLANS = ['free', 'pro', 'business', 'enterprise'] as const;
-export type Plan = (typeof PLANS)[number];
-
-/** How many requests an account may make per minute and per day. */
-export interface Quota {
-  readonly perMinute: number;
-  /** `Infinity` for no daily limit. */
-  readonly perDay: number;
-}
 
 /** An authenticated caller. */
 export interface Caller {

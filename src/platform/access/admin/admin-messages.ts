@@ -8,9 +8,8 @@ import {
   Window,
 } from '../../../../gen/apiplatform/admin/v1/admin.ts';
 import { invalidArgument } from '../../errors.ts';
-import type { Plan, Quota } from '../../rpc/caller.ts';
 import { type Instant, toTimestamp } from '../../storage/model.ts';
-import { type PlanQuotas, quotaOf } from '../keys/plans.ts';
+import { type PlanQuotas, quotaOf, type Plan, type Quota } from '../../config/plans.ts';
 import type { Counts } from '../limits/limiter.ts';
 import { readWindows } from '../limits/windows.ts';
 import type { Account, ApiKey, Ban } from '../tables/model.ts';

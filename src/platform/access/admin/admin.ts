@@ -6,11 +6,11 @@ import type {
 } from '../../../../gen/apiplatform/admin/v1/admin.ts';
 import { apiError, existing, invalidArgument } from '../../errors.ts';
 import { trimmed } from '../../proto/name.ts';
-import { type KeyId, type Plan, type Quota, toAccountId, toKeyId } from '../../rpc/caller.ts';
+import { type KeyId, toAccountId, toKeyId } from '../../rpc/caller.ts';
 import { pageTokens } from '../../rpc/page-token.ts';
 import type { Service } from '../../rpc/service.ts';
 import { displayPrefix, generateKey, hashKey } from '../keys/format.ts';
-import { type PlanQuotas, quotaOf } from '../keys/plans.ts';
+import { type PlanQuotas, quotaOf, type Plan, type Quota } from '../../config/plans.ts';
 import type { Limiter } from '../limits/limiter.ts';
 import { dayIndexAt, dayStartMs } from '../limits/windows.ts';
 import type { Account, ApiKey } from '../tables/model.ts';

@@ -1,5 +1,6 @@
 /** The `accounts` and `api_keys` tables. */
-import { type AccountId, type KeyId, PLANS, type Quota } from '../../rpc/caller.ts';
+import { PLANS, type Quota } from '../../config/plans.ts';
+import { type AccountId, type KeyId } from '../../rpc/caller.ts';
 import type { Engine, Runner } from '../../storage/engine.ts';
 import { bigInteger, boolean, integer, oneOf, optional, record, text } from '../../storage/fields.ts';
 import { compile, param } from '../../storage/statement.ts';

@@ -1,5 +1,6 @@
 /** Accounts, their keys and plans, bans and usage. */
-import type { AccountId, KeyId, Plan, Quota } from '../../rpc/caller.ts';
+import type { Plan, Quota } from '../../config/plans.ts';
+import type { AccountId, KeyId } from '../../rpc/caller.ts';
 
 /** When a key is banned, and for how long: `refusals` within `windowMs` ban it for `durationMs`. */
 export interface BanPolicy {

@@ -1,5 +1,14 @@
-/** The quota of each plan. */
-import type { Plan, Quota } from '../../rpc/caller.ts';
+/** The plans of accounts, and the quota of each. */
+
+export const PLANS = ['free', 'pro', 'business', 'enterprise'] as const;
+export type Plan = (typeof PLANS)[number];
+
+/** How many requests an account may make per minute and per day. */
+export interface Quota {
+  readonly perMinute: number;
+  /** `Infinity` for no daily limit. */
+  readonly perDay: number;
+}
 
 /** The plans with a fixed quota. That of an enterprise account is agreed with the customer. */
 export type PlanQuotas = Readonly<Record<Exclude<Plan, 'enterprise'>, Quota>>;
