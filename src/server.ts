@@ -1,4 +1,5 @@
 /** The gRPC server: which services it has, and which interceptors every call passes, in which order. */
+
 import { promisify } from 'node:util';
 import { ServerCredentials } from '@grpc/grpc-js';
 import type { Logger } from 'pino';
@@ -13,7 +14,7 @@ import { limits } from './platform/access/interceptors/limits.ts';
 import type { createApiKeyCache } from './platform/access/keys/api-key-cache.ts';
 import type { Limiter } from './platform/access/limits/limiter.ts';
 import type { UsageRecorder } from './platform/access/limits/usage-recorder.ts';
-import type { Ban } from './platform/access/tables/model.ts';
+import type { Ban } from './platform/access/tables/bans.ts';
 import { formatAddress } from './platform/config/addresses.ts';
 import type { Config } from './platform/config/config.ts';
 import { addAccessLogHeaders } from './platform/edge/access-log.ts';

@@ -1,8 +1,9 @@
 /** `account …` */
-import type { Plan } from '../config/plans.ts';
+
 import { type Command, Option } from 'commander';
 import type { Account, Standing, WindowStanding } from '../../../gen/apiplatform/admin/v1/admin.ts';
 import { PLANS } from '../access/admin/admin-messages.ts';
+import type { Plan } from '../config/plans.ts';
 import { adminAction, type Output } from './admin.ts';
 import { toCount, toId } from './arguments.ts';
 import { allBans, type BanOfKey, explainBan } from './ban-command.ts';

@@ -2,7 +2,7 @@ import { setImmediate as turn } from 'node:timers/promises';
 import test from 'ava';
 import { createApiKeyCache } from '../../../src/platform/access/keys/api-key-cache.ts';
 import { generateKey, hashKey } from '../../../src/platform/access/keys/format.ts';
-import type { Account, ApiKey } from '../../../src/platform/access/tables/model.ts';
+import type { Account, ApiKey } from '../../../src/platform/access/tables/accounts.ts';
 import { toAccountId, toKeyId } from '../../../src/platform/rpc/caller.ts';
 
 const PLANS = {

@@ -1,7 +1,8 @@
 /** Rows of pets, categories, orders, accounts and keys: what is written is what is read. */
-import { PLANS } from '../../../src/platform/config/plans.ts';
+
 import { randomBytes } from 'node:crypto';
-import type { Account, ApiKey } from '../../../src/platform/access/tables/model.ts';
+import type { Account, ApiKey } from '../../../src/platform/access/tables/accounts.ts';
+import { PLANS } from '../../../src/platform/config/plans.ts';
 import { type AccountId, toAccountId, toKeyId } from '../../../src/platform/rpc/caller.ts';
 import type { Store } from '../../../src/schema.ts';
 import { toCategoryId } from '../../../src/shop/categories/table.ts';

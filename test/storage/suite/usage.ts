@@ -1,5 +1,5 @@
 /** Usage, bans, and when keys were last used: rows that several servers store. */
-import type { Ban } from '../../../src/platform/access/tables/model.ts';
+import type { Ban } from '../../../src/platform/access/tables/bans.ts';
 import type { AccessTransaction } from '../../../src/platform/access/tables/tables.ts';
 import { type KeyId, toAccountId, toKeyId } from '../../../src/platform/rpc/caller.ts';
 import type { Store } from '../../../src/schema.ts';

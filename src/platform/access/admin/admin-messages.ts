@@ -1,4 +1,5 @@
 /** What storage and the limits know, as messages of the admin service; and back. */
+
 import {
   type Account as AccountMessage,
   type ApiKey as ApiKeyMessage,
@@ -7,12 +8,13 @@ import {
   type Standing,
   Window,
 } from '../../../../gen/apiplatform/admin/v1/admin.ts';
+import { type Plan, type PlanQuotas, type Quota, quotaOf } from '../../config/plans.ts';
 import { invalidArgument } from '../../errors.ts';
 import { type Instant, toTimestamp } from '../../storage/model.ts';
-import { type PlanQuotas, quotaOf, type Plan, type Quota } from '../../config/plans.ts';
 import type { Counts } from '../limits/limiter.ts';
 import { readWindows } from '../limits/windows.ts';
-import type { Account, ApiKey, Ban } from '../tables/model.ts';
+import type { Account, ApiKey } from '../tables/accounts.ts';
+import type { Ban } from '../tables/bans.ts';
 
 export const PLANS: Readonly<Record<Plan, PlanMessage>> = {
   free: PlanMessage.PLAN_FREE,

@@ -1,19 +1,20 @@
 /** AdminService: accounts, their plans, API keys, bans and usage. For the operator alone. */
+
 import type {
   Account as AccountMessage,
   AdminServiceServer,
   ApiKey as ApiKeyMessage,
 } from '../../../../gen/apiplatform/admin/v1/admin.ts';
+import { type Plan, type PlanQuotas, type Quota, quotaOf } from '../../config/plans.ts';
 import { apiError, existing, invalidArgument } from '../../errors.ts';
 import { trimmed } from '../../proto/name.ts';
 import { type KeyId, toAccountId, toKeyId } from '../../rpc/caller.ts';
 import { pageTokens } from '../../rpc/page-token.ts';
 import type { Service } from '../../rpc/service.ts';
 import { displayPrefix, generateKey, hashKey } from '../keys/format.ts';
-import { type PlanQuotas, quotaOf, type Plan, type Quota } from '../../config/plans.ts';
 import type { Limiter } from '../limits/limiter.ts';
 import { dayIndexAt, dayStartMs } from '../limits/windows.ts';
-import type { Account, ApiKey } from '../tables/model.ts';
+import type { Account, ApiKey } from '../tables/accounts.ts';
 import type { AccessStore, AccessTransaction } from '../tables/tables.ts';
 import { toAccountMessage, toBanMessage, toKeyMessage, toMs, toPlan, toStanding } from './admin-messages.ts';
 

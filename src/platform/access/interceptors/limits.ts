@@ -3,12 +3,13 @@
  *
  * The numbers go into `responseHeaders`, so every response has them, including an error from further down the chain.
  */
+
 import { type ApiError, apiError } from '../../errors.ts';
 import type { AccountId, Caller } from '../../rpc/caller.ts';
 import type { Call, Interceptor } from '../../rpc/chain.ts';
 import { type Attempt, type Decision, type Limiter, type Subject, subjectName } from '../limits/limiter.ts';
 import { secondsUntil } from '../limits/windows.ts';
-import { type Ban, WINDOW_SECONDS } from '../tables/model.ts';
+import { type Ban, WINDOW_SECONDS } from '../tables/bans.ts';
 
 interface LimitsOptions {
   /** Bounds the open calls of accounts and addresses. Both throw RATE_LIMITED past the share. */

@@ -10,10 +10,11 @@
  *
  * A key that turns out to be invalid gets no entry, so that invalid keys can't evict valid ones.
  */
+
+import { type PlanQuotas, quotaOf } from '../../config/plans.ts';
 import type { Caller, Identity } from '../../rpc/caller.ts';
 import type { AccessStore } from '../tables/tables.ts';
 import { hashKey, isWellFormed } from './format.ts';
-import { type PlanQuotas, quotaOf } from '../../config/plans.ts';
 
 /** How long an entry is fresh. The contract allows 5 seconds until a change takes effect everywhere. */
 const FRESH_MS = 4_000;

@@ -12,8 +12,17 @@
  * are dropped once in the time of a window.
  */
 import type { KeyId } from '../../rpc/caller.ts';
-import type { BanPolicy } from '../tables/model.ts';
 import { minuteIndexAt } from './windows.ts';
+
+/** When a key is banned, and for how long: `refusals` within `windowMs` ban it for `durationMs`. */
+export interface BanPolicy {
+  readonly refusals: number;
+  readonly windowMs: number;
+  /** After the first refusal of a minute, refusals do not count for this long: they were on their way. */
+  readonly graceMs: number;
+  /** From the last of the refusals. */
+  readonly durationMs: number;
+}
 
 interface Offender {
   /** The times of the last refusals, `BanPolicy.refusals` of them at most. */

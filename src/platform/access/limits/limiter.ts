@@ -4,9 +4,12 @@
  * The limiter keeps the counts and the bans. The caller passes the time, and the quota of the account's plan. A limiter
  * is exact: concurrent requests never exceed the quota, not even by one.
  */
+
 import type { Quota } from '../../config/plans.ts';
 import type { AccountId, KeyId } from '../../rpc/caller.ts';
-import type { Ban, BanPolicy, DayUsage, KeyUse } from '../tables/model.ts';
+import type { Ban } from '../tables/bans.ts';
+import type { DayUsage, KeyUse } from '../tables/usage.ts';
+import type { BanPolicy } from './ban-tracker.ts';
 import { type Counter, hasRoom, type Reading, readWindows, secondsUntil } from './windows.ts';
 
 /** Whom a request counts under. */

@@ -8,11 +8,13 @@
  * Failure: rows that could not be stored are stored the next time, with whatever was added since; the limits go on.
  * Rows of an account or a key that is gone, as after a restore, are dropped.
  */
+
 import type { Logger } from 'pino';
 import type { KeyId } from '../../rpc/caller.ts';
 import type { DeletePortion } from '../../storage/retention.ts';
-import type { Ban, DayUsage, KeyUse } from '../tables/model.ts';
+import type { Ban } from '../tables/bans.ts';
 import type { AccessStore, AccessTransaction } from '../tables/tables.ts';
+import type { DayUsage, KeyUse } from '../tables/usage.ts';
 import type { Limiter } from './limiter.ts';
 import { dayIndexAt } from './windows.ts';
 

@@ -8,8 +8,9 @@
  * All functions are pure but for the counter, and take the time as an argument. A counter follows a clock that jumps,
  * ahead or back: a wrong clock costs a window.
  */
+
 import type { Quota } from '../../config/plans.ts';
-import { type LimitWindow, WINDOW_SECONDS } from '../tables/model.ts';
+import { type LimitWindow, WINDOW_SECONDS } from '../tables/bans.ts';
 
 const MINUTE_MS = 60_000;
 const MINUTES_PER_DAY = 1_440; // Unix time has no leap seconds

@@ -1,11 +1,31 @@
 /** The `accounts` and `api_keys` tables. */
-import { PLANS, type Quota } from '../../config/plans.ts';
-import { type AccountId, type KeyId } from '../../rpc/caller.ts';
+import { PLANS, type Plan, type Quota } from '../../config/plans.ts';
+import type { AccountId, KeyId } from '../../rpc/caller.ts';
 import type { Engine, Runner } from '../../storage/engine.ts';
 import { bigInteger, boolean, integer, oneOf, optional, record, text } from '../../storage/fields.ts';
 import { compile, param } from '../../storage/statement.ts';
 import { onlyRow, paramsOf, resource, table } from '../../storage/table.ts';
-import type { Account, ApiKey } from './model.ts';
+
+export interface Account {
+  readonly id: AccountId;
+  readonly name: string;
+  readonly plan: Plan;
+  /** The quota that was agreed with an enterprise account. */
+  readonly agreed: Quota | undefined;
+  readonly isSuspended: boolean;
+  readonly createdAtMs: number;
+}
+
+export interface ApiKey {
+  readonly id: KeyId;
+  readonly accountId: AccountId;
+  /** The first characters of the key, for display. */
+  readonly prefix: string;
+  readonly label: string | undefined;
+  readonly createdAtMs: number;
+  readonly expiresAtMs: number | undefined;
+  readonly revokedAtMs: number | undefined;
+}
 
 const ACCOUNTS = table<Account>('accounts', {
   id: bigInteger<AccountId>('id'),

@@ -5,7 +5,30 @@ import { bigInteger, type Field, integer, optional, text } from '../../storage/f
 import type { PageRequest } from '../../storage/model.ts';
 import { compile, param } from '../../storage/statement.ts';
 import { pages, put, table } from '../../storage/table.ts';
-import { type Ban, type BannedKey, type LimitWindow, WINDOW_SECONDS } from './model.ts';
+
+/** The windows of the limits, and their lengths. */
+export const WINDOW_SECONDS = { minute: 60, day: 86_400 } as const;
+
+export type LimitWindow = keyof typeof WINDOW_SECONDS;
+
+/** A temporary ban of a key. It began `durationMs` before its end. */
+export interface Ban {
+  readonly keyId: KeyId;
+  readonly untilMs: number;
+  readonly durationMs: number;
+  /** How many refusals led to the ban. */
+  readonly refusals: number;
+  /** The window whose limit the last refused request exceeded. */
+  readonly window: LimitWindow;
+}
+
+/** A ban with its key and account. */
+export interface BannedKey extends Ban {
+  readonly prefix: string;
+  readonly label: string | undefined;
+  readonly accountId: AccountId;
+  readonly accountName: string;
+}
 
 const window: Field<LimitWindow> = {
   columns: ['window_seconds'],

@@ -4,7 +4,23 @@ import type { Engine, Runner } from '../../storage/engine.ts';
 import { bigInteger, integer, optional } from '../../storage/fields.ts';
 import { compile, param } from '../../storage/statement.ts';
 import { onlyRow, put, table } from '../../storage/table.ts';
-import type { DayUsage, KeyUse } from './model.ts';
+
+/** When a key was last used. */
+export interface KeyUse {
+  readonly keyId: KeyId;
+  readonly lastUsedAtMs: number;
+}
+
+/** The totals of an account's day. Storing a row twice is the same as once; of two rows the greater totals win. */
+export interface DayUsage {
+  readonly accountId: AccountId;
+  /** Days since 1970-01-01, UTC. */
+  readonly dayIndex: number;
+  /** Requests that were admitted, and so counted. */
+  readonly requests: number;
+  /** Requests that were refused, by a window or by a ban. */
+  readonly refused: number;
+}
 
 const USAGE = table<DayUsage>('usage', {
   accountId: bigInteger<AccountId>('account_id'),

@@ -4,11 +4,12 @@
  * A call whose caller has left counts as CANCELLED, whatever its outcome: when Envoy hedges a read, the slower of the
  * two calls is no failure.
  */
-import { PLANS } from '../../config/plans.ts';
+
 import { status as Status } from '@grpc/grpc-js';
 import { Counter, Histogram, type Registry } from 'prom-client';
 import { NAME } from '../../../identity.ts';
-import { type Caller } from '../../rpc/caller.ts';
+import { PLANS } from '../../config/plans.ts';
+import type { Caller } from '../../rpc/caller.ts';
 import type { Observer } from '../../rpc/chain.ts';
 
 /** From well below the usual duration of a read to the deadline of a call. */
