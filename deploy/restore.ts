@@ -7,7 +7,7 @@ import { resolve } from 'node:path';
 import { parseArgs } from 'node:util';
 import { type Config, ConfigError, readConfig } from '../src/platform/config/config.ts';
 import { makePrivate, PRIVATE_UMASK } from '../src/platform/files/private-folder.ts';
-import { lockDataFolder } from '../src/platform/launcher/data-lock.ts';
+import { lockDataFolder } from '../src/platform/process/data-lock.ts';
 import { endWithOneLine } from './one-line.ts';
 import { restorePostgres } from './restore-postgres.ts';
 import { placeKey, type Restored, restoreSqlite } from './restore-sqlite.ts';

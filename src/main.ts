@@ -2,10 +2,10 @@
 import { logVerbosity, setLogVerbosity } from '@grpc/grpc-js';
 import type { Config } from './platform/config/config.ts';
 import { makePrivate } from './platform/files/private-folder.ts';
-import { fail, onStopSignals, run } from './platform/launcher/command.ts';
-import { lockDataFolder } from './platform/launcher/data-lock.ts';
-import { checkFree, ofServers } from './platform/launcher/ports.ts';
 import { LogFile } from './platform/observe/logging/log-file.ts';
+import { lockDataFolder } from './platform/process/data-lock.ts';
+import { checkFree, ofServers } from './platform/process/ports.ts';
+import { fail, onStopSignals, run } from './platform/process/run.ts';
 import { createService } from './service.ts';
 
 async function main(config: Config): Promise<void> {

@@ -3,8 +3,8 @@
  * transaction. While another process migrates, this one waits, 60 s at most.
  */
 import { makePrivate } from './platform/files/private-folder.ts';
-import { run } from './platform/launcher/command.ts';
 import { createLogger } from './platform/observe/logging/logger.ts';
+import { run } from './platform/process/run.ts';
 import { openEngine } from './platform/storage/open.ts';
 import { MIGRATIONS } from './schema.ts';
 

@@ -113,7 +113,7 @@ opensslTest('Probe - asks the URL, the port or what the settings name, with TLS 
 test('Probe - waits for a port that stays open; its defaults are those of the settings', async (t) => {
   const [port = 0] = await freePorts(1);
   const waiting = probe('--wait open GRPC_PORT', { GRPC_PORT: String(port) });
-  let isCheck = true; // as `checkFree` in src/platform/launcher/ports.ts
+  let isCheck = true; // as `checkFree` in src/platform/process/ports.ts
   const server = createTcpServer((client) => isCheck && client.destroy());
   t.teardown(() => server.close());
   const connected = once(server, 'connection');

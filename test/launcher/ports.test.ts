@@ -2,7 +2,7 @@
 import { once } from 'node:events';
 import { connect } from 'node:net';
 import test from 'ava';
-import { checkFree } from '../../src/platform/launcher/ports.ts';
+import { checkFree } from '../../src/platform/process/ports.ts';
 import { freePorts } from '../support/machine/ports.ts';
 import { until } from '../support/until.ts';
 

@@ -64,7 +64,7 @@ export const toDatabaseUrl = textThat(
 );
 
 /** Parses entries between commas. `parse` returns undefined for what is none. */
-export function list<T>(parse: (entry: string) => T | undefined, expected: string): Parser<readonly T[]> {
+function list<T>(parse: (entry: string) => T | undefined, expected: string): Parser<readonly T[]> {
   return (text) => {
     const all = text.split(',').map((entry) => parse(entry.trim()));
     return all.every((one) => one !== undefined) ? [...new Set(all)] : new Expected(expected);

@@ -107,8 +107,8 @@ function allOrNone<N extends string>(
 }
 
 /**
- * A server trusts what it receives from the edge: the caller's address, and Envoy's own requests. Throws ConfigError when
- * the connection between the two leaves this machine without mutual TLS.
+ * A server trusts what it receives from the edge: the caller's address, and Envoy's own requests. Throws ConfigError
+ * when the connection between the two leaves this machine without mutual TLS.
  */
 function checkInternalTls({ grpcHost, servers = [], internalTls }: Config): void {
   const named = [['GRPC_HOST', grpcHost], ...servers.map(({ host }) => ['SERVERS', host])];

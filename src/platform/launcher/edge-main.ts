@@ -3,7 +3,7 @@ import { listServers } from '../../../envoy/config/servers.ts';
 import { formatAddress } from '../config/addresses.ts';
 import { type Config, ConfigError } from '../config/config.ts';
 import { createLogger } from '../observe/logging/logger.ts';
-import { run } from './command.ts';
+import { run } from '../process/run.ts';
 import { logDir } from './paths.ts';
 import { printLine, publicUrl, runInForeground } from './program.ts';
 

@@ -3,8 +3,8 @@ import { once } from 'node:events';
 import { join } from 'node:path';
 import { type Config, ConfigError, portsOf, TemporaryFailure } from '../config/config.ts';
 import { LogFile } from '../observe/logging/log-file.ts';
+import type { Failure } from '../process/run.ts';
 import { Child } from './child.ts';
-import type { Failure } from './command.ts';
 import { Component } from './component.ts';
 import { auditLog, logDir } from './paths.ts';
 

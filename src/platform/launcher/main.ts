@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { NAME, TITLE } from '../../identity.ts';
 import { demoKeyFile } from '../access/keys/key-files.ts';
 import { type Config, ConfigError } from '../config/config.ts';
-import { run } from './command.ts';
+import { run } from '../process/run.ts';
 import { logDir, ROOT } from './paths.ts';
 import { printLine, publicUrl, runInForeground } from './program.ts';
 

@@ -1,7 +1,7 @@
 /** The service, or an edge, in the foreground: a signal stops it, another one restarts its servers. */
 import { formatAddress, toReachableHost } from '../config/addresses.ts';
 import type { Config } from '../config/config.ts';
-import { onStopSignals } from './command.ts';
+import { onStopSignals } from '../process/run.ts';
 import { type Stack, startStack } from './stack.ts';
 
 interface Program {
