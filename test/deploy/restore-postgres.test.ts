@@ -7,23 +7,22 @@ import { openPostgres } from '../../src/platform/storage/postgres.ts';
 import { MIGRATIONS } from '../../src/schema.ts';
 import { findProgram } from '../support/machine/find-program.ts';
 import { temporaryFolder } from '../support/machine/folder.ts';
-import { query, startPostgres, type TestPostgres } from '../support/machine/postgres.ts';
-import { testUnless } from '../support/machine/programs.ts';
+import { query, startPostgres } from '../support/machine/postgres.ts';
 import { startServerProcess } from '../support/service/process.ts';
+import { type SharedBy, sharing } from '../support/service/sharing.ts';
 import { until } from '../support/until.ts';
 import { backup, dumpsMissing, fails, run } from './backups.ts';
 
-const test = testUnless<unknown>(dumpsMissing);
-
-let server: TestPostgres;
-test.before(async () => {
-  server = await startPostgres(['fsync=off']);
+const test = sharing(dumpsMissing, async ({ teardown }) => {
+  const server = await startPostgres(['fsync=off']);
+  teardown(server.stop);
+  return server;
 });
-test.after.always(() => server?.stop());
+type Test = ExecutionContext<SharedBy<typeof test>>;
 
 /** The places of a test, and its database with the category `old`. */
-async function places(t: ExecutionContext<unknown>) {
-  const [folder, url] = [temporaryFolder(t), await server.createDatabase()];
+async function places(t: Test) {
+  const [folder, url] = [temporaryFolder(t), await t.context.createDatabase()];
   await migrate(url);
   await query(url, "INSERT INTO categories (name) VALUES ('old')");
   return { folder, url, settings: { DATA_DIR: join(folder, 'data'), DATABASE_URL: url } };
@@ -69,7 +68,7 @@ test('Restore - of a dump from before a migration: it can run again, and what wa
   t.deepEqual(await query(url, 'SELECT max(id)::int AS id FROM categories'), [{ id: 2 }]);
 
   const next = await backup(join(folder, 'backups'), settings);
-  const empty = await server.createDatabase();
+  const empty = await t.context.createDatabase();
   t.is((await run('restore', [next], { ...settings, DATABASE_URL: empty })).code, 0);
   t.deepEqual(await kept(empty), [], 'a backup has no kept schema');
   t.deepEqual(await categories(empty), ['old', 'new']);
@@ -77,7 +76,7 @@ test('Restore - of a dump from before a migration: it can run again, and what wa
 
 test('Restore - of tables in a schema of their own, also into a database without it', async (t) => {
   const folder = temporaryFolder(t);
-  const [url, empty] = [await server.createDatabase(), await server.createDatabase()];
+  const [url, empty] = [await t.context.createDatabase(), await t.context.createDatabase()];
   const inShop = (database: string) => `${database}?options=-c%20search_path%3Dshop`;
   await query(url, 'CREATE SCHEMA shop');
   await migrate(inShop(url));
@@ -132,9 +131,9 @@ test('Restore - with --force tries again after a deadlock, and says so of tables
 
 test('Restore - dumps that are no backup are refused, and nothing changes', async (t) => {
   const { folder, url, settings } = await places(t);
-  const other = await server.createDatabase();
+  const other = await t.context.createDatabase();
   await query(other, 'CREATE TABLE posts (id integer); CREATE TABLE schema_migrations (version text)');
-  const newer = await server.createDatabase();
+  const newer = await t.context.createDatabase();
   await migrate(newer);
   await query(newer, "INSERT INTO schema_migrations (name, batch) VALUES ('999-future', 1)");
   const [foreign, future, empty] = ['foreign', 'future', 'empty'].map((name) => join(folder, `${name}.dump`));

@@ -3,11 +3,10 @@ import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { ROOT } from '../../src/platform/launcher/paths.ts';
 import { postgresMissing } from '../support/machine/postgres.ts';
-import { testUnless } from '../support/machine/programs.ts';
+import { sharing } from '../support/service/sharing.ts';
 import { until } from '../support/until.ts';
-import { bootSystemd, type Systemd, systemdMissing } from './systemd.ts';
+import { bootSystemd, systemdMissing } from './systemd.ts';
 
-const test = testUnless<Systemd>(systemdMissing ?? postgresMissing);
 const PAGE = readFileSync(join(ROOT, 'docs/operations.md'), 'utf8');
 const [INSTALL = ''] = /^cp deploy\/systemd[\s\S]+?(?=^```)/m.exec(PAGE) ?? [];
 const [ON_FAILURE = ''] = /^cat >\/etc\/petstore\/on-failure[\s\S]+?(?=^```)/m.exec(PAGE) ?? [];
@@ -41,11 +40,12 @@ const SETTINGS = `
   /opt/petstore/deploy/make-certificates.sh /etc/petstore/internal petstore-0
   printf '%s\\n' HOST=127.0.0.1 PORT=443 SERVERS=petstore-0:50051 >/etc/petstore/edge.env`;
 
-test.before(async (t) => {
-  t.context = await bootSystemd();
-  await t.context.run(INSTALL);
+const test = sharing(systemdMissing ?? postgresMissing, async ({ teardown }) => {
+  const systemd = await bootSystemd();
+  teardown(systemd.close);
+  await systemd.run(INSTALL);
+  return systemd;
 });
-test.after.always(({ context }) => context.close?.());
 
 const HEALTHZ = 'curl --silent --output /dev/null --write-out "%{http_code}" http://127.0.0.1:443/healthz';
 const processes = 'ps -eo user:20,comm | sort -u | grep -E "node|envoy"';

@@ -22,8 +22,6 @@ function whyNot(): string | undefined {
   return status === 0 ? undefined : 'NAMESPACES ARE NOT PERMITTED, so no unit is run by systemd: it needs root';
 }
 
-export type Systemd = Awaited<ReturnType<typeof bootSystemd>>;
-
 export async function bootSystemd() {
   const folder = mkdtempSync(join(tmpdir(), 'petstore-systemd-'));
   const args = [...NAMESPACES, 'sh', join(import.meta.dirname, 'systemd-boot.sh'), folder, ROOT];

@@ -3,34 +3,26 @@ import { setTimeout as delay } from 'node:timers/promises';
 import type { ExecutionContext } from 'ava';
 import { openEvents } from '../support/calls/event-source.ts';
 import { watchEvents } from '../support/calls/watch-events.ts';
-import { testUnless } from '../support/machine/programs.ts';
 import { TcpProxy } from '../support/machine/tcp-proxy.ts';
-import { type Shared, sharedMissing, startShared } from '../support/service/shared.ts';
-import { startTestStack, type TestStack } from '../support/service/stack.ts';
+import { sharedMissing, startShared } from '../support/service/shared.ts';
+import { type SharedBy, sharing } from '../support/service/sharing.ts';
+import { startTestStack } from '../support/service/stack.ts';
 import { until } from '../support/until.ts';
 
-interface Context {
-  readonly shared: Shared;
-  readonly network: TcpProxy;
-  readonly service: TestStack;
-}
-const { serial: test, before, after } = testUnless<Context>(sharedMissing);
-
-before(async (t) => {
+const test = sharing(sharedMissing, async ({ teardown }) => {
   const shared = await startShared();
+  teardown(shared.close);
   const settings = await shared.settings();
   const url = new URL(settings.DATABASE_URL ?? '');
   const network = await TcpProxy.open(Number(url.port));
+  teardown(() => network.close());
   url.port = String(network.port);
   const service = await startTestStack({ ...settings, DATABASE_URL: url.href, INSTANCES: '2' });
-  t.context = { shared, network, service };
+  teardown(service.close);
+  teardown(() => network.restore());
+  return { shared, network, service };
 });
-after.always(async ({ context: { service, network, shared } }) => {
-  network?.restore();
-  await service?.close();
-  await network?.close();
-  await shared?.close();
-});
+type Context = SharedBy<typeof test>;
 
 /** A stream, and what it has got until now. */
 interface Stream {
@@ -94,43 +86,49 @@ async function allGoOn(t: ExecutionContext<Context>, streams: readonly Stream[])
   }
 }
 
-test('PostgreSQL stopped and started again - streams of events stay open, and miss and repeat nothing', async (t) => {
-  const { shared, service } = t.context;
-  const streams = await followAll(t);
-  for (let round = 0; round < 2; round += 1) {
-    const writing = Promise.all(Array.from({ length: 8 }, () => service.rest.post('/categories', { name: 'Cats' })));
-    await shared.postgres.kill();
-    await writing;
-    t.is((await service.rest.get('/events/stream?after=1')).status, 503, 'a new stream learns that it is away');
-    await delay(1_000);
-    await shared.postgres.start();
-    await allGoOn(t, streams);
-  }
-});
+test.serial(
+  'PostgreSQL stopped and started again - streams of events stay open, and miss and repeat nothing',
+  async (t) => {
+    const { shared, service } = t.context;
+    const streams = await followAll(t);
+    for (let round = 0; round < 2; round += 1) {
+      const writing = Promise.all(Array.from({ length: 8 }, () => service.rest.post('/categories', { name: 'Cats' })));
+      await shared.postgres.kill();
+      await writing;
+      t.is((await service.rest.get('/events/stream?after=1')).status, 503, 'a new stream learns that it is away');
+      await delay(1_000);
+      await shared.postgres.start();
+      await allGoOn(t, streams);
+    }
+  },
+);
 
-test('The network of PostgreSQL hangs - streams have their heartbeats, and miss and repeat nothing', async (t) => {
-  t.timeout(180_000);
-  const { network, service } = t.context;
-  const streams = await followAll(t);
-  const followInSilence = async () => {
-    const writing = Promise.all(Array.from({ length: 8 }, () => service.rest.post('/categories', { name: 'Cats' })));
-    network.silence();
-    for (const { heartbeatsMs } of streams) heartbeatsMs.length = 0;
-    const stream = await followRest(t);
-    await writing;
-    return stream;
-  };
-  let behind = await followInSilence();
-  // A server that must look the key up just then, or follows the events for nobody yet, lets no reader in.
-  while (behind.ended === 'HTTP 503') {
+test.serial(
+  'The network of PostgreSQL hangs - streams have their heartbeats, and miss and repeat nothing',
+  async (t) => {
+    t.timeout(180_000);
+    const { network, service } = t.context;
+    const streams = await followAll(t);
+    const followInSilence = async () => {
+      const writing = Promise.all(Array.from({ length: 8 }, () => service.rest.post('/categories', { name: 'Cats' })));
+      network.silence();
+      for (const { heartbeatsMs } of streams) heartbeatsMs.length = 0;
+      const stream = await followRest(t);
+      await writing;
+      return stream;
+    };
+    let behind = await followInSilence();
+    // A server that must look the key up just then, or follows the events for nobody yet, lets no reader in.
+    while (behind.ended === 'HTTP 503') {
+      network.restore();
+      await allGoOn(t, streams);
+      streams.push(await followRest(t));
+      behind = await followInSilence();
+    }
+    streams.push(behind);
+    const isAlive = ({ heartbeatsMs, ended }: Stream) => heartbeatsMs.length > 0 || ended !== undefined;
+    await until(() => streams.every(isAlive), 'heartbeats');
     network.restore();
     await allGoOn(t, streams);
-    streams.push(await followRest(t));
-    behind = await followInSilence();
-  }
-  streams.push(behind);
-  const isAlive = ({ heartbeatsMs, ended }: Stream) => heartbeatsMs.length > 0 || ended !== undefined;
-  await until(() => streams.every(isAlive), 'heartbeats');
-  network.restore();
-  await allGoOn(t, streams);
-});
+  },
+);

@@ -7,9 +7,9 @@ import { type Load, startLoad, total, untilMore } from '../support/calls/load.ts
 import { connectOperator } from '../support/calls/operator.ts';
 import { RestClient } from '../support/calls/rest-client.ts';
 import { query } from '../support/machine/postgres.ts';
-import { testUnless } from '../support/machine/programs.ts';
 import { withinOneMinute } from '../support/service/limit-windows.ts';
 import { type Shared, sharedMissing, startShared } from '../support/service/shared.ts';
+import { sharing } from '../support/service/sharing.ts';
 import { startTestStack, type TestStack } from '../support/service/stack.ts';
 import { until } from '../support/until.ts';
 
@@ -21,27 +21,15 @@ const ABOUT = 'the database is';
 /** The recovery time after the return of the database. */
 const RETURN_MS = 2_000;
 
-interface Context {
-  readonly shared: Shared;
-  readonly url: string;
-  readonly service: TestStack;
-}
-const test = testUnless<Context>(sharedMissing);
-
-test.before(async (t) => {
+const test = sharing(sharedMissing, async ({ teardown }) => {
   const shared = await startShared();
+  teardown(shared.close);
   const settings = await shared.settings();
-  t.context = {
-    shared,
-    url: settings.DATABASE_URL ?? '',
-    service: await startTestStack({ ...settings, INSTANCES: '3' }),
-  };
-});
-test.after.always(async ({ context: { service, shared } }) => {
-  await shared?.postgres.resume().catch(() => undefined); // a failed test may have left it paused or killed
-  shared?.redis.resume();
-  await service?.close();
-  await shared?.close();
+  const service = await startTestStack({ ...settings, INSTANCES: '3' });
+  teardown(service.close);
+  teardown(() => shared.redis.resume());
+  teardown(() => shared.postgres.resume().catch(() => undefined)); // a failed test may have left it paused or killed
+  return { shared, url: settings.DATABASE_URL ?? '', service };
 });
 
 /** Reads and writes. The response is its status and error code. */

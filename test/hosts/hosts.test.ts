@@ -7,11 +7,11 @@ import { join } from 'node:path';
 import { demoKeyFile } from '../../src/platform/access/keys/key-files.ts';
 import { callAdmin } from '../../src/platform/launcher/envoy-admin.ts';
 import { startLoad, untilMore } from '../support/calls/load.ts';
-import { postgresMissing, startPostgres } from '../support/machine/postgres.ts';
-import { testUnless } from '../support/machine/programs.ts';
-import { MISSING_REDIS_SERVER, RedisProcess } from '../support/machine/redis.ts';
+import { temporaryFolder } from '../support/machine/folder.ts';
 import { type Certificates, makeCertificates, noOpenssl } from '../support/machine/tls.ts';
-import { createDataDir, TestProcess } from '../support/service/process.ts';
+import { TestProcess } from '../support/service/process.ts';
+import { sharedMissing, startShared } from '../support/service/shared.ts';
+import { sharing } from '../support/service/sharing.ts';
 import { UNLIMITED } from '../support/service/unlimited.ts';
 import { until } from '../support/until.ts';
 import { type Host, Network, noNamespaces } from './network.ts';
@@ -21,73 +21,64 @@ const PORT = 8_080;
 const CLEAN = { code: 0, signal: null };
 
 interface Context {
-  network: Network;
-  certificates: Certificates;
+  readonly network: Network;
+  readonly certificates: Certificates;
   /** The settings of PostgreSQL and Redis. */
-  shared: Readonly<Record<string, string>>;
-  folder: string;
-  key: string;
-  hosts: Record<Name, Host>;
+  readonly shared: Readonly<Record<string, string>>;
+  readonly folder: string;
+  readonly hosts: Readonly<Record<Name, Host>>;
   readonly processes: Map<Name, TestProcess>;
-  readonly closing: (() => Promise<unknown>)[];
 }
 
 const SERVERS = ['petstore-0', 'petstore-1', 'petstore-2'] as const;
 const EDGES = ['edge-0', 'edge-1'] as const;
 type Name = (typeof SERVERS)[number] | (typeof EDGES)[number];
 
-const test = testUnless<Context>(noNamespaces ?? postgresMissing ?? MISSING_REDIS_SERVER ?? noOpenssl);
-
-test.before(async (t) => {
-  const closing: Context['closing'] = [];
-  t.context = { processes: new Map(), closing } as unknown as Context;
-  const { context } = t;
-  const { path, remove } = await createDataDir();
-  closing.push(remove);
-  context.folder = path;
-  context.certificates = await makeCertificates();
-  closing.push(context.certificates.remove);
-  const postgres = await startPostgres(['fsync=off']);
-  closing.push(() => postgres.stop());
-  const redis = await RedisProcess.start();
-  closing.push(() => redis.stop());
-  context.network = await Network.create();
-  closing.push(() => context.network.remove());
-  context.shared = {
-    DATABASE_URL: await reachable(context, await postgres.createDatabase()),
-    REDIS_URL: await reachable(context, redis.config.urls[0]),
+const missing = noNamespaces ?? sharedMissing ?? noOpenssl;
+const test = sharing(missing, async (t) => {
+  const folder = temporaryFolder(t);
+  const certificates = await makeCertificates();
+  t.teardown(certificates.remove);
+  const databases = await startShared(['fsync=off']);
+  t.teardown(databases.close);
+  const network = await Network.create();
+  t.teardown(() => network.remove());
+  const { DATABASE_URL = '', REDIS_URL = '' } = await databases.settings();
+  const shared = {
+    DATABASE_URL: await reachable(network, DATABASE_URL),
+    REDIS_URL: await reachable(network, REDIS_URL),
   };
-  await startAll(context);
-});
-test.after.always(async ({ context: { processes, closing } }) => {
-  for (const one of processes.values()) {
-    one.process.kill('SIGCONT');
-    await one.end('SIGKILL');
-  }
-  for (const close of closing.toReversed()) await close();
+  const processes: Context['processes'] = new Map();
+  t.teardown(() => Promise.all([...processes.values()].map((one) => one.end('SIGKILL'))));
+  const context = { folder, certificates, network, shared, processes, hosts: await addHosts(network) };
+  return { ...context, key: await startAll(context) };
 });
 
 /** Makes a URL of this machine reachable from the hosts. Resolves with the URL that they use. */
-async function reachable({ network }: Context, url: string): Promise<string> {
+async function reachable(network: Network, url: string): Promise<string> {
   const { port } = new URL(url);
   await network.open(Number(port));
   return url.replace('127.0.0.1', network.address);
 }
 
 /** petstore-0 is in the edges' /etc/hosts; the others share a DNS name, with one address now and two later. */
-async function startAll(context: Context): Promise<void> {
-  const { network, certificates } = context;
+async function addHosts(network: Network): Promise<Context['hosts']> {
   const [first, second, third] = [await network.addHost(), await network.addHost(), await network.addHost()];
   const line = [`${first.address} petstore-0`];
   const [edge0, edge1] = [await network.addHost(line), await network.addHost(line)];
   network.names.set('petstore-others', [second.address]);
-  context.hosts = { 'petstore-0': first, 'petstore-1': second, 'petstore-2': third, 'edge-0': edge0, 'edge-1': edge1 };
+  return { 'petstore-0': first, 'petstore-1': second, 'petstore-2': third, 'edge-0': edge0, 'edge-1': edge1 };
+}
+
+/** Resolves with a key. */
+async function startAll(context: Context): Promise<string> {
+  const { certificates } = context;
   await certificates.issue('petstore-0', 'DNS:petstore-0');
   for (const name of SERVERS.slice(1)) await certificates.issue(name, 'DNS:petstore-others');
   for (const name of EDGES) await certificates.issue(name, `DNS:${name}`);
   for (const name of SERVERS) await startServer(context, name);
-  context.key = (await readFile(demoKeyFile(join(context.folder, 'petstore-0')), 'utf8')).trim();
   for (const name of EDGES) await run(context, name, 'edge').says(/The edge is open/);
+  return (await readFile(demoKeyFile(join(context.folder, 'petstore-0')), 'utf8')).trim();
 }
 
 async function startServer(context: Context, name: Name): Promise<void> {
@@ -121,14 +112,19 @@ function run({ hosts, processes, certificates, folder, shared }: Context, name: 
   return started;
 }
 
-function call({ hosts, key }: Context, edge: Name, path: string, body?: object): Promise<Response> {
+function call(
+  { hosts, key }: Context & { readonly key: string },
+  edge: Name,
+  path: string,
+  body?: object,
+): Promise<Response> {
   const headers = { authorization: `Bearer ${key}`, 'content-type': 'application/json' };
   const init = body === undefined ? { headers } : { headers, method: 'POST', body: JSON.stringify(body) };
   return fetch(`http://${hosts[edge].address}:${PORT}${path}`, init);
 }
 
 /** Reads and writes through both edges. Counts results by status, and errors by status and body. */
-function startCallers(context: Context) {
+function startCallers(context: Context & { readonly key: string }) {
   return startLoad(
     8,
     async (count) => {

@@ -5,12 +5,11 @@
  */
 import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import anyTest, { type TestFn } from 'ava';
 import { ROOT } from '../../src/platform/launcher/paths.ts';
+import { sharing } from '../support/service/sharing.ts';
 import { until } from '../support/until.ts';
-import { type Cluster, isReady, type Pod, startCluster } from './cluster.ts';
+import { isReady, type Pod, startCluster } from './cluster.ts';
 
-const test = anyTest as TestFn<Cluster>;
 const SECRETS = ['database-url', 'migration-database-url', 'redis-url', 'operator-key'];
 const PAGE = readFileSync(join(ROOT, 'docs/operations.md'), 'utf8');
 const NAMES = ['petstore-server', 'petstore-edge'] as const;
@@ -25,15 +24,14 @@ function step(title: string): string {
 
 const secretsOf = ({ spec }: Pod) => spec.volumes.flatMap(({ secret }) => (secret ? [secret.secretName] : [])).sort();
 
-test.before(async (t) => {
-  t.timeout(TIMEOUT_MS);
+const test = sharing(undefined, async ({ teardown }) => {
   const cluster = await startCluster(process.env.KUBERNETES ?? '');
-  t.context = cluster;
+  teardown(cluster.close);
   for (const name of SECRETS) writeFileSync(join(cluster.folder, name), `the ${name}`);
   await cluster.shell(step('2. Secrets'));
   await cluster.shell(step('3. Migrate, then start'));
+  return cluster;
 });
-test.after.always(({ context }) => context.close?.());
 
 test.serial('Start - the page makes everything run, a server in each zone', async (t) => {
   const { pods } = t.context;

@@ -1,23 +1,15 @@
 /** HAProxy as a TCP load balancer: the PROXY protocol, with TLS at the service. */
-import type { TestFn } from 'ava';
 import { callFrom, type Door, PROTOCOLS } from '../support/calls/callers.ts';
 import { freePorts } from '../support/machine/ports.ts';
-import { testUnless } from '../support/machine/programs.ts';
-import { type Certificates, makeCertificates, noOpenssl } from '../support/machine/tls.ts';
-import { startTestStack, type TestStack } from '../support/service/stack.ts';
+import { makeCertificates, noOpenssl } from '../support/machine/tls.ts';
+import { sharing } from '../support/service/sharing.ts';
+import { startTestStack } from '../support/service/stack.ts';
 import { FEW_REQUESTS, hasOwnAllowance } from './allowances.ts';
-import { haproxyTcp, type RunningProxy } from './proxies.ts';
+import { haproxyTcp } from './proxies.ts';
 
-interface Context extends TestStack {
-  readonly httpPort: number;
-  readonly certificates: Certificates;
-  readonly proxy: RunningProxy;
-}
-
-const test: TestFn<Context> = testUnless(haproxyTcp.missing ?? noOpenssl);
-
-test.before(async (t) => {
+const test = sharing(haproxyTcp.missing ?? noOpenssl, async ({ teardown }) => {
   const certificates = await makeCertificates();
+  teardown(certificates.remove);
   const [httpPort = 0] = await freePorts(1);
   const stack = await startTestStack({
     ...FEW_REQUESTS,
@@ -27,13 +19,10 @@ test.before(async (t) => {
     TLS_CERT: certificates.path('server.pem'),
     TLS_KEY: certificates.path('server-key.pem'),
   });
+  teardown(stack.close);
   const proxy = await haproxyTcp.start(stack.config.port, certificates);
-  t.context = { ...stack, httpPort, certificates, proxy };
-});
-test.after.always(async ({ context }) => {
-  await context.proxy?.stop();
-  await context.close?.();
-  await context.certificates?.remove();
+  teardown(proxy.stop);
+  return { ...stack, httpPort, proxy };
 });
 
 for (const [index, protocol] of PROTOCOLS.entries()) {

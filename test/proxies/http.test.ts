@@ -2,7 +2,6 @@
 import { once } from 'node:events';
 import { type IncomingMessage, request as requestHttp } from 'node:http';
 import { Client, credentials } from '@grpc/grpc-js';
-import anyTest, { type TestFn } from 'ava';
 import { EventServiceService as Events } from '../../gen/petstore/v1/events.ts';
 import { restBody } from '../../src/platform/edge/rest-protocol.ts';
 import { apiError } from '../../src/platform/errors.ts';
@@ -13,6 +12,7 @@ import { connectOperator } from '../support/calls/operator.ts';
 import { freePorts } from '../support/machine/ports.ts';
 import { testUnless } from '../support/machine/programs.ts';
 import { type Certificates, makeCertificates, noOpenssl } from '../support/machine/tls.ts';
+import { sharing } from '../support/service/sharing.ts';
 import { startTestStack, type TestStack } from '../support/service/stack.ts';
 import { until } from '../support/until.ts';
 import { FEW_REQUESTS, hasOwnAllowance } from './allowances.ts';
@@ -27,20 +27,19 @@ const KINDS = [nginx, haproxy, caddy];
 const FOUND = KINDS.filter(({ missing }) => (missing ?? noOpenssl) === undefined);
 
 if (FOUND.length > 0) {
-  const hooks = anyTest as TestFn<Context>;
-  hooks.before(async (t) => {
+  sharing<Context>(undefined, async ({ teardown }) => {
     const certificates = await makeCertificates();
+    teardown(certificates.remove);
     // An account has one stream, so a second one shows that the first has ended.
     const settings = { ...FEW_REQUESTS, EVENT_STREAMS: '1', TRUSTED_PROXIES: '127.0.0.1' };
     const stack = await startTestStack(settings);
-    const start = async (kind: (typeof KINDS)[number]) =>
-      [kind.name, await kind.start(stack.config.port, certificates)] as const;
-    t.context = { ...stack, certificates, proxies: new Map(await Promise.all(FOUND.map(start))) };
-  });
-  hooks.after.always(async ({ context }) => {
-    await Promise.all([...(context.proxies?.values() ?? [])].map((proxy) => proxy.stop()));
-    await context.close?.();
-    await context.certificates?.remove();
+    teardown(stack.close);
+    const start = async (kind: (typeof KINDS)[number]) => {
+      const proxy = await kind.start(stack.config.port, certificates);
+      teardown(proxy.stop);
+      return [kind.name, proxy] as const;
+    };
+    return { ...stack, certificates, proxies: new Map(await Promise.all(FOUND.map(start))) };
   });
 }
 

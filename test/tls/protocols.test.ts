@@ -3,36 +3,26 @@ import { connect as connectTcp } from 'node:net';
 import { type ConnectionOptions, connect as connectTls, type SecureVersion, type TLSSocket } from 'node:tls';
 import type { ExecutionContext } from 'ava';
 import { redirectListener } from '../../envoy/config/listeners.ts';
-import { callFrom, type Door, PROTOCOLS } from '../support/calls/callers.ts';
+import { callFrom, PROTOCOLS } from '../support/calls/callers.ts';
 import { http1 } from '../support/calls/wire.ts';
 import { isError } from '../support/contract/errors.ts';
 import { freePorts } from '../support/machine/ports.ts';
-import { testUnless } from '../support/machine/programs.ts';
-import { type Certificates, makeCertificates, noOpenssl } from '../support/machine/tls.ts';
-import { startTestStack, type TestStack } from '../support/service/stack.ts';
+import { makeCertificates, noOpenssl } from '../support/machine/tls.ts';
+import { type SharedBy, sharing } from '../support/service/sharing.ts';
+import { startTestStack } from '../support/service/stack.ts';
 
-type Context = TestStack & {
-  readonly certificates: Certificates;
-  readonly door: Door & { readonly ca: Buffer };
-  readonly httpPort: number;
-};
-
-const test = testUnless<Context>(noOpenssl);
-
-test.before(async (t) => {
+const test = sharing(noOpenssl, async ({ teardown }) => {
   const certificates = await makeCertificates();
+  teardown(certificates.remove);
   const [httpPort = 0] = await freePorts(1);
   const files = { TLS_CERT: certificates.path('server.pem'), TLS_KEY: certificates.path('server-key.pem') };
   const stack = await startTestStack({ ...files, HTTP_PORT: String(httpPort) });
   const door = { port: stack.config.port, ca: await certificates.read('ca.pem') };
-  t.context = { ...stack, certificates, door, httpPort };
-});
-test.after.always(async ({ context }) => {
-  await context.close();
-  await context.certificates.remove();
+  teardown(stack.close);
+  return { ...stack, door, httpPort };
 });
 
-const bearer = ({ context }: ExecutionContext<Context>) => ({ authorization: `Bearer ${context.key}` });
+const bearer = ({ context }: ExecutionContext<SharedBy<typeof test>>) => ({ authorization: `Bearer ${context.key}` });
 
 for (const protocol of PROTOCOLS) {
   test(`TLS - calls over ${protocol} are answered`, async (t) => {

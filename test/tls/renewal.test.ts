@@ -8,38 +8,28 @@ import type { TLSSocket } from 'node:tls';
 import { createClient } from '../../gen/client/index.ts';
 import { callFrom, type Door, openFrom } from '../support/calls/callers.ts';
 import { startLoad, untilMore } from '../support/calls/load.ts';
-import { testUnless } from '../support/machine/programs.ts';
 import { type Certificates, makeCertificates, noOpenssl } from '../support/machine/tls.ts';
-import { startTestStack, type TestStack } from '../support/service/stack.ts';
+import { type SharedBy, sharing } from '../support/service/sharing.ts';
+import { startTestStack } from '../support/service/stack.ts';
 import { until } from '../support/until.ts';
-
-interface Context {
-  readonly certificates: Certificates;
-  readonly ca: Buffer;
-  /** The folder of the files that the service uses, `tls.crt` and `tls.key`. */
-  readonly folder: string;
-  readonly stack: TestStack;
-}
-
-const { serial: test, before, after } = testUnless<Context>(noOpenssl);
 
 /** Files are read every second. */
 const NOTICED_MS = 2_500;
 
-before(async (t) => {
+const test = sharing(noOpenssl, async ({ teardown }) => {
   const certificates = await makeCertificates();
+  teardown(certificates.remove);
   for (const name of ['first', 'second']) await certificates.issue(name, 'DNS:localhost');
   await certificates.issue('third', 'DNS:localhost', ['-newkey', 'rsa:2048']);
+  /** Of the files that the service uses, `tls.crt` and `tls.key`. */
   const folder = certificates.path('live');
   await mkdir(folder);
   await putIn(folder, certificates, 'first');
   const stack = await startTestStack({ TLS_CERT: join(folder, 'tls.crt'), TLS_KEY: join(folder, 'tls.key') });
-  t.context = { certificates, ca: await certificates.read('ca.pem'), folder, stack };
+  teardown(stack.close);
+  return { certificates, ca: await certificates.read('ca.pem'), folder, stack };
 });
-after.always(async ({ context: { stack, certificates } }) => {
-  await stack?.close();
-  await certificates?.remove();
-});
+type Context = SharedBy<typeof test>;
 
 const doorOf = ({ ca, stack: { config } }: Context): Door => ({ port: config.port, ca });
 
@@ -69,7 +59,7 @@ async function putIn(folder: string, certificates: Certificates, name: string): 
   }
 }
 
-test('Renewal - loses no request and keeps open connections', async (t) => {
+test.serial('Renewal - loses no request and keeps open connections', async (t) => {
   const { certificates, folder, ca, stack } = t.context;
   const url = `https://localhost:${stack.config.port}/pets`;
   const headers = { authorization: `Bearer ${stack.key}` };
@@ -100,7 +90,7 @@ test('Renewal - loses no request and keeps open connections', async (t) => {
   t.is(connections, 1);
 });
 
-test('Renewal - half of it changes nothing, and Envoy restarts with the previous pair', async (t) => {
+test.serial('Renewal - half of it changes nothing, and Envoy restarts with the previous pair', async (t) => {
   const { certificates, folder, stack } = t.context;
   const secret = join(stack.config.dataDir, 'public.sds.json');
   const before = await readFile(secret, 'utf8');

@@ -4,33 +4,22 @@ import { OrderServiceService as Orders } from '../../../gen/petstore/v1/orders.t
 import { PetServiceService as Pets } from '../../../gen/petstore/v1/pets.ts';
 import { watchEvents } from '../../support/calls/watch-events.ts';
 import { freePorts } from '../../support/machine/ports.ts';
-import { testUnless } from '../../support/machine/programs.ts';
 import { scrape, sumOf, untilSum } from '../../support/service/exposition.ts';
-import { startTestServer, type TestServer } from '../../support/service/server.ts';
-import { type Shared, sharedMissing, startShared } from '../../support/service/shared.ts';
-import { type Collector, newTrace, PARENT, spansOf, startCollector } from '../tracing/test-collector.ts';
+import { startTestServer } from '../../support/service/server.ts';
+import { sharedMissing, startShared } from '../../support/service/shared.ts';
+import { sharing } from '../../support/service/sharing.ts';
+import { newTrace, PARENT, spansOf, startCollector } from '../tracing/test-collector.ts';
 
-interface Context {
-  readonly shared: Shared;
-  readonly url: string;
-  readonly server: TestServer;
-  readonly port: number;
-  readonly collector: Collector;
-}
-const test = testUnless<Context>(sharedMissing);
-
-test.before(async (t) => {
+const test = sharing(sharedMissing, async ({ teardown }) => {
   const [shared, [port = 0]] = await Promise.all([startShared(), freePorts(1)]);
+  teardown(shared.close);
   const settings = await shared.settings();
   const collector = await startCollector();
+  teardown(collector.close);
   const observed = { METRICS_PORT: String(port), OTEL_EXPORTER_OTLP_ENDPOINT: collector.url };
   const server = await startTestServer({ ...settings, ...observed });
-  t.context = { shared, url: settings.DATABASE_URL ?? '', server, port, collector };
-});
-test.after.always(async ({ context: { shared, server, collector } }) => {
-  await server?.close();
-  await collector?.close();
-  await shared?.close();
+  teardown(server.close);
+  return { shared, url: settings.DATABASE_URL ?? '', server, port, collector };
 });
 
 test.serial('Traces - the Redis call and the PostgreSQL transaction are children of the gRPC call', async (t) => {

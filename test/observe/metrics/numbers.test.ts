@@ -1,28 +1,21 @@
 /** The numbers of the metrics of a server: each is checked after the event that it counts, in this order. */
 import { dirname } from 'node:path';
-import anyTest, { type TestFn } from 'ava';
 import { AdminServiceService as Admin, Plan } from '../../../gen/apiplatform/admin/v1/admin.ts';
 import { HealthService } from '../../../gen/grpc/health/v1/health.ts';
 import { PetServiceService as Pets } from '../../../gen/petstore/v1/pets.ts';
-import { connectOperator, type Operator } from '../../support/calls/operator.ts';
+import { connectOperator } from '../../support/calls/operator.ts';
 import { watchEvents } from '../../support/calls/watch-events.ts';
 import { freePorts } from '../../support/machine/ports.ts';
 import { scrape, sumOf, untilSum } from '../../support/service/exposition.ts';
 import { withinOneMinute } from '../../support/service/limit-windows.ts';
-import { startTestServer, type TestServer } from '../../support/service/server.ts';
-
-interface Context {
-  readonly server: TestServer;
-  readonly port: number;
-  readonly operator: Operator;
-}
-const test = anyTest as TestFn<Context>;
+import { startTestServer } from '../../support/service/server.ts';
+import { sharing } from '../../support/service/sharing.ts';
 
 const [OPEN, CALLS, ERRORS] = ['petstore_grpc_open_calls', 'petstore_grpc_calls_total', 'petstore_errors_total'];
 const WATCHES = { method: 'petstore.v1.EventService/WatchEvents' };
 const UNKNOWN_PET = { petId: 999n };
 
-test.before(async (t) => {
+const test = sharing(undefined, async ({ teardown }) => {
   const [port = 0] = await freePorts(1);
   const server = await startTestServer({
     METRICS_PORT: String(port),
@@ -30,13 +23,11 @@ test.before(async (t) => {
     BAN_REFUSALS: '3',
     BAN_GRACE_SECONDS: '0',
   });
+  teardown(server.close);
   const dataDir = dirname(server.database.file);
   const operator = await connectOperator({ grpcAddress: server.address, config: { dataDir } });
-  t.context = { server, port, operator };
-});
-test.after.always(async ({ context: { server, operator } }) => {
-  operator.close();
-  await server.close();
+  teardown(() => operator.close());
+  return { server, port, operator };
 });
 
 test.serial('Calls - of methods that do not exist are counted as "unknown"', async (t) => {

@@ -12,9 +12,9 @@ import { ROOT } from '../../../src/platform/launcher/paths.ts';
 import { backup } from '../../deploy/backups.ts';
 import { findProgram } from '../../support/machine/find-program.ts';
 import { freePorts } from '../../support/machine/ports.ts';
-import { testUnless } from '../../support/machine/programs.ts';
 import { type Sample, samplesOf, scrape, typesOf } from '../../support/service/exposition.ts';
-import { type Shared, sharedMissing, startShared } from '../../support/service/shared.ts';
+import { sharedMissing, startShared } from '../../support/service/shared.ts';
+import { type SharedBy, sharing } from '../../support/service/sharing.ts';
 import { startTestStack, type TestStack } from '../../support/service/stack.ts';
 import { until } from '../../support/until.ts';
 
@@ -29,37 +29,27 @@ const SELECTOR = /\b((?:petstore|envoy|nodejs|process)_\w+)(?:\{([^}]*)\})?/g;
 const LATE = 'envoy_http_downstream_rq_time_bucket';
 const MATCHER = /(\w+)(=~|!=|!~|=)"([^"]*)"/g;
 
-interface Context {
-  readonly shared: Shared;
-  readonly stack: TestStack;
-  /** What a server with PostgreSQL and Redis exposes. */
-  readonly exposed: string;
-  /** What it and Envoy expose. */
-  readonly series: readonly Sample[];
-}
-type Test = ExecutionContext<Context>;
-const test = testUnless<Context>(PROMTOOL === undefined ? HOW : sharedMissing);
-
-test.before(async (t) => {
+const test = sharing(PROMTOOL === undefined ? HOW : sharedMissing, async ({ teardown }) => {
   const shared = await startShared();
+  teardown(shared.close);
   const settings = await shared.settings();
   const [metricsPort = 0] = await freePorts(1);
   const stack = await startTestStack({ ...settings, METRICS_PORT: String(metricsPort) });
+  teardown(stack.close);
   const { dataDir, envoyAdminPort } = stack.config;
   await backup(join(dataDir, 'backups'), { ...settings, DATA_DIR: dataDir });
   await use(stack);
-  t.context = await until(async () => {
+  return until(async () => {
+    /** What a server with PostgreSQL and Redis exposes. */
     const exposed = await scrape(metricsPort);
     const ofEnvoy = await (await fetch(`http://127.0.0.1:${envoyAdminPort}/stats/prometheus`)).text();
+    /** What it and Envoy expose. */
     const series = [...seriesOf('petstore', exposed), ...seriesOf('petstore-envoy', ofEnvoy)];
     const has = (wanted: string) => series.some(({ name }) => name === wanted);
-    return has('petstore_errors_total') && has(LATE) && { shared, stack, exposed, series };
+    return has('petstore_errors_total') && has(LATE) && { stack, exposed, series };
   }, 'the metrics after the calls');
 });
-test.after.always(async ({ context: { stack, shared } }) => {
-  await stack?.close();
-  await shared?.close();
-});
+type Test = ExecutionContext<SharedBy<typeof test>>;
 
 /** What Prometheus makes of an exposition: it adds labels. */
 function seriesOf(job: string, exposition: string): Sample[] {

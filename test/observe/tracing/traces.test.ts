@@ -1,35 +1,18 @@
 /** Traces of the real service, as a collector receives them. */
-import anyTest, { type ExecutionContext, type TestFn } from 'ava';
+import type { ExecutionContext } from 'ava';
 import { requestsTo } from '../../support/contract/resources.ts';
-import { startTestStack, type TestStack } from '../../support/service/stack.ts';
-import {
-  CLIENT,
-  type Collector,
-  newTrace,
-  PARENT,
-  SERVER,
-  type Span,
-  spansOf,
-  startCollector,
-} from './test-collector.ts';
+import { type SharedBy, sharing } from '../../support/service/sharing.ts';
+import { startTestStack } from '../../support/service/stack.ts';
+import { CLIENT, newTrace, PARENT, SERVER, type Span, spansOf, startCollector } from './test-collector.ts';
 
-interface Context {
-  readonly collector: Collector;
-  readonly service: TestStack;
-}
-
-const test = anyTest as TestFn<Context>;
-type Test = ExecutionContext<Context>;
-
-test.before(async (t) => {
+const test = sharing(undefined, async ({ teardown }) => {
   const collector = await startCollector();
+  teardown(collector.close);
   const service = await startTestStack({ OTEL_EXPORTER_OTLP_ENDPOINT: collector.url });
-  t.context = { collector, service };
+  teardown(service.close);
+  return { collector, service };
 });
-test.after.always(async ({ context }) => {
-  await context.service?.close();
-  await context.collector?.close();
-});
+type Test = ExecutionContext<SharedBy<typeof test>>;
 
 const ORDER = 'petstore.v1.OrderService/PlaceOrder';
 const CREATE = 'petstore.v1.CategoryService/CreateCategory';

@@ -12,6 +12,7 @@ export function testUnless<Context>(missing: string | undefined): TestFn<Context
   else anyTest(missing, (t) => t.fail());
   const ignore = () => undefined;
   const hook = Object.assign(() => undefined, { always: ignore });
-  const hooks = { before: hook, beforeEach: hook, after: hook, afterEach: hook, serial: ignore };
-  return Object.assign(() => undefined, hooks) as unknown as TestFn<Context>;
+  const hooks = { before: hook, beforeEach: hook, after: hook, afterEach: hook };
+  const serial = Object.assign(() => undefined, hooks);
+  return Object.assign(() => undefined, { ...hooks, serial }) as unknown as TestFn<Context>;
 }
