@@ -15,8 +15,9 @@ import { SETTINGS } from '../../src/platform/config/settings.ts';
 import { MAX_WAIT_MS } from '../../src/platform/edge/readiness.ts';
 import { CLOSE_MS, DRAIN_MS } from '../../src/platform/launcher/component.ts';
 import { ROOT } from '../../src/platform/launcher/paths.ts';
-import { findProgram } from '../support/machine/find-program.ts';
+import { missing } from '../support/machine/find-program.ts';
 import { temporaryFolder } from '../support/machine/folder.ts';
+import { noNamespaces } from '../support/machine/namespaces.ts';
 import { freePorts } from '../support/machine/ports.ts';
 import { postgresMissing, startPostgres } from '../support/machine/postgres.ts';
 import { testUnless } from '../support/machine/programs.ts';
@@ -28,15 +29,11 @@ const COMPOSE_FILE = join(ROOT, 'deploy/compose/compose.yaml');
 const compose = parse(readFileSync(COMPOSE_FILE, 'utf8'), { merge: true });
 const ownServices = ['edge', 'server-1', 'server-2', 'server-3', 'migrate'];
 
-const HOW = 'NO DOCKER-COMPOSE FOUND, so compose.yaml is not tested by it: install it (apt-get install docker-compose)';
 const opensslTest = testUnless(noOpenssl);
 const postgresTest = testUnless(postgresMissing);
 const IN_NAMESPACE = ['--pid', '--fork', '--kill-child'];
-const NO_NAMESPACES = 'NAMESPACES ARE NOT PERMITTED, so nothing runs as process 1: it needs root';
-const namespaceTest = testUnless(
-  spawnSync('unshare', [...IN_NAMESPACE, 'true']).status === 0 ? undefined : NO_NAMESPACES,
-);
-const composeTest = testUnless(findProgram(['docker-compose']) === undefined ? HOW : undefined);
+const namespaceTest = testUnless(noNamespaces);
+const composeTest = testUnless(missing('docker-compose'));
 
 test('Containerfile - every copied file exists, and .dockerignore includes it', (t) => {
   const allowed = readFileSync(join(ROOT, '.dockerignore'), 'utf8').match(/(?<=^!).+$/gm) ?? [];

@@ -12,13 +12,12 @@ import { SETTINGS } from '../../src/platform/config/settings.ts';
 import { MAX_WAIT_MS } from '../../src/platform/edge/readiness.ts';
 import { CLOSE_MS, DRAIN_MS } from '../../src/platform/launcher/component.ts';
 import { ROOT } from '../../src/platform/launcher/paths.ts';
-import { findProgram } from '../support/machine/find-program.ts';
+import { missing } from '../support/machine/find-program.ts';
 import { temporaryFolder } from '../support/machine/folder.ts';
 import { testUnless } from '../support/machine/programs.ts';
 
 const sh = promisify(execFile);
-const NO_PROMTOOL = 'NO PROMTOOL FOUND, so the query of the autoscaler is not tested: apt-get install prometheus';
-const promtoolTest = testUnless(findProgram(['promtool']) === undefined ? NO_PROMTOOL : undefined);
+const promtoolTest = testUnless(missing('promtool', 'prometheus'));
 
 const FOLDER = join(ROOT, 'deploy/kubernetes');
 

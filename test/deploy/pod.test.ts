@@ -3,13 +3,14 @@
  * file system of their own that can only be read, and the user, variables, secrets and certificates of the manifests.
  * The commands of docs/operations.md run in them. Only the addresses are others: nothing leaves loopback.
  */
-import { execFile, spawnSync } from 'node:child_process';
+import { execFile } from 'node:child_process';
 import { chmodSync, cpSync, mkdirSync, readFileSync, symlinkSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { promisify } from 'node:util';
 import { parse } from 'yaml';
 import { ROOT } from '../../src/platform/launcher/paths.ts';
 import { temporaryFolder } from '../support/machine/folder.ts';
+import { noNamespaces } from '../support/machine/namespaces.ts';
 import { freePorts } from '../support/machine/ports.ts';
 import { postgresMissing, startPostgres } from '../support/machine/postgres.ts';
 import { testUnless } from '../support/machine/programs.ts';
@@ -21,9 +22,7 @@ import { until } from '../support/until.ts';
 const sh = promisify(execFile);
 const read = (file: string) => readFileSync(join(ROOT, file), 'utf8');
 const NAMESPACES = ['--mount', '--pid', '--fork', '--kill-child'];
-const isPermitted = spawnSync('unshare', [...NAMESPACES, 'mount', '--make-rprivate', '/']).status === 0;
-const noRoot = isPermitted ? undefined : 'NAMESPACES ARE NOT PERMITTED, so no pod is run: it needs root';
-const test = testUnless(postgresMissing ?? MISSING_REDIS_SERVER ?? noRoot);
+const test = testUnless(postgresMissing ?? MISSING_REDIS_SERVER ?? noNamespaces);
 
 /** Runs a program of the image in the folder $1. */
 const START = `

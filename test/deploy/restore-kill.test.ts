@@ -5,14 +5,13 @@
 import { execFile } from 'node:child_process';
 import { cpSync, readFileSync, rmSync } from 'node:fs';
 import { dirname, join } from 'node:path';
-import { findProgram } from '../support/machine/find-program.ts';
+import { missing } from '../support/machine/find-program.ts';
 import { temporaryFolder } from '../support/machine/folder.ts';
 import { testUnless } from '../support/machine/programs.ts';
 import { backup, run } from './backups.ts';
 import { categoriesIn, makeCrashedStore, makeStore, startOn } from './stores.ts';
 
-const HOW = 'NO STRACE FOUND, so nothing of this file is tested: install it (apt-get install strace)';
-const test = testUnless<unknown>(findProgram(['strace']) === undefined ? HOW : undefined);
+const test = testUnless<unknown>(missing('strace'));
 
 const DEPLOY = new URL('../../deploy', import.meta.url).pathname;
 /** The system calls that can change a file or a folder. */

@@ -1,26 +1,20 @@
 /** systemd as process 1 in namespaces of its own: see systemd-boot.sh. It needs root. */
-import { execFile, spawn, spawnSync } from 'node:child_process';
+import { execFile, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { ROOT } from '../../src/platform/launcher/paths.ts';
-import { findProgram } from '../support/machine/find-program.ts';
+import { missing } from '../support/machine/find-program.ts';
+import { noNamespaces } from '../support/machine/namespaces.ts';
 import { childrenOf } from '../support/service/launcher.ts';
 import { until } from '../support/until.ts';
 
 const NAMESPACES = ['--mount', '--pid', '--fork', '--kill-child', '--uts', '--ipc', '--net', '--cgroup'];
 
 /** What is missing, for `testUnless`. */
-export const systemdMissing = whyNot();
-
-function whyNot(): string | undefined {
-  if (findProgram(['systemctl']) === undefined)
-    return 'NO SYSTEMD FOUND, so its units are not run: install it (apt-get install systemd)';
-  const { status } = spawnSync('unshare', [...NAMESPACES, 'mount', '--make-rprivate', '/']);
-  return status === 0 ? undefined : 'NAMESPACES ARE NOT PERMITTED, so no unit is run by systemd: it needs root';
-}
+export const systemdMissing = missing('systemctl', 'systemd') ?? noNamespaces;
 
 export async function bootSystemd() {
   const folder = mkdtempSync(join(tmpdir(), 'petstore-systemd-'));

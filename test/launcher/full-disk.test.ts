@@ -4,23 +4,22 @@ import { join } from 'node:path';
 import { run } from '../cli/command.ts';
 import { walk } from '../support/calls/pages.ts';
 import { RestClient } from '../support/calls/rest-client.ts';
+import { noNamespaces } from '../support/machine/namespaces.ts';
 import { testUnless } from '../support/machine/programs.ts';
 import { SmallDisk } from '../support/machine/small-disk.ts';
 import { until } from '../support/until.ts';
 import { type Context, launch, launchForAll, refusedWith } from './launch.ts';
 
-const test = testUnless<Context>(process.platform === 'linux' ? undefined : 'a full disk is tested on Linux only');
-const small = new SmallDisk();
-const shared = launchForAll(() => ({ DATA_DIR: join(small.path, 'data'), LOG_LEVEL: 'debug' }), test);
+const test = testUnless<Context>(noNamespaces);
+let small: SmallDisk;
+const shared = launchForAll(() => {
+  small = new SmallDisk();
+  return { DATA_DIR: join(small.path, 'data'), LOG_LEVEL: 'debug' };
+}, test);
 test.after.always(() => small.remove());
 
 /** The acknowledged categories: their names by id. */
 const acknowledged = new Map<number, string>();
-
-/** The processes that write to the disk. */
-async function writers(): Promise<number[]> {
-  return [shared.launcher.pid, ...(await shared.launcher.servers()).map(({ pid }) => pid)];
-}
 
 /** Creates categories until `count` writes got this status. */
 async function create(rest: RestClient, count: number, expected: number): Promise<void> {
@@ -50,15 +49,14 @@ test.serial('Full disk - writes get 503, reads work, no process ends, and no ack
   const { launcher, url, key, folder } = shared;
   const rest = new RestClient(url, key);
   const before = await launcher.pair();
-  const pids = await writers();
   await create(rest, 400, 201); // enough for a checkpoint of the write-ahead log
-  small.fill(pids);
+  small.fill();
   await create(rest, 40, 503);
   t.true(await allExist(rest));
   t.is((await fetch(`${url}/healthz`)).status, 200);
   t.deepEqual(await launcher.pair(), before);
 
-  small.free(pids);
+  small.free();
   await create(rest, 100, 201);
   t.true(await allExist(rest));
   t.deepEqual(await launcher.pair(), before);
@@ -76,13 +74,13 @@ test.serial('Full disk - writes get 503, reads work, no process ends, and no ack
 test.serial('Deaths on a full disk - Envoy is restarted, and the server as soon as there is room', async (t) => {
   const { launcher, url, key } = shared;
   const { server, envoy } = await launcher.pair();
-  small.fill(await writers());
+  small.fill();
   process.kill(envoy.pid, 'SIGKILL');
   await launcher.says(/\nEnvoy serves again\.\n/);
   process.kill(server.pid, 'SIGKILL');
   // A restarted server may find the little room that it needs.
   await launcher.says(/The server (can't start: there is no room to write in .* every few seconds|serves again)\.\n/);
-  small.free(await writers());
+  small.free();
   await launcher.says(/\nThe server serves again\.\n/);
   const create = () => new RestClient(url, key).post('/categories', { name: 'Again' });
   await until(async () => (await create()).status === 201, 'a write');
@@ -92,15 +90,14 @@ test.serial('Deaths on a full disk - Envoy is restarted, and the server as soon 
 test.serial('Start on a full disk - fails with one line that names the folder without room', async (t) => {
   const { launcher, folder } = shared;
   t.deepEqual(await launcher.end('SIGTERM'), { code: 0, signal: null });
-  small.fill([process.pid]);
+  small.fill();
   const [old, fresh] = [launch(t, launcher.settings), launch(t, { DATA_DIR: join(small.path, 'new') })];
   const server = run(process.execPath, ['src/main.ts'], { ...t.context.settings, DATA_DIR: join(small.path, 'x') });
-  if (!small.isForAll) small.free([process.pid]); // the started processes keep the limit
   const remedy = 'make room there, or set DATA_DIR to a folder on another disk$';
   await refusedWith(t, old, new RegExp(`^there is no room to write in ${folder} \\(.+\\): ${remedy}`), 75);
   await refusedWith(t, fresh, new RegExp(`^there is no room to write in ${small.path}/new \\(.+\\): ${remedy}`), 75);
   t.like(await server, { exitCode: 75, stdout: '' });
-  small.free([process.pid]);
+  small.free();
   const { url, key } = await launch(t, launcher.settings).opened();
   t.true(await allExist(new RestClient(url, key)));
 });

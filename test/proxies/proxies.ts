@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { type Door, PROTOCOLS, type Protocol } from '../support/calls/callers.ts';
-import { findProgram } from '../support/machine/find-program.ts';
+import { findProgram, missing } from '../support/machine/find-program.ts';
 import { freePorts, isFree } from '../support/machine/ports.ts';
 import type { Certificates } from '../support/machine/tls.ts';
 import { Program } from '../support/service/process.ts';
@@ -134,10 +134,7 @@ function kind(
     /** The protocols over which it forwards a response before the request is complete. */
     earlyResponses,
     /** What is missing, for `testUnless`. */
-    missing:
-      program === undefined
-        ? `NO ${name.toUpperCase()} FOUND, so nothing of this file is tested: install it (apt-get install ${name})`
-        : undefined,
+    missing: missing(name, undefined, ['/usr/sbin']),
     /** Starts a proxy in front of the service at `servicePort`. */
     async start(servicePort: number, certificates: Certificates) {
       const folder = await mkdtemp(join(tmpdir(), `petstore-${name}-`));

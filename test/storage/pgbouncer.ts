@@ -2,17 +2,16 @@
 import { chown, mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { findProgram } from '../support/machine/find-program.ts';
+import { findProgram, missing } from '../support/machine/find-program.ts';
 import { freePorts } from '../support/machine/ports.ts';
 import { postgresMissing, query, serverOwner } from '../support/machine/postgres.ts';
 import { Program } from '../support/service/process.ts';
 import { until } from '../support/until.ts';
 
 const PROGRAM = findProgram(['pgbouncer'], ['/usr/sbin']);
-const HOW = 'NO PGBOUNCER FOUND, so nothing of this file is tested: install it (apt-get install pgbouncer)';
 
 /** Why PgBouncer can't run here; undefined when it can. */
-export const pgbouncerMissing = PROGRAM === undefined ? HOW : postgresMissing;
+export const pgbouncerMissing = missing('pgbouncer', undefined, ['/usr/sbin']) ?? postgresMissing;
 
 export type PgBouncer = Awaited<ReturnType<typeof startPgBouncer>>;
 

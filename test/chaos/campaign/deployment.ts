@@ -4,6 +4,7 @@
  */
 import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
+import { noNamespaces } from '../../support/machine/namespaces.ts';
 import { freePortRange } from '../../support/machine/ports.ts';
 import { SmallDisk } from '../../support/machine/small-disk.ts';
 import { TcpProxy } from '../../support/machine/tcp-proxy.ts';
@@ -33,7 +34,7 @@ export async function startDeployment(name: DeploymentName, limits: Settings) {
   const servers = SERVERS[name];
   const [shared, urls] = name === 'postgres' ? await startProxied() : [];
   /** The disk of the data folder. */
-  const disk = name === 'sqlite' ? new SmallDisk(DISK_MIB) : undefined;
+  const disk = name === 'sqlite' && noNamespaces === undefined ? new SmallDisk(DISK_MIB) : undefined;
   const dataDir = disk === undefined ? (own.DATA_DIR ?? '') : join(disk.path, 'data');
   const settings: Settings = {
     ...own,

@@ -102,9 +102,8 @@ const OF_DATA: readonly Fault[] = [
   fault(
     'full-disk',
     async ({ deployment, hold }) => {
-      const pids = [deployment.launcher.pid, ...(await deployment.serverPids())];
-      deployment.disk?.fill(pids);
-      await hold(() => deployment.disk?.free(pids));
+      deployment.disk?.fill();
+      await hold(() => deployment.disk?.free());
       return ['the disk was full', 'storage'];
     },
     'disk',

@@ -10,7 +10,7 @@ import { parse, stringify } from 'yaml';
 import { isErrorCode } from '../../../src/error-table.ts';
 import { ROOT } from '../../../src/platform/launcher/paths.ts';
 import { backup } from '../../deploy/backups.ts';
-import { findProgram } from '../../support/machine/find-program.ts';
+import { missing } from '../../support/machine/find-program.ts';
 import { freePorts } from '../../support/machine/ports.ts';
 import { type Sample, samplesOf, scrape, typesOf } from '../../support/service/exposition.ts';
 import { sharedMissing, startShared } from '../../support/service/shared.ts';
@@ -19,8 +19,6 @@ import { startTestStack, type TestStack } from '../../support/service/stack.ts';
 import { until } from '../../support/until.ts';
 
 const RULES = join(ROOT, 'deploy/prometheus');
-const PROMTOOL = findProgram(['promtool']);
-const HOW = 'NO PROMTOOL FOUND, so nothing of this file is tested: install it (apt-get install prometheus)';
 /** Only a server with mutual TLS has it, which test/hosts/certificates.test.ts scrapes. */
 const STANDALONE_ONLY = 'petstore_certificate_days_left';
 /** Matches the metrics of the service, of Envoy and of Node, with their label matchers. */
@@ -29,7 +27,7 @@ const SELECTOR = /\b((?:petstore|envoy|nodejs|process)_\w+)(?:\{([^}]*)\})?/g;
 const LATE = 'envoy_http_downstream_rq_time_bucket';
 const MATCHER = /(\w+)(=~|!=|!~|=)"([^"]*)"/g;
 
-const test = sharing(PROMTOOL === undefined ? HOW : sharedMissing, async ({ teardown }) => {
+const test = sharing(missing('promtool', 'prometheus') ?? sharedMissing, async ({ teardown }) => {
   const shared = await startShared();
   teardown(shared.close);
   const settings = await shared.settings();
@@ -68,7 +66,7 @@ async function use({ rest }: TestStack): Promise<void> {
 
 /** Runs promtool. Asserts that it accepts what it checks, and returns its output. */
 function promtool(t: Test, args: readonly string[], input = ''): string {
-  const { status, stdout, stderr } = spawnSync(`${PROMTOOL}`, args, { cwd: RULES, input, encoding: 'utf8' });
+  const { status, stdout, stderr } = spawnSync('promtool', args, { cwd: RULES, input, encoding: 'utf8' });
   t.is(status, 0, stdout + stderr);
   return stdout + stderr;
 }

@@ -10,6 +10,12 @@ export function findProgram(names: readonly string[], folders: readonly string[]
   return searched.flatMap((folder) => names.map((name) => join(folder, name))).find(isExecutable);
 }
 
+/** What is missing without the program, for `testUnless`. */
+export function missing(program: string, debianPackage = program, folders?: readonly string[]): string | undefined {
+  if (findProgram([program], folders) !== undefined) return undefined;
+  return `NO ${program.toUpperCase()} FOUND, so what needs it is not tested: apt-get install ${debianPackage}`;
+}
+
 /** Whether tests of a missing program may be skipped: not under CI or SKIP_NOTHING. */
 export function mayBeSkipped(): boolean {
   return !(process.env.CI || process.env.SKIP_NOTHING);

@@ -5,14 +5,14 @@ import { join } from 'node:path';
 import { createClient } from '@redis/client';
 import type { RedisConfig } from '../../../src/platform/config/config.ts';
 import { Program } from '../service/process.ts';
-import { findProgram } from './find-program.ts';
+import { findProgram, missing } from './find-program.ts';
 import { freePorts } from './ports.ts';
 
-const PROGRAM = findProgram(['redis-server'], ['/usr/bin', '/usr/local/bin']);
-const HOW = 'NO REDIS FOUND, so nothing of this file is tested: install it (apt-get install redis-server)';
+const FOLDERS = ['/usr/bin', '/usr/local/bin'];
+const PROGRAM = findProgram(['redis-server'], FOLDERS);
 
 /** Why tests with Redis can't run; undefined when they can. */
-export const MISSING_REDIS_SERVER = PROGRAM ? undefined : HOW;
+export const MISSING_REDIS_SERVER = missing('redis-server', undefined, FOLDERS);
 
 /** A server process of the test, which can be killed, paused and started again. */
 export class RedisProcess {

@@ -7,11 +7,11 @@ import { join } from 'node:path';
 import { pipeline } from 'node:stream';
 import { createServer } from 'node:tls';
 import { promisify } from 'node:util';
-import { findProgram } from './find-program.ts';
+import { missing } from './find-program.ts';
 import { listen } from './ports.ts';
 
 /** What is missing, for `testUnless`. */
-export const noOpenssl = findProgram(['openssl']) === undefined ? 'openssl is not installed' : undefined;
+export const noOpenssl = missing('openssl');
 
 export type Certificates = Awaited<ReturnType<typeof makeCertificates>>;
 
