@@ -1,5 +1,5 @@
 /**
- * Two edges and three servers, each on its own host, with mutual TLS between them, one PostgreSQL and one Redis.
+ * Two edges and three servers, each at its own address, with mutual TLS between them, one PostgreSQL and one Redis.
  * The servers restart under load.
  */
 import { readFile } from 'node:fs/promises';
@@ -8,13 +8,15 @@ import { demoKeyFile } from '../../src/platform/access/keys/key-files.ts';
 import { callAdmin } from '../../src/platform/launcher/envoy-admin.ts';
 import { startLoad, untilMore } from '../support/calls/load.ts';
 import { temporaryFolder } from '../support/machine/folder.ts';
+import { noNamespaces } from '../support/machine/namespaces.ts';
+import { freePorts } from '../support/machine/ports.ts';
 import { type Certificates, makeCertificates, noOpenssl } from '../support/machine/tls.ts';
 import { TestProcess } from '../support/service/process.ts';
 import { sharedMissing, startShared } from '../support/service/shared.ts';
 import { sharing } from '../support/service/sharing.ts';
 import { UNLIMITED } from '../support/service/unlimited.ts';
 import { until } from '../support/until.ts';
-import { type Host, Network, noNamespaces } from './network.ts';
+import { Network } from './network.ts';
 
 const GRPC_PORT = 50_051;
 const PORT = 8_080;
@@ -26,13 +28,15 @@ interface Context {
   /** The settings of PostgreSQL and Redis. */
   readonly shared: Readonly<Record<string, string>>;
   readonly folder: string;
-  readonly hosts: Readonly<Record<Name, Host>>;
   readonly processes: Map<Name, TestProcess>;
 }
 
 const SERVERS = ['petstore-0', 'petstore-1', 'petstore-2'] as const;
 const EDGES = ['edge-0', 'edge-1'] as const;
 type Name = (typeof SERVERS)[number] | (typeof EDGES)[number];
+/** The last numbers of their addresses. */
+const NUMBERS = { 'petstore-0': 10, 'petstore-1': 11, 'petstore-2': 12, 'edge-0': 20, 'edge-1': 21 } as const;
+const addressOf = ({ network }: Pick<Context, 'network'>, name: Name) => network.address(NUMBERS[name]);
 
 const missing = noNamespaces ?? sharedMissing ?? noOpenssl;
 const test = sharing(missing, async (t) => {
@@ -42,50 +46,38 @@ const test = sharing(missing, async (t) => {
   const databases = await startShared(['fsync=off']);
   t.teardown(databases.close);
   const network = await Network.create();
-  t.teardown(() => network.remove());
-  const { DATABASE_URL = '', REDIS_URL = '' } = await databases.settings();
-  const shared = {
-    DATABASE_URL: await reachable(network, DATABASE_URL),
-    REDIS_URL: await reachable(network, REDIS_URL),
-  };
+  t.teardown(() => network.close());
   const processes: Context['processes'] = new Map();
   t.teardown(() => Promise.all([...processes.values()].map((one) => one.end('SIGKILL'))));
-  const context = { folder, certificates, network, shared, processes, hosts: await addHosts(network) };
+  const context = { folder, certificates, network, shared: await databases.settings(), processes };
   return { ...context, key: await startAll(context) };
 });
 
-/** Makes a URL of this machine reachable from the hosts. Resolves with the URL that they use. */
-async function reachable(network: Network, url: string): Promise<string> {
-  const { port } = new URL(url);
-  await network.open(Number(port));
-  return url.replace('127.0.0.1', network.address);
+/** The addresses of the DNS name of all servers but `petstore-0`. */
+function nameOthers(context: Context, ...others: readonly Name[]): void {
+  const addresses = others.map((name) => addressOf(context, name));
+  context.network.names.set('petstore-others', addresses);
 }
 
-/** petstore-0 is in the edges' /etc/hosts; the others share a DNS name, with one address now and two later. */
-async function addHosts(network: Network): Promise<Context['hosts']> {
-  const [first, second, third] = [await network.addHost(), await network.addHost(), await network.addHost()];
-  const line = [`${first.address} petstore-0`];
-  const [edge0, edge1] = [await network.addHost(line), await network.addHost(line)];
-  network.names.set('petstore-others', [second.address]);
-  return { 'petstore-0': first, 'petstore-1': second, 'petstore-2': third, 'edge-0': edge0, 'edge-1': edge1 };
-}
-
-/** Resolves with a key. */
+/** petstore-0 is in the edges' /etc/hosts; the others have one address in DNS now and two later. */
 async function startAll(context: Context): Promise<string> {
   const { certificates } = context;
+  nameOthers(context, 'petstore-1');
   await certificates.issue('petstore-0', 'DNS:petstore-0');
   for (const name of SERVERS.slice(1)) await certificates.issue(name, 'DNS:petstore-others');
   for (const name of EDGES) await certificates.issue(name, `DNS:${name}`);
   for (const name of SERVERS) await startServer(context, name);
-  for (const name of EDGES) await run(context, name, 'edge').says(/The edge is open/);
+  for (const name of EDGES) await (await run(context, name, 'edge')).says(/The edge is open/);
   return (await readFile(demoKeyFile(join(context.folder, 'petstore-0')), 'utf8')).trim();
 }
 
 async function startServer(context: Context, name: Name): Promise<void> {
-  await run(context, name, 'server').says(/"serving"/);
+  await (await run(context, name, 'server')).says(/"serving"/);
 }
 
-function run({ hosts, processes, certificates, folder, shared }: Context, name: Name, program: string): TestProcess {
+async function run(context: Context, name: Name, program: string): Promise<TestProcess> {
+  const { network, processes, certificates, folder, shared } = context;
+  const [adminPort] = await freePorts(1);
   const settings = {
     ...UNLIMITED,
     DATA_DIR: join(folder, name),
@@ -94,33 +86,35 @@ function run({ hosts, processes, certificates, folder, shared }: Context, name: 
     INTERNAL_TLS_KEY: certificates.path(`${name}-key.pem`),
     ...(program === 'edge'
       ? {
-          HOST: hosts[name].address,
+          HOST: addressOf(context, name),
           PORT: String(PORT),
+          ENVOY_ADMIN_PORT: String(adminPort),
           SERVERS: `petstore-0:${GRPC_PORT},petstore-others:${GRPC_PORT}`,
         }
       : {
-          GRPC_HOST: hosts[name].address,
-          GRPC_PORT: String(GRPC_PORT),
           ...shared,
+          GRPC_HOST: addressOf(context, name),
+          GRPC_PORT: String(GRPC_PORT),
           OPERATOR_KEY: 'the-operator-of-these-hosts',
           DEMO_ACCOUNT: name === 'petstore-0' ? 'yes' : 'no',
         }),
   };
   const file = program === 'edge' ? 'src/platform/launcher/edge-main.ts' : 'src/main.ts';
-  const started = new TestProcess(file, settings, undefined, hosts[name].run);
+  const names = network.withNames(folder, [`${addressOf(context, 'petstore-0')} petstore-0`]);
+  const started = new TestProcess(file, settings, undefined, program === 'edge' ? names : []);
   processes.set(name, started);
   return started;
 }
 
 function call(
-  { hosts, key }: Context & { readonly key: string },
+  { key, ...context }: Context & { readonly key: string },
   edge: Name,
   path: string,
   body?: object,
 ): Promise<Response> {
   const headers = { authorization: `Bearer ${key}`, 'content-type': 'application/json' };
   const init = body === undefined ? { headers } : { headers, method: 'POST', body: JSON.stringify(body) };
-  return fetch(`http://${hosts[edge].address}:${PORT}${path}`, init);
+  return fetch(`http://${addressOf(context, edge)}:${PORT}${path}`, init);
 }
 
 /** Reads and writes through both edges. Counts results by status, and errors by status and body. */
@@ -159,15 +153,14 @@ async function untilHealthy(context: Context, count: number): Promise<void> {
 
 test.serial('Names - are found in /etc/hosts and DNS, IPv4 before IPv6; a new address adds a server', async (t) => {
   await untilHealthy(t.context, 2);
-  const { hosts, network } = t.context;
-  network.names.set('petstore-others', [hosts['petstore-1'].address, hosts['petstore-2'].address]);
+  nameOthers(t.context, 'petstore-1', 'petstore-2');
   await untilHealthy(t.context, 3);
   t.is(await stat(t.context, 'edge-0', 'membership_total'), 3);
   t.is((await call(t.context, 'edge-0', '/healthz')).status, 200);
 });
 
 test.serial('DNS - an outage changes nothing, and a removed address is used while its server is healthy', async (t) => {
-  const { hosts, network } = t.context;
+  const { network } = t.context;
   const seen = (name: string) => stat(t.context, 'edge-0', name);
   const untilTwoMore = async (name: string) => {
     const goal = (await seen(name)) + 2;
@@ -177,11 +170,11 @@ test.serial('DNS - an outage changes nothing, and a removed address is used whil
   await untilTwoMore('update_failure');
   t.is(await seen('membership_healthy'), 3);
   network.isDnsFailing = false;
-  network.names.set('petstore-others', [hosts['petstore-1'].address]);
+  nameOthers(t.context, 'petstore-1');
   await untilTwoMore('update_success');
   t.is(await seen('membership_healthy'), 3);
   t.is((await call(t.context, 'edge-0', '/healthz')).status, 200);
-  network.names.set('petstore-others', [hosts['petstore-1'].address, hosts['petstore-2'].address]);
+  nameOthers(t.context, 'petstore-1', 'petstore-2');
 });
 
 test.serial('Concurrent calls - an edge allows 512 for each server that it has found', async (t) => {

@@ -1,103 +1,43 @@
 /**
- * Test hosts: network namespaces on one bridge, each with its own address and host names. They need root and
- * iproute2. The test process has the first address of the bridge.
+ * Test hosts: addresses of the loopback network, and programs whose /etc/hosts and DNS server are the test's own. It
+ * needs root, for the mounts and for port 53.
  */
-import { execFile, execFileSync } from 'node:child_process';
 import { randomInt } from 'node:crypto';
 import { createSocket } from 'node:dgram';
-import { mkdir, rm, writeFile } from 'node:fs/promises';
+import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { promisify } from 'node:util';
-import { findProgram } from '../support/machine/find-program.ts';
-import { TcpProxy } from '../support/machine/tcp-proxy.ts';
-
-const FOLDER = '/etc/netns';
-
-/** What is missing, for `testUnless`. */
-export const noNamespaces = whyNot();
-
-function whyNot(): string | undefined {
-  if (findProgram(['ip'], ['/usr/sbin', '/sbin']) === undefined)
-    return 'ip is not installed (apt-get install iproute2)';
-  try {
-    for (const does of ['add', 'delete']) execFileSync('ip', ['netns', does, `ps${process.pid}`], { stdio: 'ignore' });
-    return undefined;
-  } catch {
-    return 'NETWORK NAMESPACES ARE NOT PERMITTED, so nothing of this file is tested: it needs root';
-  }
-}
 
 /** Types of DNS records. */
 const [A, AAAA] = [1, 28] as const;
 
-const ip = (...args: string[]) => promisify(execFile)('ip', args);
-
-export interface Host {
-  readonly address: string;
-  /** A command that executes the command after it on the host. */
-  readonly run: readonly string[];
-}
-
 export class Network {
-  readonly #id = randomInt(0x1000, 0xffff).toString(16);
-  readonly #prefix = `10.${randomInt(100, 250)}.${randomInt(1, 250)}`;
-  readonly #hosts: string[] = [];
-  /** The current addresses of names in the hosts' DNS server. */
+  readonly #prefix = `127.${randomInt(100, 250)}.${randomInt(1, 250)}`;
+  readonly #socket = createSocket('udp4');
+  /** The current addresses of names in the DNS server. */
   readonly names = new Map<string, readonly string[]>();
   /** Whether the DNS server fails with SERVFAIL. */
   isDnsFailing = false;
-  readonly #closing: (() => void)[] = [];
 
-  /** The address of the test process. */
-  get address(): string {
-    return `${this.#prefix}.1`;
-  }
-
+  /** Starts a DNS server (RFC 1035). Each name also has an IPv6 address (RFC 3596), which nobody can reach. */
   static async create(): Promise<Network> {
     const network = new Network();
-    await ip('link', 'add', network.#bridge, 'type', 'bridge');
-    await ip('address', 'add', `${network.address}/24`, 'dev', network.#bridge);
-    await ip('link', 'set', network.#bridge, 'up');
-    await network.#serveNames();
+    const socket = network.#socket;
+    socket.on('message', (query, from) => socket.send(network.#respond(query), from.port, from.address));
+    await new Promise<void>((resolve) => socket.bind(53, network.address(1), resolve));
     return network;
   }
 
-  get #bridge(): string {
-    return `ps${this.#id}`;
+  /** An address of the network. */
+  address(number: number): string {
+    return `${this.#prefix}.${number}`;
   }
 
-  /** Adds a host with `lines` in its /etc/hosts. It resolves all other names with the network's DNS server. */
-  async addHost(lines: readonly string[] = []): Promise<Host> {
-    const number = this.#hosts.length + 11;
-    const name = `ps${this.#id}-${number}`;
-    const [outside, inside] = [`pv${this.#id}${number}`, `pi${this.#id}${number}`];
-    const address = `${this.#prefix}.${number}`;
-    await mkdir(join(FOLDER, name), { recursive: true });
-    await writeFile(join(FOLDER, name, 'hosts'), ['127.0.0.1 localhost', ...lines, ''].join('\n'));
-    await writeFile(join(FOLDER, name, 'resolv.conf'), `nameserver ${this.address}\n`);
-    this.#hosts.push(name);
-    await ip('netns', 'add', name);
-    await ip('link', 'add', outside, 'type', 'veth', 'peer', 'name', inside);
-    await ip('link', 'set', outside, 'master', this.#bridge, 'up');
-    await ip('link', 'set', inside, 'netns', name);
-    await ip('-n', name, 'address', 'add', `${address}/24`, 'dev', inside);
-    await ip('-n', name, 'link', 'set', inside, 'up');
-    await ip('-n', name, 'link', 'set', 'lo', 'up');
-    return { address, run: ['ip', 'netns', 'exec', name] };
-  }
-
-  /** Forwards a port of the test's address to this machine's loopback. */
-  async open(port: number): Promise<void> {
-    const proxy = await TcpProxy.open(port, this.address, port);
-    this.#closing.push(() => void proxy.close());
-  }
-
-  /** Starts a DNS server (RFC 1035). Each name also has an IPv6 address (RFC 3596), which nobody can reach. */
-  async #serveNames(): Promise<void> {
-    const socket = createSocket('udp4');
-    socket.on('message', (query, from) => socket.send(this.#respond(query), from.port, from.address));
-    await new Promise<void>((resolve) => socket.bind(53, this.address, resolve));
-    this.#closing.push(() => socket.close());
+  /** A command that executes the one after it with `lines` in /etc/hosts. The DNS server has all other names. */
+  withNames(folder: string, lines: readonly string[]): readonly string[] {
+    writeFileSync(join(folder, 'hosts'), ['127.0.0.1 localhost', ...lines, ''].join('\n'));
+    writeFileSync(join(folder, 'resolv.conf'), `nameserver ${this.address(1)}\n`);
+    const mounts = ['hosts', 'resolv.conf'].map((file) => `mount --bind ${join(folder, file)} /etc/${file}`);
+    return ['unshare', '--mount', 'sh', '-euc', `${mounts.join('; ')}; exec "$@"`, 'sh'];
   }
 
   #respond(message: Buffer): Buffer {
@@ -120,13 +60,7 @@ export class Network {
     return Buffer.concat([header, message.subarray(12, end + 5), ...answers]);
   }
 
-  /** Removes the network. Processes on its hosts must have ended. */
-  async remove(): Promise<void> {
-    for (const close of this.#closing) close();
-    for (const name of this.#hosts) {
-      await ip('netns', 'delete', name).catch(() => undefined);
-      await rm(join(FOLDER, name), { recursive: true, force: true });
-    }
-    await ip('link', 'delete', this.#bridge).catch(() => undefined);
+  close(): void {
+    this.#socket.close();
   }
 }

@@ -25,11 +25,11 @@ export class TcpProxy {
     this.#server = createServer((socket) => this.#join(socket));
   }
 
-  /** Forwards a port of this host, by default a free one, to a port of the loopback. */
-  static async open(targetPort: number, host = '127.0.0.1', ownPort?: number): Promise<TcpProxy> {
-    const [port = 0] = ownPort === undefined ? await freePorts(1) : [ownPort];
+  /** Forwards a free port of the loopback to another one. */
+  static async open(targetPort: number): Promise<TcpProxy> {
+    const [port = 0] = await freePorts(1);
     const proxy = new TcpProxy(port, targetPort);
-    proxy.#server.listen(port, host);
+    proxy.#server.listen(port, '127.0.0.1');
     await once(proxy.#server, 'listening');
     return proxy;
   }
