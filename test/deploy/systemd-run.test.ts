@@ -86,7 +86,9 @@ test.serial(
   'Several machines - migration, server and edge serve, with the secrets that root alone reads',
   async (t) => {
     const { run } = t.context;
-    await run('systemctl start petstore-migrate; systemctl start petstore-server@50051; systemctl start petstore-edge');
+    await run('systemctl start petstore-migrate; systemctl restart petstore-server@50051');
+    await run('bash -c ": </dev/tcp/petstore-0/50051"'); // it is started when it serves
+    await run('systemctl start petstore-edge');
     await until(async () => (await run(HEALTHZ)) === '200', 'a 200');
     await run('systemctl stop petstore-edge petstore-server@50051');
     const results = await run('systemctl show petstore-edge petstore-server@50051 --property=Result');

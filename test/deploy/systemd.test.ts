@@ -2,18 +2,15 @@
 import { execFile } from 'node:child_process';
 import { cpSync, existsSync, globSync, mkdirSync, readFileSync, statSync, writeFileSync } from 'node:fs';
 import { basename, join } from 'node:path';
-import { setTimeout as delay } from 'node:timers/promises';
 import { promisify } from 'node:util';
 import type { TestFn } from 'ava';
 import { SETTINGS } from '../../src/platform/config/settings.ts';
 import { MAX_WAIT_MS } from '../../src/platform/edge/readiness.ts';
 import { CLOSE_MS, DRAIN_MS } from '../../src/platform/launcher/component.ts';
 import { ROOT } from '../../src/platform/launcher/paths.ts';
-import { findProgram } from '../support/machine/find-program.ts';
+import { missing } from '../support/machine/find-program.ts';
 import { temporaryFolder } from '../support/machine/folder.ts';
-import { freePorts } from '../support/machine/ports.ts';
 import { testUnless } from '../support/machine/programs.ts';
-import { TestProcess } from '../support/service/process.ts';
 
 const sh = promisify(execFile);
 const FOLDER = join(ROOT, 'deploy/systemd');
@@ -24,8 +21,7 @@ const MOST_EXPOSED = 2;
 const services = globSync('*.service', { cwd: FOLDER });
 const units = globSync('*.{service,timer}', { cwd: FOLDER });
 
-const HOW = 'NO SYSTEMD FOUND, so nothing of this file is tested: install it (apt-get install systemd)';
-const test = testUnless<unknown>(findProgram(['systemd-analyze']) === undefined ? HOW : undefined);
+const test = testUnless<unknown>(missing('systemd-analyze', 'systemd'));
 /** Only root can create users and change the owners of folders. */
 const rootTest = (process.getuid?.() === 0 ? test : test.skip) as TestFn;
 
@@ -61,29 +57,6 @@ for (const name of services) {
     const [, seconds] = /^TimeoutStopSec=(\d+)$/m.exec(read(name)) ?? [];
     const untilEdgesKnowMs = name.startsWith('petstore-server') ? MAX_WAIT_MS : 0;
     if (seconds !== undefined) t.true(Number(seconds) * 1_000 > untilEdgesKnowMs + DRAIN_MS + 2 * CLOSE_MS, seconds);
-  });
-}
-
-for (const name of ['petstore.service', 'petstore-server@.service']) {
-  test(`${name} - is started when it serves: ExecStartPost waits for that, and ends at once afterwards`, async (t) => {
-    const words = (key: string) => new RegExp(`^${key}=\\S+ (.+)$`, 'm').exec(read(name))?.[1] ?? '';
-    const ports = await freePorts(4);
-    const [PORT = '', GRPC_PORT = '', ENVOY_ADMIN_PORT = ''] = ports.map(String);
-    const secret = { EDGE_SECRET: 'the-secret-of-this-test', DATA_DIR: temporaryFolder(t) };
-    const env = { ...process.env, ...secret, PORT, GRPC_PORT, ENVOY_ADMIN_PORT };
-    const post = () => sh(process.execPath, words('ExecStartPost').split(' '), { cwd: ROOT, env });
-    let isReady = false;
-    const ready = post().then(() => {
-      isReady = true;
-    });
-    await delay(1_000);
-    t.false(isReady, 'nothing runs yet');
-    const started = new TestProcess(words('ExecStart'), { ...secret, PORT, GRPC_PORT, ENVOY_ADMIN_PORT });
-    t.teardown(() => started.end('SIGKILL'));
-    await ready;
-    await started.says(/The pet store is open|The edge is open|"serving"/);
-    await t.notThrowsAsync(post());
-    await started.end('SIGTERM');
   });
 }
 

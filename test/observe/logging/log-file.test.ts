@@ -1,5 +1,4 @@
-import fs, { readFileSync, renameSync, symlinkSync, unlinkSync } from 'node:fs';
-import { syncBuiltinESMExports } from 'node:module';
+import { readFileSync, renameSync, symlinkSync, unlinkSync } from 'node:fs';
 import { join } from 'node:path';
 import test from 'ava';
 import { LogFile } from '../../../src/platform/observe/logging/log-file.ts';
@@ -41,23 +40,4 @@ test('Log file - keeps the open file when the path can not be opened', (t) => {
   file.write('one\n');
   renameSync(`${folder}.away`, folder);
   t.is(readFileSync(path, 'utf8'), 'one\n');
-});
-
-test.serial('Log file - goes on in the new file after a rotation, even if the old one fails to close', (t) => {
-  const path = join(temporaryFolder(t), 'a.log');
-  const file = new LogFile(path);
-  const { closeSync } = fs;
-  fs.closeSync = (fd) => {
-    closeSync(fd); // the number is free in any case
-    throw new Error('EIO');
-  };
-  syncBuiltinESMExports();
-  t.teardown(() => {
-    fs.closeSync = closeSync;
-    syncBuiltinESMExports();
-  });
-  renameSync(path, `${path}.1`);
-  file.reopen();
-  file.write('a line\n');
-  t.is(readFileSync(path, 'utf8'), 'a line\n');
 });
