@@ -1,34 +1,31 @@
 /** Helpers of the backup tests: they run the programs with a launcher's settings. */
-import { execFile } from 'node:child_process';
 import { join } from 'node:path';
 import type { ExecutionContext } from 'ava';
-import { findProgram } from '../support/machine/find-program.ts';
+import { missing } from '../support/machine/find-program.ts';
 import { postgresMissing } from '../support/machine/postgres.ts';
+import { Program } from '../support/service/process.ts';
 
-const HOW = 'NO PSQL FOUND, so backups of PostgreSQL are not tested: install it (apt-get install postgresql-client)';
 /** Why backups of PostgreSQL can't be tested; undefined when they can. */
-export const dumpsMissing = postgresMissing ?? (findProgram(['psql']) === undefined ? HOW : undefined);
+export const dumpsMissing = postgresMissing ?? missing('psql', 'postgresql-client');
 
 const DEPLOY = new URL('../../deploy', import.meta.url).pathname;
 
 interface Ended {
-  readonly code: number;
+  readonly code: number | null;
   readonly output: string;
   readonly errors: string;
 }
 
 /** Runs `backup.ts`, `drill.ts` or `restore.ts`. */
-export function run(
+export async function run(
   program: 'backup' | 'drill' | 'restore',
   args: readonly string[],
   settings: Readonly<Record<string, string>>,
 ): Promise<Ended> {
-  return new Promise((resolve) => {
-    const env = { ...process.env, ...settings };
-    execFile(process.execPath, [join(DEPLOY, `${program}.ts`), ...args], { env }, (error, output, errors) =>
-      resolve({ code: error === null ? 0 : Number(error.code), output, errors }),
-    );
-  });
+  const env = { ...process.env, ...settings };
+  const running = new Program(process.execPath, [join(DEPLOY, `${program}.ts`), ...args], { env });
+  const { code } = await running.ended;
+  return { code, output: running.output, errors: running.errors };
 }
 
 /** Asserts that a program ends with exit code 1 and this line alone. */

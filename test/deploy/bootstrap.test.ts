@@ -2,13 +2,14 @@
  * What `npm start` and `npm test` install, in a project of small packages: `runs`, which has a build step like
  * sqlite3's, `node`, and `tool`, which only `npm test` needs. They are files, so that no registry is needed.
  */
-import { type ChildProcess, execFile, spawn } from 'node:child_process';
-import { once } from 'node:events';
-import { cpSync, existsSync, globSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { execFile } from 'node:child_process';
+import { cpSync, existsSync, globSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
-import anyTest, { type ExecutionContext, type TestFn } from 'ava';
+import type { ExecutionContext } from 'ava';
+import { temporaryFolder } from '../support/machine/folder.ts';
+import { Program } from '../support/service/process.ts';
+import { type SharedBy, sharing } from '../support/service/sharing.ts';
 import { until } from '../support/until.ts';
 
 const sh = promisify(execFile);
@@ -16,10 +17,8 @@ const SCRIPTS = new URL('../../scripts', import.meta.url).pathname;
 /** Counts its runs, and does not end while the file `wait` exists. */
 const BUILD = 'echo built >> $INIT_CWD/builds; while [ -e $INIT_CWD/wait ]; do sleep 0.1; done';
 
-const test = anyTest as TestFn<{ root: string; started: ChildProcess[] }>;
-
-const template = mkdtempSync(join(tmpdir(), 'petstore-bootstrap-'));
-test.before(async () => {
+const test = sharing(undefined, async (t) => {
+  const template = temporaryFolder(t);
   cpSync(SCRIPTS, join(template, 'scripts'), { recursive: true });
   await pack(template, 'runs', { install: BUILD });
   await pack(template, 'node', {});
@@ -32,54 +31,52 @@ test.before(async () => {
   };
   writeFileSync(join(template, 'package.json'), JSON.stringify(named));
   await sh('npm', ['install', '--package-lock-only', '--no-audit', '--no-fund'], { cwd: template });
+  return { template };
 });
-test.after.always(() => rmSync(template, { recursive: true, force: true }));
 
-test.beforeEach((t) => {
-  const root = mkdtempSync(join(tmpdir(), 'petstore-bootstrap-'));
-  t.context = { root, started: [] };
-  cpSync(template, root, { recursive: true });
-});
-test.afterEach.always((t) => {
-  const { root, started } = t.context;
-  for (const { pid, exitCode } of started) if (pid !== undefined && exitCode === null) process.kill(pid, 'SIGKILL');
-  rmSync(root, { recursive: true, force: true });
-});
+/** A copy of the project. */
+function project(t: ExecutionContext<SharedBy<typeof test>>): string {
+  const root = temporaryFolder(t);
+  cpSync(t.context.template, root, { recursive: true });
+  return root;
+}
 
 test('Installation - the first start installs no tools; they are added without a rebuild, and kept', async (t) => {
-  t.is((await ended(bootstrap(t))).code, 0);
-  t.deepEqual(installed(t), { runs: true, tool: false, builds: 1 });
-  await ended(bootstrap(t, 'tools'));
+  const root = project(t);
+  t.is((await bootstrap(t, root).ended).code, 0);
+  t.deepEqual(installed(root), { runs: true, tool: false, builds: 1 });
+  await bootstrap(t, root, 'tools').ended;
   const all = { runs: true, tool: true, builds: 1 };
-  t.deepEqual(installed(t), all);
-  t.is((await ended(bootstrap(t))).errors, '', 'a later start installs nothing');
-  t.deepEqual(installed(t), all);
+  t.deepEqual(installed(root), all);
+  const later = bootstrap(t, root);
+  await later.ended;
+  t.is(later.errors, '', 'a later start installs nothing');
+  t.deepEqual(installed(root), all);
 
-  const lock = join(t.context.root, 'package-lock.json');
+  const lock = join(root, 'package-lock.json');
   writeFileSync(lock, `${readFileSync(lock, 'utf8')}\n`);
-  t.regex((await ended(bootstrap(t))).errors, /installing npm packages/);
-  t.deepEqual(installed(t), all, 'a changed lockfile keeps the tools and a build that is still valid');
+  const next = bootstrap(t, root);
+  await next.ended;
+  t.regex(next.errors, /installing npm packages/);
+  t.deepEqual(installed(root), all, 'a changed lockfile keeps the tools and a build that is still valid');
 });
 
 test('Installation - reports its progress; an interruption leaves no process, the next begins anew', async (t) => {
-  const { root } = t.context;
+  const root = project(t);
   const build = join(root, 'wait');
   writeFileSync(build, '');
-  const child = bootstrap(t);
-  let output = '';
-  child.stderr?.on('data', (chunk) => (output += chunk));
-  await until(() => /installing npm packages, \d+ s\n/.test(output) && buildsIn(root) === 1, 'the build');
-  child.kill('SIGINT');
-  t.is((await ended(child)).code, 130);
+  const first = bootstrap(t, root);
+  await until(() => /installing npm packages, \d+ s\n/.test(first.errors) && buildsIn(root) === 1, 'the build');
+  t.is((await first.end('SIGINT')).code, 130);
   const { stdout } = await sh('ps', ['-eo', 'args']);
   t.false(stdout.includes(root));
-  t.regex(output, /Stopped while installing npm packages\.\n$/);
-  t.false(output.includes('\r') || output.includes('\x1b'), 'plain lines without a terminal');
+  t.regex(first.errors, /Stopped while installing npm packages\.\n$/);
+  t.false(first.errors.includes('\r') || first.errors.includes('\x1b'), 'plain lines without a terminal');
   mkdirSync(join(root, 'node_modules/tool'), { recursive: true });
 
   rmSync(build);
-  t.is((await ended(bootstrap(t))).code, 0);
-  t.deepEqual(installed(t), { runs: true, tool: false, builds: 2 });
+  t.is((await bootstrap(t, root).ended).code, 0);
+  t.deepEqual(installed(root), { runs: true, tool: false, builds: 2 });
   t.false(existsSync(join(root, 'node_modules/tool')), 'what is half there is gone');
 });
 
@@ -108,23 +105,14 @@ async function pack(root: string, name: string, scripts: Readonly<Record<string,
   await sh('npm', ['pack', '--silent', `./${name}-source`], { cwd: root });
 }
 
-function bootstrap(t: ExecutionContext<{ root: string; started: ChildProcess[] }>, ...args: string[]): ChildProcess {
-  const { root, started } = t.context;
+function bootstrap(t: Pick<ExecutionContext, 'teardown'>, root: string, ...args: string[]): Program {
   const env = { ...process.env, ENVOY: '/anywhere', INIT_CWD: root };
-  const child = spawn(process.execPath, ['scripts/bootstrap.mjs', ...args], { cwd: root, env });
-  started.push(child);
-  return child;
+  const program = new Program(process.execPath, ['scripts/bootstrap.mjs', ...args], { cwd: root, env });
+  t.teardown(() => program.end('SIGKILL'));
+  return program;
 }
 
-async function ended(child: ChildProcess): Promise<{ code: number; errors: string }> {
-  let errors = '';
-  child.stderr?.on('data', (chunk) => (errors += chunk));
-  const [code] = await once(child, 'close');
-  return { code, errors };
-}
-
-function installed(t: ExecutionContext<{ root: string }>): { runs: boolean; tool: boolean; builds: number } {
-  const { root } = t.context;
+function installed(root: string): { runs: boolean; tool: boolean; builds: number } {
   const has = (name: string) => existsSync(join(root, 'node_modules', name, 'index.js'));
   return { runs: has('runs'), tool: has('tool'), builds: buildsIn(root) };
 }

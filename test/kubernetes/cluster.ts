@@ -40,8 +40,6 @@ export interface Pod {
   };
 }
 
-export type Cluster = Awaited<ReturnType<typeof startCluster>>;
-
 /** `built` is the folder of scripts/kubernetes.ts. */
 export async function startCluster(built: string) {
   const program = join(built, 'kubernetes');

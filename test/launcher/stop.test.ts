@@ -1,5 +1,4 @@
 /** How the service ends: by a signal, or with its terminal. */
-import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { readFile } from 'node:fs/promises';
 import { Agent, get, request } from 'node:http';
@@ -8,6 +7,7 @@ import { text } from 'node:stream/consumers';
 import { setTimeout as delay } from 'node:timers/promises';
 import { openEvents } from '../support/calls/event-source.ts';
 import { childrenOf, isRunning, signal } from '../support/service/launcher.ts';
+import { Program } from '../support/service/process.ts';
 import { until } from '../support/until.ts';
 import { launch, type Test, test } from './launch.ts';
 
@@ -106,17 +106,15 @@ const TERMINAL = 'import pty, sys; pty.spawn(sys.argv[1:])';
 test('Closed terminal - stops server and Envoy cleanly', async (t) => {
   const env = { ...process.env, ...t.context.settings };
   const command = ['-c', TERMINAL, process.execPath, 'src/platform/launcher/main.ts'];
-  const terminal = spawn('python3', command, { env, stdio: ['ignore', 'pipe', 'inherit'] });
-  t.teardown(() => terminal.kill('SIGKILL'));
-  let output = '';
-  terminal.stdout.setEncoding('utf8').on('data', (chunk: string) => (output += chunk));
-  await until(() => output.includes('Ctrl-C stops it'), 'the start message');
-  const [launcher] = await childrenOf(terminal.pid ?? -1);
+  const terminal = new Program('python3', command, { env });
+  t.teardown(() => terminal.end('SIGKILL'));
+  await terminal.says(/Ctrl-C stops it/);
+  const [launcher] = await childrenOf(terminal.pid);
   if (launcher === undefined) throw new Error('there is no launcher');
   const all = [launcher, ...(await childrenOf(launcher.pid))];
   t.teardown(() => all.forEach(({ pid }) => void signal(pid, 'SIGKILL')));
   t.is(all.length, 3);
-  terminal.kill('SIGKILL');
+  await terminal.end('SIGKILL');
   await until(() => !all.some(isRunning), 'the end of the launcher, its server and Envoy');
   const log = await readFile(join(t.context.settings.DATA_DIR ?? '', 'logs', 'server.log'), 'utf8');
   t.true(log.includes('"stopped"'), 'the server stopped cleanly');

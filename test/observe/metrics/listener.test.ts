@@ -7,8 +7,9 @@ import { hostname } from 'node:os';
 import anyTest, { type TestFn } from 'ava';
 import { Gauge, Registry } from 'prom-client';
 import { listen } from '../../../src/platform/observe/metrics/listener.ts';
+import { temporaryFolder } from '../../support/machine/folder.ts';
 import { freePorts } from '../../support/machine/ports.ts';
-import { createDataDir, startServerProcess } from '../../support/service/process.ts';
+import { startServerProcess } from '../../support/service/process.ts';
 import { until } from '../../support/until.ts';
 
 interface Context {
@@ -112,12 +113,12 @@ test('Metrics port - is closed, and nothing is loaded, unless METRICS_PORT is se
     'Object.keys(createRequire("/").cache).filter((file) => file.includes("prom-client")).length > 0))';
   const reportLoads = { NODE_OPTIONS: `--import=data:text/javascript,${encodeURIComponent(script)}` };
   const { port } = t.context;
-  const { path, remove } = await createDataDir();
+  const folder = temporaryFolder(t);
   for (const [setting, isLoaded] of [
     ['', 'false'],
     [String(port), 'true'],
   ] as const) {
-    const server = await startServerProcess(path, { ...reportLoads, METRICS_PORT: setting });
+    const server = await startServerProcess(folder, { ...reportLoads, METRICS_PORT: setting });
     if (setting !== '') {
       t.is(await scrapeFor(port, 'localhost'), 200);
       await t.throwsAsync(fetch(`http://127.0.0.2:${port}/metrics`), undefined, 'it is open on loopback only');
@@ -128,7 +129,6 @@ test('Metrics port - is closed, and nothing is loaded, unless METRICS_PORT is se
     await server.end('SIGTERM');
     t.is(/loaded (\w+)/.exec(server.output)?.[1], isLoaded);
   }
-  await remove();
 });
 
 /** Opens connections that the server can't accept. */

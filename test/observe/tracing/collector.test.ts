@@ -2,8 +2,9 @@
 import test, { type ExecutionContext } from 'ava';
 import { OrderServiceService as Orders } from '../../../gen/petstore/v1/orders.ts';
 import type { GrpcCaller } from '../../support/calls/grpc-caller.ts';
+import { temporaryFolder } from '../../support/machine/folder.ts';
 import { median } from '../../support/numbers.ts';
-import { createDataDir, startServerProcess } from '../../support/service/process.ts';
+import { startServerProcess } from '../../support/service/process.ts';
 import { startTestServer, type TestServer } from '../../support/service/server.ts';
 import { until } from '../../support/until.ts';
 import { type Collector, startCollector } from './test-collector.ts';
@@ -56,10 +57,10 @@ async function frozenCollector(t: ExecutionContext): Promise<Collector> {
 }
 
 test.serial('Collector - without one no module of OpenTelemetry is loaded', async (t) => {
-  const { path, remove } = await createDataDir();
+  const folder = temporaryFolder(t);
   const options = { NODE_OPTIONS: `--import=${REPORT_LOADS.replaceAll('\n', '').replaceAll(' ', '%20')}` };
   const errorsWith = async (settings: Readonly<Record<string, string>>) => {
-    const server = await startServerProcess(path, { ...options, ...settings });
+    const server = await startServerProcess(folder, { ...options, ...settings });
     await call(server);
     server.grpc.close();
     t.is((await server.end('SIGTERM')).code, 0);
@@ -67,7 +68,6 @@ test.serial('Collector - without one no module of OpenTelemetry is loaded', asyn
   };
   t.is(await errorsWith({}), '');
   t.regex(await errorsWith({ OTEL_EXPORTER_OTLP_ENDPOINT: 'http://127.0.0.1:9' }), /loaded .*@opentelemetry/);
-  await remove();
 });
 
 test.serial('Collector - with a frozen one no call waits, and a bounded number of spans is kept', async (t) => {
