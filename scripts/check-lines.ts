@@ -2,7 +2,7 @@
 import { execFileSync } from 'node:child_process';
 import { readFileSync } from 'node:fs';
 
-const FILES = ['*.md', '*.yaml', '*.yml', '*.ts', '*.mjs', '*.js', '*.lua', ':!gen/*', ':!third_party/*'];
+const FILES = ['*.md', '*.y*ml', '*.ts', '*.*js', '*.lua', '*.py', '*.go', '*.sh', ':!gen/*', ':!third_party/*'];
 const MAX_COLUMNS = 120;
 /** A longer word, such as a URL or a type of Envoy, can't be wrapped. */
 const MAX_WORD = 80;

@@ -7,7 +7,7 @@ import { promisify } from 'node:util';
 import { ROOT } from '../../src/platform/launcher/paths.ts';
 import { testUnless } from '../support/machine/programs.ts';
 import { type Certificates, makeCertificates, noOpenssl, startTlsFront } from '../support/machine/tls.ts';
-import { missesNothing, runFollower } from '../support/service/following-programs.ts';
+import { missesNothing } from '../support/service/following-programs.ts';
 import { startTestStack, type TestStack } from '../support/service/stack.ts';
 
 interface Context extends TestStack {
@@ -64,8 +64,8 @@ const client = createClient({ address: '127.0.0.1:8080', apiKey: process.env.API
 const CLOSE = 'await client.close();\n';
 
 /**
- * The TypeScript of docs/client.md, the package's README, and the programs for older releases, to be run against the
- * service of this file.
+ * The TypeScript of docs/client.md, the package's README, of examples/, and the programs for older releases, to be run
+ * against the service of this file.
  */
 async function readSamples(address: string, secureAddress: string): Promise<string[]> {
   const page = await readFile(`${ROOT}/docs/client.md`, 'utf8');
@@ -74,7 +74,8 @@ async function readSamples(address: string, secureAddress: string): Promise<stri
   );
   const older = (await readdir(UPGRADES)).filter((file) => file.endsWith('.client.ts'));
   const ofReleases = await Promise.all(older.map((file) => readFile(UPGRADES + file, 'utf8')));
-  return [...ofPage, ...ofReleases].map((code) =>
+  const example = await readFile(`${ROOT}/examples/typescript/main.ts`, 'utf8');
+  return [...ofPage, example, ...ofReleases].map((code) =>
     code.replaceAll('127.0.0.1:8080', address).replaceAll('petstore.internal:8443', secureAddress),
   );
 }
@@ -105,16 +106,19 @@ test.serial('client package - its sample gets each event once, through the ends 
   const cwd = await mkdtemp(join(project, 'follower-'));
   const env = { ...process.env, API_KEY: key };
   const node = oldest ?? process.execPath;
-  await missesNothing(t, t.context, () => runFollower(`${node} ../compiled/${follower}.js`, cwd, env));
+  await missesNothing(t, t.context, { commands: `${node} ../compiled/${follower}.js`, cwd, env });
 });
 
 testOnOldest.serial(
   `client package - every sample and program of an older release runs on Node ${OLDEST}`,
   async (t) => {
-    const { project, samples, follower, key } = t.context;
-    t.is(samples.length, 10);
+    const { project, samples, follower, key, rest } = t.context;
+    t.is(samples.length, 11);
     for (const sample of samples.filter((one) => one !== follower)) {
-      const ran = await run(oldest ?? '', [`compiled/${sample}.js`], { cwd: project, env: { API_KEY: key } });
+      const ran = await run(oldest ?? '', [`compiled/${sample}.js`], {
+        cwd: project,
+        env: { API: rest.url, API_KEY: key },
+      });
       t.is(ran.stderr, '', sample);
     }
   },

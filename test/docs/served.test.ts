@@ -12,8 +12,11 @@ import { FileDescriptorSetSchema, type SourceCodeInfo_Location } from '@bufbuild
 import { status as Status } from '@grpc/grpc-js';
 import { PLATFORM_ERRORS } from '../../src/platform/errors.ts';
 import { SHOP_ERRORS } from '../../src/shop/errors.ts';
+import { buildPrograms, GRPCURL, noGo } from '../conformance/programs.ts';
 import { isError } from '../support/contract/errors.ts';
+import { testUnless } from '../support/machine/programs.ts';
 import { stackTest } from '../support/service/shared-stack.ts';
+import type { TestStack } from '../support/service/stack.ts';
 
 const test = stackTest();
 
@@ -227,3 +230,23 @@ for (const [language, ...command] of [
     t.is([...stderr.matchAll(/^(TypeError: Invalid URL|KeyError: 'API')/gm)].length, 1, 'what a retry does not mend');
   });
 }
+
+testUnless<TestStack>(noGo)(
+  'Getting started - the call by grpcurl works as it stands, and shows the code of an error',
+  async (t) => {
+    t.timeout(600_000, 'grpcurl is compiled');
+    const { rest, key } = t.context;
+    const PATH = `${await buildPrograms(GRPCURL)}:${process.env.PATH}`;
+    const command = blocks('sh').find((block) => block.startsWith('grpcurl')) ?? 'false';
+    const withKey = (API_KEY: string) => ({ env: { ...process.env, PATH, API: rest.url, API_KEY } });
+    const { stdout } = await run('bash', ['-euc', command], withKey(key));
+    t.notThrows(() => JSON.parse(stdout));
+    const refused = await run('bash', ['-euc', `! ${command}`], withKey('pst_wrong'));
+    t.regex(refused.stderr, /Code: Unauthenticated\n[\s\S]+"reason": "API_KEY_INVALID"/);
+  },
+);
+
+test('Getting started - the commands for Python are those of examples/python, which are run', (t) => {
+  const commands = blocks('sh').find((block) => block.startsWith('python3')) ?? '-';
+  t.true(readFileSync('examples/python/README.md', 'utf8').includes(commands));
+});

@@ -1,4 +1,4 @@
-/** Programs of the docs that follow the feed of events, through the ends of servers and of Envoy. */
+/** Programs that follow the feed of events, through the ends of servers and of Envoy. */
 import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
@@ -9,34 +9,14 @@ import { until } from '../until.ts';
 import { Program } from './process.ts';
 import type { TestStack } from './stack.ts';
 
-/** A program that writes a line for each event, `<id> <type>`, and goes on after its cursor when it starts again. */
-export interface FollowingProgram {
-  readonly lines: () => Promise<readonly string[]>;
-  /** The stored id; 0 if there is none. */
-  readonly cursor: () => Promise<number>;
-  /** Resolves with what it has said when it has ended by itself. */
-  readonly ended: () => Promise<string>;
-  readonly kill: () => Promise<void>;
-}
-
-/** Runs a script of bash in a folder, where its program keeps the file `cursor`. */
-export function runFollower(script: string, cwd: string, env: NodeJS.ProcessEnv): FollowingProgram {
-  // A group of its own, since a tool such as `go run` does not end its program.
-  const program = new Program('bash', ['-euc', script], { cwd, env, detached: true });
-  return {
-    lines: async () => program.output.split('\n').slice(0, -1),
-    async cursor() {
-      if (program.hasEnded) throw new Error(`it has ended: ${program.errors}`);
-      return Number(await readFile(join(cwd, 'cursor'), 'utf8').catch(() => '0'));
-    },
-    ended: () => program.ended.then(() => program.errors),
-    async kill() {
-      const { exitCode, signalCode } = program.process;
-      if (exitCode !== null || signalCode !== null) return;
-      process.kill(-program.pid, 'SIGKILL');
-      await program.ended;
-    },
-  };
+/**
+ * Commands of bash that run a program without end. It writes a line for each event, `<id> <type>`, keeps the file
+ * `cursor` in its folder, and goes on after that when it starts again.
+ */
+interface Follower {
+  readonly commands: string;
+  readonly cwd: string;
+  readonly env: NodeJS.ProcessEnv;
 }
 
 type Victim = 'a server' | 'Envoy' | 'all in turn';
@@ -68,6 +48,8 @@ async function listed({ rest }: TestStack): Promise<string[]> {
   return events.map(({ id, type }) => `${id} ${type}`);
 }
 
+const linesOf = ({ output }: Program) => output.split('\n').slice(0, -1);
+
 /**
  * Starts the program. Ends servers and Envoy under its stream while writes go on. Kills the program, and starts it
  * again. It must have dealt with each event once and in order. At last it must tell that events have expired, and that
@@ -76,23 +58,36 @@ async function listed({ rest }: TestStack): Promise<string[]> {
 export async function missesNothing(
   t: ExecutionContext,
   stack: TestStack,
-  run: () => FollowingProgram | Promise<FollowingProgram>,
+  { commands, ...options }: Follower,
 ): Promise<void> {
-  t.timeout(600_000, 'it is compiled, and the service restarts several times');
-  const start = async () => {
-    const program = await run();
-    t.teardown(program.kill);
+  t.timeout(600_000, 'the service restarts several times');
+  const kill = async (program: Program) => {
+    // The group, since a shell does not end its program.
+    if (!program.hasEnded) process.kill(-program.pid, 'SIGKILL');
+    await program.ended;
+  };
+  const start = () => {
+    const program = new Program('bash', ['-euc', commands], { ...options, detached: true });
+    t.teardown(() => kill(program));
     return program;
   };
-  const caughtUp = async ({ cursor, lines }: FollowingProgram) => {
+  const says = async (text: RegExp) => {
+    const program = start();
+    await program.ended;
+    t.regex(program.errors, text);
+  };
+  const caughtUp = async (program: Program) => {
     const events = await until(() => listed(stack).catch(() => undefined), 'the list');
     const newest = Number.parseInt(events.at(-1) ?? '', 10);
-    const last = async () => Number.parseInt((await lines()).at(-1) ?? '', 10);
-    const hasAll = async () => (await cursor()) >= newest && (await last()) >= newest;
+    const hasAll = async () => {
+      if (program.hasEnded) throw new Error(`it has ended: ${program.errors}`);
+      const cursor = await readFile(join(options.cwd, 'cursor'), 'utf8').catch(() => '0');
+      return Number(cursor) >= newest && Number.parseInt(linesOf(program).at(-1) ?? '', 10) >= newest;
+    };
     await until(hasAll, `event ${newest}`, 120_000);
   };
   await stack.rest.category('Before the start');
-  const first = await start();
+  const first = start();
   await caughtUp(first);
   const over = new AbortController();
   t.teardown(() => over.abort());
@@ -105,16 +100,15 @@ export async function missesNothing(
   over.abort();
   await writing;
   await caughtUp(first);
-  const lines = await first.lines();
-  await first.kill();
+  await kill(first);
   await stack.rest.category('While it does not run');
-  const second = await start();
+  const second = start();
   await caughtUp(second);
-  t.deepEqual([...lines, ...(await second.lines())], await listed(stack));
-  await second.kill();
+  t.deepEqual([...linesOf(first), ...linesOf(second)], await listed(stack));
+  await kill(second);
   for (let i = 0; i < 2; i += 1) await stack.rest.category('Soon expired');
   change(stack.config.dataDir, 'DELETE FROM events WHERE id < (SELECT max(id) FROM events)');
-  t.regex(await (await start()).ended(), /EVENTS_EXPIRED|not kept any more/);
+  await says(/EVENTS_EXPIRED|not kept any more/);
   change(stack.config.dataDir, 'DELETE FROM events'); // as in a backup of before
-  t.regex(await (await start()).ended(), /EVENT_NOT_REACHED|has not been reached/);
+  await says(/EVENT_NOT_REACHED|has not been reached/);
 }

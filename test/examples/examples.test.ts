@@ -1,0 +1,128 @@
+/** The programs of examples/: each is run as its README says, in a copy of the folder, against a service. */
+import { execFile } from 'node:child_process';
+import { cp, mkdtemp, readFile, rm } from 'node:fs/promises';
+import { createServer, type Server } from 'node:http';
+import { tmpdir } from 'node:os';
+import { extname, join } from 'node:path';
+import { promisify } from 'node:util';
+import { ROOT } from '../../src/platform/launcher/paths.ts';
+import { browserTest, startBrowser, watchedPage } from '../support/machine/browser.ts';
+import { findProgram } from '../support/machine/find-program.ts';
+import { listen } from '../support/machine/ports.ts';
+import { testUnless } from '../support/machine/programs.ts';
+import { missesNothing } from '../support/service/following-programs.ts';
+import { startTestStack, type TestStack } from '../support/service/stack.ts';
+import { until } from '../support/until.ts';
+
+interface Context extends TestStack {
+  /** Has the copies. */
+  readonly folder: string;
+  /** Has the page of examples/browser, at another origin than the service. */
+  readonly site: Server;
+  readonly origin: string;
+}
+
+const test = testUnless<Context>(undefined);
+const goTest = testWith('go');
+const pythonTest = testWith('python3');
+
+function testWith(program: string) {
+  return testUnless<Context>(findProgram([program]) === undefined ? `NO ${program} FOUND for its example` : undefined);
+}
+
+const TYPES: Readonly<Record<string, string>> = { '.html': 'text/html', '.js': 'text/javascript' };
+
+test.before(async (t) => {
+  const folder = await mkdtemp(join(tmpdir(), 'petstore-examples-'));
+  await cp(join(ROOT, 'examples'), folder, { recursive: true });
+  const site = createServer(async ({ url = '' }, response) => {
+    const file = await readFile(join(folder, 'browser', url)).catch(() => undefined);
+    response
+      .writeHead(file === undefined ? 404 : 200, { 'content-type': TYPES[extname(url)] ?? 'text/plain' })
+      .end(file);
+  });
+  const origin = `http://${await listen(site)}`;
+  const stack = await startTestStack({ CORS_ORIGINS: origin });
+  t.context = { ...stack, folder, site, origin };
+  await stack.rest.category('Dogs');
+});
+test.after.always(async ({ context }) => {
+  context.site.close();
+  await rm(context.folder, { recursive: true, force: true });
+  await context.close();
+});
+
+/** The commands in the README of an example, with the folder and the environment that they run in. */
+async function commandsOf({ folder, rest, key }: Context, example: string) {
+  const cwd = join(folder, example);
+  const [, block = 'false'] = /^```sh\n(.+?)^```/ms.exec(await readFile(join(cwd, 'README.md'), 'utf8')) ?? [];
+  const env = {
+    ...process.env,
+    API: rest.url,
+    API_KEY: key,
+    // Programs and packages are installed in the copy. buf is in the repository.
+    GOBIN: join(cwd, 'bin'),
+    PIP_TARGET: cwd,
+    PIP_ROOT_USER_ACTION: 'ignore',
+    PATH: `${join(cwd, 'bin')}:${ROOT}/node_modules/.bin:${process.env.PATH}`,
+  };
+  // As the README has it, pyenv writes its own folder anew afterwards, which fails when two do so at once.
+  return { commands: block.replace('python3 -m pip ', 'python3 -mpip --quiet '), cwd, env };
+}
+
+/** Runs them, and returns what they print. */
+async function run(context: Context, example: string): Promise<string> {
+  const { commands, ...options } = await commandsOf(context, example);
+  return (await promisify(execFile)('bash', ['-euo', 'pipefail', '-c', commands], options)).stdout;
+}
+
+test.serial('Examples - curl: the commands of the README print what they should', async (t) => {
+  const printed = (await run(t.context, 'curl')).replace(/what is stored has .+ change it/, '…');
+  t.deepEqual(printed.split('\n'), [
+    '{"id":2,"name":"Cats"}',
+    '{"id":2,"name":"Cats"}',
+    '304',
+    '{"id":2,"name":"Big cats"}',
+    '{"code":"PRECONDITION_FAILED","message":"…","status":412}',
+    '{"code":"INVALID_ARGUMENT","message":"name: value is required","status":400}',
+    '[{"id":1,"name":"Dogs"}]',
+    '[{"id":2,"name":"Big cats"}]',
+    '',
+  ]);
+});
+
+for (const [example, testOf] of [
+  ['go', goTest],
+  ['python', pythonTest],
+] as const) {
+  testOf.serial(`Examples - ${example}: the commands of the README print what they should`, async (t) => {
+    t.timeout(600_000, 'packages are fetched and compiled');
+    const printed = await run(t.context, example);
+    t.regex(printed, /^\d+ Cats\nINVALID_ARGUMENT\ncategory\.name value is required\n$/);
+  });
+}
+
+pythonTest.serial('Examples - the follower deals with each event once, whatever it is that ends', async (t) => {
+  await missesNothing(t, t.context, await commandsOf(t.context, 'follower'));
+});
+
+browserTest<Context>().serial('Examples - browser: the page shows the new category, or the error', async (t) => {
+  t.timeout(600_000, 'packages are fetched');
+  const { rest, key, origin } = t.context;
+  await run(t.context, 'browser');
+  const browser = await startBrowser();
+  t.teardown(() => browser.close());
+  const { page } = await watchedPage(browser, {});
+  await page.goto(`${origin}/index.html`);
+  await page.getByLabel('Address').fill(rest.url);
+  await page.getByLabel('API key').fill(key);
+  for (const [name, shown] of [
+    ['Cats', /^\d+ Cats$/],
+    ['', /^InvalidArgument: name: value is required$/],
+  ] as const) {
+    await page.getByLabel('Name').fill(name);
+    await page.getByRole('button').click();
+    await until(async () => shown.test((await page.locator('output').textContent()) ?? ''), String(shown));
+  }
+  t.pass();
+});
