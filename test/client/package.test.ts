@@ -74,7 +74,7 @@ async function readSamples(address: string, secureAddress: string): Promise<stri
   );
   const older = (await readdir(UPGRADES)).filter((file) => file.endsWith('.client.ts'));
   const ofReleases = await Promise.all(older.map((file) => readFile(UPGRADES + file, 'utf8')));
-  const example = await readFile(`${ROOT}/examples/typescript/main.ts`, 'utf8');
+  const example = await readFile(`${ROOT}/examples/typescript/main.mts`, 'utf8');
   return [...ofPage, example, ...ofReleases].map((code) =>
     code.replaceAll('127.0.0.1:8080', address).replaceAll('petstore.internal:8443', secureAddress),
   );
