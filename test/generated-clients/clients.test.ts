@@ -3,61 +3,56 @@
  * and a validator of Python's. `npm run test:clients` fetches them.
  */
 import { execFile } from 'node:child_process';
-import { copyFile, mkdir } from 'node:fs/promises';
+import { copyFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
+import type { ExecutionContext } from 'ava';
 import { ROOT } from '../../src/platform/launcher/paths.ts';
 import { findProgram } from '../support/machine/find-program.ts';
+import { temporaryFolder } from '../support/machine/folder.ts';
 import { testUnless } from '../support/machine/programs.ts';
-import { createDataDir } from '../support/service/process.ts';
 import { startTestStack, type TestStack } from '../support/service/stack.ts';
 
 const OAPI_CODEGEN = 'github.com/oapi-codegen/oapi-codegen/v2/cmd/oapi-codegen@v2.8.0';
 const DOCUMENT = join(ROOT, 'gen/openapi/openapi.json');
 
-interface Context extends TestStack {
-  readonly folder: string;
-  readonly remove: () => Promise<void>;
-}
 const missing = ['go', 'python3'].find((name) => findProgram([name]) === undefined);
-const test = testUnless<Context>(missing && `NO ${missing} FOUND, so generated clients are not tested`);
+const test = testUnless<TestStack>(missing && `NO ${missing} FOUND, so generated clients are not tested`);
 
 test.before(async (t) => {
-  const { path: folder, remove } = await createDataDir();
-  t.context = { ...(await startTestStack()), folder, remove };
+  t.context = await startTestStack();
 });
-test.after.always(({ context }) => Promise.all([context.close(), context.remove()]));
+test.after.always(({ context }) => context.close());
 
 /** Runs shell commands in a folder of their own, beside the session's program. Resolves with the output. */
-async function run({ folder, rest, key }: Context, program: string, commands: string): Promise<string> {
-  const cwd = join(folder, program);
-  await mkdir(cwd);
+async function run(t: ExecutionContext<TestStack>, program: string, commands: string): Promise<string> {
+  t.timeout(900_000, 'packages are fetched and compiled');
+  const { rest, key } = t.context;
+  const cwd = temporaryFolder(t);
   await copyFile(join(ROOT, 'test/generated-clients', program), join(cwd, program));
   const PATH = `${cwd}/packages/bin:${process.env.PATH}`;
-  const env = { ...process.env, PATH, PYTHONPATH: `${cwd}/packages`, SHOP: rest.url, API_KEY: key, DOCUMENT };
+  const env = { ...process.env, PATH, PYTHONPATH: `${cwd}/packages`, API: rest.url, API_KEY: key, DOCUMENT };
   return (await promisify(execFile)('bash', ['-euo', 'pipefail', '-c', commands], { cwd, env })).stdout;
 }
 
 const SESSION = 'Cats true INVALID_ARGUMENT\n';
 
 test('oapi-codegen - its client in Go compiles, and speaks with the service', async (t) => {
-  t.timeout(900_000, 'modules are fetched and compiled');
   const commands = `
     go mod init example.com/shop >&2
     mkdir client
     go run ${OAPI_CODEGEN} -generate types,client -package client -o client/client.go "$DOCUMENT"
     go mod tidy >&2
     go run .`;
-  t.is(await run(t.context, 'session.go', commands), SESSION);
+  t.is(await run(t, 'session.go', commands), SESSION);
 });
 
 test("openapi-python-client - its client speaks with the service; Python's validator takes the document", async (t) => {
-  t.timeout(300_000, 'packages are fetched');
   const commands = `
     python3 -mpip install --quiet --root-user-action=ignore --target packages \\
       openapi-python-client==0.29.1 openapi-spec-validator==0.9.0
     python3 -m openapi_spec_validator "$DOCUMENT" >&2
     packages/bin/openapi-python-client generate --path "$DOCUMENT" --output-path client --meta none >&2
     python3 session.py`;
-  t.is(await run(t.context, 'session.py', commands), SESSION);
+  t.is(await run(t, 'session.py', commands), SESSION);
 });

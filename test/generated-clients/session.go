@@ -16,7 +16,7 @@ func main() {
 		request.Header.Set("Authorization", "Bearer "+os.Getenv("API_KEY"))
 		return nil
 	}
-	shop, err := client.NewClientWithResponses(os.Getenv("SHOP"), client.WithRequestEditorFn(withKey))
+	shop, err := client.NewClientWithResponses(os.Getenv("API"), client.WithRequestEditorFn(withKey))
 	check(err)
 	made, err := shop.CreateCategoryWithResponse(ctx, nil, client.NewCategory{Name: "Cats"})
 	check(err)
