@@ -45,6 +45,15 @@ export function findEnvoy({ envoy }: Config): string {
   return binary;
 }
 
+/**
+ * How many threads Envoy has for so many servers. One thread and its server would work in turns: each would wait while
+ * the other has all open calls. With three or more, a server would get fewer calls at a time, which cost it more. A
+ * standalone edge has a thread for each core: TLS and refusals need no server.
+ */
+function envoyThreads(servers: number): number {
+  return Math.min(2 * servers, availableParallelism());
+}
+
 export class Envoy extends Component {
   readonly #config: Config;
   readonly #binary: string;
@@ -69,9 +78,7 @@ export class Envoy extends Component {
     // Hot restart is not used. Its socket has no permissions: any user of the machine could stop Envoy.
     // While Envoy drains, each kept connection ends with its next response, not at a random time.
     const fixed = ['--disable-hot-restart', '--drain-strategy', 'immediate'];
-    // A thread for each server, which takes no more than one of them sends. More threads would send fewer calls at a
-    // time, at a higher cost for both sides. A standalone edge has one for each core: TLS and refusals need no server.
-    const threads = servers === 0 ? [] : ['--concurrency', String(Math.min(servers, availableParallelism()))];
+    const threads = servers === 0 ? [] : ['--concurrency', String(envoyThreads(servers))];
     return new Envoy(config, binary, ['--config-path', await writeEnvoyConfig(config), ...fixed, ...threads]);
   }
 
