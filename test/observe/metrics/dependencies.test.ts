@@ -14,8 +14,7 @@ const test = sharing(sharedMissing, async ({ teardown }) => {
   const [shared, [port = 0]] = await Promise.all([startShared(), freePorts(1)]);
   teardown(shared.close);
   const settings = await shared.settings();
-  const collector = await startCollector();
-  teardown(collector.close);
+  const collector = await startCollector({ teardown });
   const observed = { METRICS_PORT: String(port), OTEL_EXPORTER_OTLP_ENDPOINT: collector.url };
   const server = await startTestServer({ ...settings, ...observed });
   teardown(server.close);

@@ -4,7 +4,7 @@ import { lookup } from 'node:dns/promises';
 import { request } from 'node:http';
 import { connect, type Socket } from 'node:net';
 import { hostname } from 'node:os';
-import anyTest, { type TestFn } from 'ava';
+import test, { type ExecutionContext } from 'ava';
 import { Gauge, Registry } from 'prom-client';
 import { listen } from '../../../src/platform/observe/metrics/listener.ts';
 import { temporaryFolder } from '../../support/machine/folder.ts';
@@ -12,29 +12,15 @@ import { freePorts } from '../../support/machine/ports.ts';
 import { startServerProcess } from '../../support/service/process.ts';
 import { until } from '../../support/until.ts';
 
-interface Context {
-  readonly port: number;
-  /** Opens the port on a host. `collect` is called when the metrics are collected. */
-  readonly open: (host?: string, collect?: () => Promise<void>) => Promise<unknown[]>;
-  readonly closes: (() => void)[];
-}
-const test = anyTest as TestFn<Context>;
-
-test.beforeEach(async (t) => {
+/** Opens the port. `collect` is called when the metrics are collected. Resolves with the port, and what failed. */
+async function open(t: ExecutionContext, host = '127.0.0.1', collect = () => Promise.resolve()) {
   const [port = 0] = await freePorts(1);
-  const closes: (() => void)[] = [];
-  const open: Context['open'] = async (host = '127.0.0.1', collect = () => Promise.resolve()) => {
-    const registry = new Registry();
-    new Gauge({ name: 'collected', help: 'How often.', registers: [registry], collect });
-    const failures: unknown[] = [];
-    closes.push(await listen(registry, { host, port }, (error) => failures.push(error)));
-    return failures;
-  };
-  t.context = { port, open, closes };
-});
-test.afterEach.always(({ context: { closes } }) => {
-  for (const close of closes) close();
-});
+  const registry = new Registry();
+  new Gauge({ name: 'collected', help: 'How often.', registers: [registry], collect });
+  const failures: unknown[] = [];
+  t.teardown(await listen(registry, { host, port }, (error) => failures.push(error)));
+  return { port, failures };
+}
 
 /** Opens a connection, which the server may close. */
 async function hold(port: number): Promise<Socket> {
@@ -56,8 +42,8 @@ function scrapeFor(port: number, host: string, address = '127.0.0.1'): Promise<n
 }
 
 test('Metrics port - GET /metrics returns the exposition, and any other request is a 404', async (t) => {
-  await t.context.open();
-  const url = `http://127.0.0.1:${t.context.port}`;
+  const { port } = await open(t);
+  const url = `http://127.0.0.1:${port}`;
   const response = await fetch(`${url}/metrics`);
   t.is(response.status, 200);
   t.is(response.headers.get('content-type'), 'text/plain; version=0.0.4; charset=utf-8');
@@ -69,9 +55,8 @@ test('Metrics port - GET /metrics returns the exposition, and any other request 
 
 test('Metrics port - answers for addresses, localhost and METRICS_HOST, and for no other name', async (t) => {
   const name = hostname();
-  await t.context.open(name);
+  const { port } = await open(t, name);
   const { address } = await lookup(name);
-  const { port } = t.context;
   for (const host of [name, `${name}:${port}`, '127.0.0.1', `localhost:${port}`, 'LocalHost', `[::1]:${port}`]) {
     t.is(await scrapeFor(port, host, address), 200, host);
   }
@@ -81,27 +66,28 @@ test('Metrics port - answers for addresses, localhost and METRICS_HOST, and for 
 });
 
 test('Metrics port - idle connections keep no scrape out, are few, and are closed', async (t) => {
-  await t.context.open();
+  const { port } = await open(t);
   const held: Socket[] = [];
-  for (let count = 0; count < 40; count += 1) held.push(await hold(t.context.port));
-  t.is(await scrapeFor(t.context.port, 'localhost'), 200);
+  for (let count = 0; count < 40; count += 1) held.push(await hold(port));
+  t.is(await scrapeFor(port, 'localhost'), 200);
   await until(() => held.slice(0, 9).every(({ closed }) => closed), 'the close of the oldest', 4_000);
   t.false(held.slice(9).some(({ closed }) => closed));
   await until(() => held.every(({ closed }) => closed), 'the close of the silent', 15_000);
 });
 
 test('Metrics port - a metric that can not be read is a 500, and the cause is logged', async (t) => {
-  const failures = await t.context.open('127.0.0.1', () => Promise.reject(new Error('no such number')));
-  t.is(await scrapeFor(t.context.port, 'localhost'), 500);
+  const collect = () => Promise.reject(new Error('no such number'));
+  const { port, failures } = await open(t, '127.0.0.1', collect);
+  t.is(await scrapeFor(port, 'localhost'), 500);
   t.like(failures, [{ message: 'no such number' }]);
 });
 
 test('Metrics port - however often it is scraped, the metrics are collected once a second at most', async (t) => {
   let collected = 0;
-  await t.context.open('127.0.0.1', async () => {
+  const { port } = await open(t, '127.0.0.1', async () => {
     collected += 1;
   });
-  const scrape = async () => (await fetch(`http://127.0.0.1:${t.context.port}/metrics`)).text();
+  const scrape = async () => (await fetch(`http://127.0.0.1:${port}/metrics`)).text();
   const beganMs = performance.now();
   while (collected < 2) await Promise.all([scrape(), scrape()]);
   t.true(performance.now() > beganMs + 1_000);
@@ -112,7 +98,7 @@ test('Metrics port - is closed, and nothing is loaded, unless METRICS_PORT is se
     'import { createRequire } from "node:module"; process.on("exit", () => console.log("loaded", ' +
     'Object.keys(createRequire("/").cache).filter((file) => file.includes("prom-client")).length > 0))';
   const reportLoads = { NODE_OPTIONS: `--import=data:text/javascript,${encodeURIComponent(script)}` };
-  const { port } = t.context;
+  const [port = 0] = await freePorts(1);
   const folder = temporaryFolder(t);
   for (const [setting, isLoaded] of [
     ['', 'false'],

@@ -50,8 +50,7 @@ async function stop(t: ExecutionContext, server: TestServer): Promise<void> {
 }
 
 async function frozenCollector(t: ExecutionContext): Promise<Collector> {
-  const collector = await startCollector();
-  t.teardown(collector.close);
+  const collector = await startCollector(t);
   collector.freeze();
   return collector;
 }

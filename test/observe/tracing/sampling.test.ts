@@ -7,8 +7,7 @@ import { newTrace, PARENT, startCollector } from './test-collector.ts';
 
 /** Lets a service that records a share work, and stops it. Resolves with all spans, and the lines of its logs. */
 async function traced(t: ExecutionContext, share: string, work: (service: TestStack) => Promise<unknown>) {
-  const collector = await startCollector();
-  t.teardown(collector.close);
+  const collector = await startCollector(t);
   const settings = { OTEL_EXPORTER_OTLP_ENDPOINT: collector.url, OTEL_TRACES_SAMPLER_ARG: share };
   const service = await startTestStack(settings);
   t.teardown(service.close);

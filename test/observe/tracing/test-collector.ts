@@ -2,6 +2,7 @@
 import { createServer, type IncomingMessage } from 'node:http';
 import type { Socket } from 'node:net';
 import { BinaryReader, WireType } from '@bufbuild/protobuf/wire';
+import type { ExecutionContext } from 'ava';
 import { listen } from '../../support/machine/ports.ts';
 import { until } from '../../support/until.ts';
 
@@ -24,7 +25,8 @@ export type Collector = Awaited<ReturnType<typeof startCollector>>;
 
 export const [SERVER, CLIENT] = [2, 3];
 
-export async function startCollector() {
+/** Starts a collector, which ends with the test, or with all tests of a file. */
+export async function startCollector({ teardown }: Pick<ExecutionContext, 'teardown'>) {
   const spans: Span[] = [];
   const sockets = new Set<Socket>();
   let [received, isFrozen] = ['', false];
@@ -37,6 +39,10 @@ export async function startCollector() {
     response.writeHead(isTraces ? 200 : 404, { 'content-type': 'application/x-protobuf' }).end();
   });
   server.on('connection', (socket) => sockets.add(socket.on('close', () => sockets.delete(socket))));
+  teardown(() => {
+    for (const socket of sockets) socket.destroy();
+    server.close();
+  });
   return {
     /** For OTEL_EXPORTER_OTLP_ENDPOINT. */
     url: `http://${await listen(server)}`,
@@ -51,10 +57,6 @@ export async function startCollector() {
     },
     thaw() {
       isFrozen = false;
-    },
-    async close() {
-      for (const socket of sockets) socket.destroy();
-      server.close();
     },
   };
 }

@@ -6,8 +6,7 @@ import { startTestStack } from '../../support/service/stack.ts';
 import { CLIENT, newTrace, PARENT, SERVER, type Span, spansOf, startCollector } from './test-collector.ts';
 
 const test = sharing(undefined, async ({ teardown }) => {
-  const collector = await startCollector();
-  teardown(collector.close);
+  const collector = await startCollector({ teardown });
   const service = await startTestStack({ OTEL_EXPORTER_OTLP_ENDPOINT: collector.url });
   teardown(service.close);
   return { collector, service };
