@@ -40,9 +40,8 @@ const SETTINGS = `
   /opt/petstore/deploy/make-certificates.sh /etc/petstore/internal petstore-0
   printf '%s\\n' HOST=127.0.0.1 PORT=443 SERVERS=petstore-0:50051 >/etc/petstore/edge.env`;
 
-const test = sharing(systemdMissing ?? postgresMissing, async ({ teardown }) => {
-  const systemd = await bootSystemd();
-  teardown(systemd.close);
+const test = sharing(systemdMissing ?? postgresMissing, async (t) => {
+  const systemd = await bootSystemd(t);
   await systemd.run(INSTALL);
   return systemd;
 });

@@ -45,8 +45,7 @@ const test = sharing(missing, async (t) => {
   t.teardown(certificates.remove);
   const databases = await startShared(['fsync=off']);
   t.teardown(databases.close);
-  const network = await Network.create();
-  t.teardown(() => network.close());
+  const network = await Network.create(t);
   const processes: Context['processes'] = new Map();
   t.teardown(() => Promise.all([...processes.values()].map((one) => one.end('SIGKILL'))));
   const context = { folder, certificates, network, shared: await databases.settings(), processes };

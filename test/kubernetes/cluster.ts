@@ -3,14 +3,15 @@
  * What a kubelet would report is written to the pods' status: each scheduled pod is ready, a job's has ended, a deleted
  * one is gone.
  */
-import { type ChildProcess, execFile, spawn } from 'node:child_process';
+import { execFile, spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { mkdirSync, mkdtempSync, openSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { mkdirSync, openSync, symlinkSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import { promisify } from 'node:util';
+import type { ExecutionContext } from 'ava';
 import { ROOT } from '../../src/platform/launcher/paths.ts';
+import { temporaryFolder } from '../support/machine/folder.ts';
 import { freePorts } from '../support/machine/ports.ts';
 import { until } from '../support/until.ts';
 
@@ -41,14 +42,15 @@ export interface Pod {
 }
 
 /** `built` is the folder of scripts/kubernetes.ts. */
-export async function startCluster(built: string) {
+export async function startCluster(t: Pick<ExecutionContext, 'teardown'>, built: string) {
   const program = join(built, 'kubernetes');
-  const folder = mkdtempSync(join(tmpdir(), 'petstore-kubernetes-'));
+  const folder = temporaryFolder(t);
   const [etcd = 0, peers = 0, api = 0, proxy = 0] = await freePorts(4);
-  const started: ChildProcess[] = [];
   const run = (command: string, args: readonly string[]) => {
     const log = openSync(join(folder, `${args[0]?.replace(/\W/g, '')}.log`), 'w');
-    started.push(spawn(command, args, { cwd: folder, env, stdio: ['ignore', log, log] }));
+    const child = spawn(command, args, { cwd: folder, env, stdio: ['ignore', log, log] });
+    const ended = once(child, 'exit');
+    t.teardown(() => child.exitCode === null && child.kill('SIGKILL') && ended);
   };
   const env = { ...process.env, KUBECONFIG: join(folder, 'kubeconfig'), PATH: `${folder}/bin:${process.env.PATH}` };
   mkdirSync(join(folder, 'bin'));
@@ -139,6 +141,10 @@ export async function startCluster(built: string) {
       await delay(POLL_MS);
     }
   })();
+  t.teardown(() => {
+    isClosing = true;
+    return reporting.catch(() => undefined);
+  });
   return {
     folder,
     kubectl,
@@ -158,15 +164,6 @@ export async function startCluster(built: string) {
       fewest = Number.POSITIVE_INFINITY;
       await work();
       return fewest;
-    },
-    async close() {
-      isClosing = true;
-      await reporting.catch(() => undefined);
-      for (const child of started.reverse()) {
-        const ended = once(child, 'exit');
-        if (child.exitCode === null && child.kill('SIGKILL')) await ended;
-      }
-      rmSync(folder, { recursive: true, force: true });
     },
   };
 }

@@ -24,9 +24,8 @@ function step(title: string): string {
 
 const secretsOf = ({ spec }: Pod) => spec.volumes.flatMap(({ secret }) => (secret ? [secret.secretName] : [])).sort();
 
-const test = sharing(undefined, async ({ teardown }) => {
-  const cluster = await startCluster(process.env.KUBERNETES ?? '');
-  teardown(cluster.close);
+const test = sharing(undefined, async (t) => {
+  const cluster = await startCluster(t, process.env.KUBERNETES ?? '');
   for (const name of SECRETS) writeFileSync(join(cluster.folder, name), `the ${name}`);
   await cluster.shell(step('2. Secrets'));
   await cluster.shell(step('3. Migrate, then start'));

@@ -7,9 +7,9 @@ import { startTestStack } from '../support/service/stack.ts';
 import { FEW_REQUESTS, hasOwnAllowance } from './allowances.ts';
 import { haproxyTcp } from './proxies.ts';
 
-const test = sharing(haproxyTcp.missing ?? noOpenssl, async ({ teardown }) => {
+const test = sharing(haproxyTcp.missing ?? noOpenssl, async (t) => {
   const certificates = await makeCertificates();
-  teardown(certificates.remove);
+  t.teardown(certificates.remove);
   const [httpPort = 0] = await freePorts(1);
   const stack = await startTestStack({
     ...FEW_REQUESTS,
@@ -19,9 +19,8 @@ const test = sharing(haproxyTcp.missing ?? noOpenssl, async ({ teardown }) => {
     TLS_CERT: certificates.path('server.pem'),
     TLS_KEY: certificates.path('server-key.pem'),
   });
-  teardown(stack.close);
-  const proxy = await haproxyTcp.start(stack.config.port, certificates);
-  teardown(proxy.stop);
+  t.teardown(stack.close);
+  const proxy = await haproxyTcp.start(t, stack.config.port, certificates);
   return { ...stack, httpPort, proxy };
 });
 

@@ -27,18 +27,15 @@ const KINDS = [nginx, haproxy, caddy];
 const FOUND = KINDS.filter(({ missing }) => (missing ?? noOpenssl) === undefined);
 
 if (FOUND.length > 0) {
-  sharing<Context>(undefined, async ({ teardown }) => {
+  sharing<Context>(undefined, async (t) => {
     const certificates = await makeCertificates();
-    teardown(certificates.remove);
+    t.teardown(certificates.remove);
     // An account has one stream, so a second one shows that the first has ended.
     const settings = { ...FEW_REQUESTS, EVENT_STREAMS: '1', TRUSTED_PROXIES: '127.0.0.1' };
     const stack = await startTestStack(settings);
-    teardown(stack.close);
-    const start = async (kind: (typeof KINDS)[number]) => {
-      const proxy = await kind.start(stack.config.port, certificates);
-      teardown(proxy.stop);
-      return [kind.name, proxy] as const;
-    };
+    t.teardown(stack.close);
+    const start = async (kind: (typeof KINDS)[number]) =>
+      [kind.name, await kind.start(t, stack.config.port, certificates)] as const;
     return { ...stack, certificates, proxies: new Map(await Promise.all(FOUND.map(start))) };
   });
 }
@@ -178,8 +175,7 @@ for (const [number, kind] of KINDS.entries()) {
 
   test(`${name} - responds with a 503 in the error format if the service is unavailable`, async (t) => {
     const [unusedPort = 0] = await freePorts(1);
-    const proxy = await kind.start(unusedPort, t.context.certificates);
-    t.teardown(() => proxy.stop());
+    const proxy = await kind.start(t, unusedPort, t.context.certificates);
     for (const protocol of PROTOCOLS) {
       const { status, headers, text } = await callFrom('127.0.9.6', proxy.door, protocol);
       t.deepEqual([status, text], [503, restBody(apiError('UNAVAILABLE'))]);

@@ -1,10 +1,11 @@
 /** Real proxies in front of the service, with the configurations of deploy/proxies that the docs show. */
-import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
+import { readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
+import type { ExecutionContext } from 'ava';
 import { type Door, PROTOCOLS, type Protocol } from '../support/calls/callers.ts';
 import { findProgram, missing } from '../support/machine/find-program.ts';
+import { temporaryFolder } from '../support/machine/folder.ts';
 import { freePorts, isFree } from '../support/machine/ports.ts';
 import type { Certificates } from '../support/machine/tls.ts';
 import { Program } from '../support/service/process.ts';
@@ -135,13 +136,14 @@ function kind(
     earlyResponses,
     /** What is missing, for `testUnless`. */
     missing: missing(name, undefined, ['/usr/sbin']),
-    /** Starts a proxy in front of the service at `servicePort`. */
-    async start(servicePort: number, certificates: Certificates) {
-      const folder = await mkdtemp(join(tmpdir(), `petstore-${name}-`));
+    /** Starts a proxy in front of the service at `servicePort`, until the teardown. */
+    async start(t: Pick<ExecutionContext, 'teardown'>, servicePort: number, certificates: Certificates) {
+      const folder = temporaryFolder(t);
       const [port = 0, redirectPort = 0] = await freePorts(redirects ? 2 : 1);
       const service = `127.0.0.1:${servicePort}`;
       const { args, env } = await prepare({ folder, port, redirectPort, service, certificates });
       const child = new Program(program ?? name, args, { env: { ...process.env, ...env } });
+      t.teardown(() => child.end('SIGTERM'));
       await listening(child, redirects ? [port, redirectPort] : [port]);
       /** Where callers connect. */
       const door: Door = { port, ca: await certificates.read('ca.pem') };
@@ -149,10 +151,6 @@ function kind(
         door,
         /** The port that redirects plain HTTP to HTTPS. 0: none. */
         redirectPort,
-        async stop() {
-          await child.end('SIGTERM');
-          await rm(folder, { recursive: true, force: true });
-        },
       };
     },
   };
