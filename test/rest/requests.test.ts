@@ -25,7 +25,7 @@ test('401 - without a header of the form Bearer <key> is API_KEY_MISSING', async
   const cases: Record<string, string>[] = [
     {},
     { 'x-api-key': key },
-    { authorization: key },
+    ...[key, 'Bearer', `Bearer${key}`, `Bearer ${key} ${key}`].map((authorization) => ({ authorization })),
     { authorization: `Basic ${btoa(`user:${key}`)}` },
   ];
   for (const headers of cases) {
@@ -45,6 +45,7 @@ test('401 - is the only error for a caller without a valid key, whatever else is
     [undefined, 'API_KEY_MISSING', MISSING],
     [generateKey(), 'API_KEY_INVALID', INVALID],
     [key.slice(0, -1), 'API_KEY_INVALID', INVALID],
+    [generateKey('operator'), 'API_KEY_INVALID', INVALID],
   ] as const) {
     const caller = rest.withKey(wrong);
     const authorization = wrong === undefined ? {} : { authorization: `Bearer ${wrong}` };
