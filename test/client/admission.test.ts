@@ -9,9 +9,9 @@ import { CallError } from '../../src/platform/client/call-error.ts';
 /** One attempt at a call. The test ends it. */
 interface Attempt {
   readonly name: string;
-  succeed(): void;
+  succeed(): Promise<void>;
   /** Refuses it with a 429, as the server does. */
-  refuse(retryAfterMs: number): void;
+  refuse(retryAfterMs: number): Promise<void>;
 }
 
 interface Context {
@@ -19,8 +19,8 @@ interface Context {
   readonly sent: Attempt[];
   /** How each call ended. */
   readonly ends: Record<string, string>;
-  /** Makes a call with a timeout. */
-  call(name: string, timeoutMs: number): void;
+  /** Makes a call with a timeout. Resolves when it has been sent, if it may be. */
+  call(name: string, timeoutMs: number): Promise<void>;
   /** Advances the clock and runs due timers. */
   pass(ms: number): Promise<void>;
   readonly admission: Admission;
@@ -40,6 +40,7 @@ test.beforeEach((t) => {
     const done = (settle: () => void) => {
       sent.splice(sent.indexOf(attempt), 1);
       settle();
+      return settled();
     };
     const attempt: Attempt = {
       name,
@@ -61,6 +62,7 @@ test.beforeEach((t) => {
           () => (ends[name] = 'OK'),
           (error: CallError) => (ends[name] = `${error.code} ${error.retryAfterMs ?? ''}`.trim()),
         );
+      return settled();
     },
     async pass(ms) {
       mock.timers.tick(ms);
@@ -81,12 +83,10 @@ function names({ sent }: Context): string {
 }
 
 test.serial('admission - sends at most maxInFlight calls at once, in the order of the calls', async (t) => {
-  const { sent, call, pass } = t.context;
-  for (const name of ['a', 'b', 'c', 'd']) call(name, SECOND);
-  await pass(0);
+  const { sent, call } = t.context;
+  for (const name of ['a', 'b', 'c', 'd']) await call(name, SECOND);
   t.is(names(t.context), 'a b');
-  sent[1]?.succeed();
-  await pass(0);
+  await sent[1]?.succeed();
   t.is(names(t.context), 'a c');
   const { signal } = new AbortController();
   const admission = new Admission(1);
@@ -96,10 +96,8 @@ test.serial('admission - sends at most maxInFlight calls at once, in the order o
 
 test.serial('admission - after a refusal nothing is sent until Retry-After, then in order', async (t) => {
   const { sent, ends, call, pass } = t.context;
-  for (const name of ['a', 'b', 'c']) call(name, 60 * SECOND);
-  await pass(0);
-  sent[0]?.refuse(20 * SECOND);
-  await pass(0);
+  for (const name of ['a', 'b', 'c']) await call(name, 60 * SECOND);
+  await sent[0]?.refuse(20 * SECOND);
   sent[0]?.succeed(); // b, which was in flight
   await pass(19_999);
   call('d', 60 * SECOND);
@@ -114,23 +112,18 @@ test.serial('admission - calls with an earlier deadline fail at once with the re
   call('a', 10 * SECOND);
   call('b', 60 * SECOND);
   call('waiting', 10 * SECOND);
-  call('patient', 60 * SECOND);
-  await pass(0);
-  sent[0]?.refuse(20 * SECOND);
-  await pass(0);
+  await call('patient', 60 * SECOND);
+  await sent[0]?.refuse(20 * SECOND);
   await pass(5 * SECOND);
-  call('later', 10 * SECOND);
-  await pass(0);
+  await call('later', 10 * SECOND);
   t.deepEqual(ends, { a: 'RATE_LIMITED 20000', waiting: 'RATE_LIMITED 20000', later: 'RATE_LIMITED 15000' });
   t.is(names(t.context), 'b');
 });
 
 test.serial('admission - a refusal that names no time to wait pauses all the same', async (t) => {
   const { sent, call, pass } = t.context;
-  call('a', SECOND);
-  await pass(0);
-  sent[0]?.refuse(0);
-  await pass(0);
+  await call('a', SECOND);
+  await sent[0]?.refuse(0);
   await pass(99);
   t.is(names(t.context), '');
   await pass(1);
@@ -139,12 +132,9 @@ test.serial('admission - a refusal that names no time to wait pauses all the sam
 
 test.serial('admission - a long refusal applies for a minute, then a call is sent again', async (t) => {
   const { sent, ends, call, pass } = t.context;
-  call('a', 10 * HOUR);
-  await pass(0);
-  sent[0]?.refuse(5 * HOUR);
-  await pass(0);
-  call('b', HOUR);
-  await pass(0);
+  await call('a', 10 * HOUR);
+  await sent[0]?.refuse(5 * HOUR);
+  await call('b', HOUR);
   t.deepEqual(ends, { b: `RATE_LIMITED ${5 * HOUR}` });
   await pass(60 * SECOND - 1);
   t.is(names(t.context), '');
@@ -170,13 +160,12 @@ test.serial('admission - a call fails when its deadline passes in the queue, in 
 });
 
 test.serial('admission - an abort ends a call that waits or was just admitted, with its reason', async (t) => {
-  const { admission, sent, call, pass } = t.context;
+  const { admission, sent, call } = t.context;
   const early = new AbortController();
   const admitted = admission.run(async () => t.fail('it was sent'), { deadlineMs: Date.now(), signal: early.signal });
   early.abort(refusal(20 * SECOND)); // the reason is not a response to this call, so it pauses no other
   t.is(await admitted.catch((error) => error), early.signal.reason);
-  for (const name of ['a', 'b']) call(name, SECOND);
-  await pass(0);
+  for (const name of ['a', 'b']) await call(name, SECOND);
   const queued = new AbortController();
   const aborted = admission.run(async () => t.fail('sent'), { deadlineMs: Date.now() + SECOND, signal: queued.signal });
   queued.abort(new Error('changed my mind'));
@@ -194,10 +183,8 @@ test.serial('admission - an abort ends a call that waits or was just admitted, w
 test.serial('admission - close ends the calls that wait, also those that wait for the end of a refusal', async (t) => {
   const { admission, sent, ends, call, pass } = t.context;
   call('a', 10 * HOUR);
-  call('b', 10 * HOUR);
-  await pass(0);
-  sent[0]?.refuse(5 * HOUR);
-  await pass(0);
+  await call('b', 10 * HOUR);
+  await sent[0]?.refuse(5 * HOUR);
   let isClosed = false;
   const closed = admission.close().then(() => (isClosed = true));
   await pass(0);
@@ -207,7 +194,6 @@ test.serial('admission - close ends the calls that wait, also those that wait fo
   await closed;
   await pass(0);
   t.deepEqual(ends, { a: 'CANCELLED', b: 'OK' });
-  call('c', SECOND);
-  await pass(0);
+  await call('c', SECOND);
   t.is(ends.c, 'CANCELLED');
 });
