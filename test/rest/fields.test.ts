@@ -40,10 +40,14 @@ test.before(async (t) => {
 test.after.always((t) => t.context.close());
 
 const CAT = '😺';
-const NAMES = [CAT.repeat(200), 'Ünï cödé  two spaces', ['\u2003 Tom\u00a0', 'Tom']];
-const INVALID_NAMES = ['', '\u00a0', CAT.repeat(201), 'a\tb', '\0', 5, true];
+/** One grapheme of four characters. */
+const FLAG = '🏳️‍🌈';
+const CONTROLLED = ['\0', '\t', '\n', '\r', '\x1b', '\x1f', '\x7f', '\x80', '\x9f'].map((control) => `a${control}b`);
+const NAMES = [CAT.repeat(200), FLAG.repeat(50), 'Ünï cödé  two spaces', '\ufeff', ['\u2003 Tom\u00a0', 'Tom']];
+const TOO_LONG = [' x'.repeat(101), CAT.repeat(201), `${FLAG.repeat(50)}!`];
+const INVALID_NAMES = ['', '\u00a0', ...TOO_LONG, ...CONTROLLED, '\0', 5, true];
 const STATUSES = ['available', 'pending', 'sold'];
-const INVALID_STATUSES = ['PET_STATUS_UNSPECIFIED', 0, 4, 'SOLD', '', true, 1.5];
+const INVALID_STATUSES = ['PET_STATUS_UNSPECIFIED', 0, 4, -1, 'SOLD', '', true, 1.5];
 const TEXTS = ['', ' ', CAT.repeat(2_000), 'line\nline\t\u0001'];
 const NO_TIMES = [
   ...['', 'tomorrow', '2027-02-29T00:00:00Z', '10000-01-01T00:00:00Z'],

@@ -1,6 +1,6 @@
 /**
  * What makes a request safe to send again, through Envoy: entity tags, conditions and idempotency keys. How lists of
- * tags are parsed: test/rpc/entity-tags.test.ts. What the interceptors do: test/rpc/interceptors.
+ * tags are parsed: test/rpc/entity-tags.test.ts.
  */
 import type { ExecutionContext } from 'ava';
 import { OrderServiceService as Orders } from '../../gen/petstore/v1/orders.ts';
@@ -113,11 +113,13 @@ test('Conditions - a malformed or empty one is a 400 INVALID_ARGUMENT that names
   }
 });
 
-test('Conditions - operations that do not take one ignore it', async (t) => {
+test('Conditions and Idempotency-Key - operations that do not take one ignore it', async (t) => {
   const { rest } = t.context;
   for (const { operation, method, path, json } of await requestsTo(rest)) {
-    const all = Object.entries({ 'if-match': '"x"', 'if-none-match': '*' });
-    const headers = Object.fromEntries(all.filter(([name]) => name !== operation.condition));
+    const { condition, takesIdempotencyKey } = operation;
+    const all = Object.entries({ 'if-match': '"x"', 'if-none-match': '*', 'idempotency-key': 'a b' });
+    const taken = [condition, takesIdempotencyKey ? 'idempotency-key' : undefined];
+    const headers = Object.fromEntries(all.filter(([name]) => !taken.includes(name)));
     t.is((await rest.send(method, path, { json, headers })).status, operation.response.status, `${method} ${path}`);
   }
 });
@@ -279,13 +281,17 @@ test('Idempotency-Key - is per account and operation', async (t) => {
   t.is(shown(await post(rest, ORDERS, key)).isReplay, null, 'another operation');
 });
 
-test('Idempotency-Key - a malformed or repeated one is a 400 INVALID_ARGUMENT with its name', async (t) => {
-  const { publicAddress, key } = t.context;
+test('Idempotency-Key - is 1 to 255 visible ASCII characters without a comma, else a 400 with its name', async (t) => {
+  const { rest, publicAddress, key } = t.context;
   const head = `POST ${ORDERS} HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer ${key}\r\nContent-Length: 0\r\n`;
-  for (const sent of [[''], ['a b'], ['x'.repeat(2_000)], ['caf\u00e9'], ['a', 'b'], ['a', 'a'], ['\u00e9', 'a']]) {
+  const malformed = ['', 'a b', 'a,b', ',', 'x'.repeat(256), 'x'.repeat(2_000), 'caf\u00e9'].map((one) => [one]);
+  for (const sent of [...malformed, ['a', 'b'], ['a', 'a'], ['\u00e9', 'a']]) {
     const lines = sent.map((one) => `Idempotency-Key: ${one}\r\n`).join('');
     isInvalid(t, await http1(publicAddress, Buffer.from(`${head}${lines}\r\n`, 'latin1')), 'idempotency-key');
   }
+  const visible = Array.from({ length: 94 }, (_, index) => String.fromCharCode(33 + index));
+  const allowed = visible.filter((character) => character !== ',').join('');
+  for (const one of [...allowed, allowed, 'x'.repeat(255)]) t.is((await post(rest, ORDERS, one)).status, 201, one);
 });
 
 test('The same request - white space, field order, unknown fields, numbers in strings do not matter', async (t) => {

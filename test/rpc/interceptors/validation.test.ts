@@ -35,19 +35,12 @@ async function violations(request: Request): Promise<string[]> {
   return (await refusal(request[0], encode(request)))?.violations.map(({ name }) => name) ?? [];
 }
 
-const pet = (fields: object): Request => ['PetService/CreatePet', { pet: { name: 'Tom', categoryId: 1n, ...fields } }];
-const petPatch = (fields: object): Request => ['PetService/UpdatePet', { petId: 1n, pet: fields }];
-const category = (fields: object): Request => [
-  'CategoryService/CreateCategory',
-  { category: { name: 'Cats', ...fields } },
-];
-const categoryPatch = (fields: object): Request => [
-  'CategoryService/UpdateCategory',
-  { categoryId: 1n, category: fields },
-];
 const order = (fields: object): Request => ['OrderService/PlaceOrder', { order: fields }];
-const orderPatch = (fields: object): Request => ['OrderService/UpdateOrder', { orderId: 1n, order: fields }];
-const stock = (fields: object): Request => ['InventoryService/SetInventory', { petId: 1n, inventory: fields }];
+const newPet = (fields: object): Request => [
+  'PetService/CreatePet',
+  { pet: { name: 'Tom', categoryId: 1n, ...fields } },
+];
+const petPatch = (fields: object): Request => ['PetService/UpdatePet', { petId: 1n, pet: fields }];
 const query =
   (path: string) =>
   (fields: object): Request => [path, fields];
@@ -58,7 +51,7 @@ interface Values {
   readonly bad: readonly unknown[];
 }
 
-/** In each place the field has no violation with a good value, and alone has one with a bad value. */
+/** In each place the field has no violation with a good value, and alone has one with a bad value. test/rest has more. */
 function rule(title: string, field: string, { places, good, bad }: Values): void {
   test(title, async (t) => {
     for (const place of places) {
@@ -68,43 +61,15 @@ function rule(title: string, field: string, { places, good, bad }: Values): void
   });
 }
 
-/** One grapheme of four characters. */
-const FLAG = '🏳️‍🌈';
-const LONGEST = 'x'.repeat(200);
-
-rule('Validation - a name has 1 to 200 characters after trimming', 'name', {
-  places: [pet, petPatch, category, categoryPatch],
-  good: ['a', LONGEST, `  ${LONGEST}  `, '🐈'.repeat(200), FLAG.repeat(50), 'Grüße, 猫', '\ufeff'],
-  bad: ['', ' ', '\u00a0', '\u2003\u3000', `${LONGEST}x`, ' x'.repeat(101), '🐈'.repeat(201), `${FLAG.repeat(50)}!`],
-});
-rule('Validation - a name has no control characters', 'name', {
-  places: [pet, petPatch, category],
-  good: [],
-  bad: ['\0', '\t', '\n', '\r', '\x1b', '\x1f', '\x7f', '\x80', '\x9f'].map((control) => `a${control}b`),
-});
-rule('Validation - a description has 0 to 2,000 characters', 'description', {
-  places: [category, categoryPatch],
-  good: ['', 'x'.repeat(2_000), '🐈'.repeat(2_000), 'two\nlines'],
-  bad: ['x'.repeat(2_001), 'two\0parts'],
-});
 rule('Validation - a status is one of the three, neither zero nor a larger number', 'status', {
-  places: [pet, petPatch, query('PetService/ListPets'), query('InventoryService/ListInventory')],
+  places: [newPet, petPatch, query('PetService/ListPets'), query('InventoryService/ListInventory')],
   good: [1, 2, 3, undefined],
   bad: [0, 4, -1],
 });
-rule('Validation - a category id is required, and any int64 is one', 'categoryId', {
-  places: [pet],
-  good: [0n, -1n, 2n ** 63n - 1n, -(2n ** 63n)],
-  bad: [undefined],
-});
-rule('Validation - an order has 1 to 1,000,000 units', 'quantity', {
-  places: [order, orderPatch],
-  good: [1, 1_000_000, undefined],
-  bad: [0, -1, 1_000_001, 2 ** 31 - 1, -(2 ** 31)],
-});
+
 const [YEAR_1, YEAR_9999] = [-62_135_596_800n, 253_402_300_799n];
 rule('Validation - a ship date is any instant that RFC 3339 can write', 'shipDate', {
-  places: [order, orderPatch],
+  places: [order],
   good: [{ seconds: YEAR_1 }, { seconds: 0n }, { seconds: YEAR_9999, nanos: 999_999_999 }],
   bad: [
     { seconds: YEAR_1 - 1n },
@@ -119,11 +84,6 @@ rule('Validation - a key expires at an instant of the future that RFC 3339 can w
   good: [undefined, { seconds: YEAR_9999, nanos: 999_999_999 }],
   bad: [{ seconds: 1n }, { seconds: YEAR_9999 + 1n }, { seconds: 2n ** 63n - 1n }, { seconds: YEAR_9999, nanos: -1 }],
 });
-rule('Validation - a stock count is required, 0 to 1,000,000,000', 'quantity', {
-  places: [stock],
-  good: [0, 1, 1_000_000_000],
-  bad: [-1, 1_000_000_001, undefined],
-});
 
 test('Validation - the violations of an absent body are its required fields', async (t) => {
   const bodies = {
@@ -137,8 +97,8 @@ test('Validation - the violations of an absent body are its required fields', as
 });
 
 test('Validation - every field with a violation is named, with its path in the message', async (t) => {
-  const [path, message] = pet({ name: ' ', categoryId: undefined, status: 0 });
-  const error = await refusal(path, encode([path, message]));
+  const request: Request = ['PetService/CreatePet', { pet: { name: ' ', status: 0 } }];
+  const error = await refusal(request[0], encode(request));
   const named = error?.violations.map((violation) => [violation.path, violation.name]);
   const fields = { name: 'pet.name', categoryId: 'pet.category_id', status: 'pet.status' };
   t.deepEqual([error?.code, named], ['INVALID_ARGUMENT', Object.entries(fields).map(([name, at]) => [at, name])]);

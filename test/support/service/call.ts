@@ -23,7 +23,7 @@ function operation(path: string): Operation {
 }
 
 /** Encodes responses as JSON. */
-export const jsonCodec: Codec = {
+const jsonCodec: Codec = {
   responseSerialize: (message) => Buffer.from(JSON.stringify(message)),
   responseDeserialize: (bytes) => JSON.parse(bytes.toString()),
 };
