@@ -18,12 +18,11 @@ export interface Stock {
   readonly status: PetStatus;
 }
 
-/** Takes units for an order. The last unit makes an `available` pet `pending`. Undefined when there are not enough. */
+/** Takes units for an order, one or more. The last makes an `available` pet `pending`. Undefined if there are fewer. */
 export function take(stock: Stock, units: number): Stock | undefined {
   if (units > stock.quantity) return undefined;
   const quantity = stock.quantity - units;
-  const tookTheLast = units > 0 && quantity === 0;
-  return { quantity, status: tookTheLast && stock.status === 'available' ? 'pending' : stock.status };
+  return { quantity, status: quantity === 0 && stock.status === 'available' ? 'pending' : stock.status };
 }
 
 /** Returns the units of a cancelled or reduced order to stock. A `pending` or `sold` pet becomes `available`. */

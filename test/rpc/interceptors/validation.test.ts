@@ -51,7 +51,7 @@ interface Values {
   readonly bad: readonly unknown[];
 }
 
-/** In each place the field has no violation with a good value, and alone has one with a bad value. test/rest has more. */
+/** In each place the field has no violation with a good value, and alone has one with a bad value. */
 function rule(title: string, field: string, { places, good, bad }: Values): void {
   test(title, async (t) => {
     for (const place of places) {
