@@ -1,6 +1,5 @@
 import { status as Grpc } from '@grpc/grpc-js';
 import test from 'ava';
-import { Status as RpcStatus } from '../gen/google/rpc/status.ts';
 import { anyError, type ErrorCode } from '../src/error-table.ts';
 import { type ApiError, invalidArgument, PLATFORM_ERRORS } from '../src/platform/errors.ts';
 import { entityTag } from '../src/platform/rpc/entity-tags.ts';
@@ -10,16 +9,6 @@ import { newCall } from './support/service/call.ts';
 
 /** A cut at any even position leaves half a surrogate pair. */
 const LONG_EMOJI = `x${'😀'.repeat(50_000)}`;
-
-/** The error as the protocol of the caller words it; undefined when that is gRPC. */
-function httpError(metadata: Readonly<Record<string, string>>, error: ApiError, path = 'PetService/ListPets') {
-  const call = newCall(path, { metadata });
-  const { trailers, ...response } = call.protocol.fail(call, error);
-  return trailers === undefined ? response : undefined;
-}
-
-const restResponse = (error: ApiError) => httpError({ 'x-envoy-original-path': '/pets' }, error);
-const connectResponse = (error: ApiError) => httpError({ 'x-petstore-connect': '1' }, error);
 
 const CODES = [...Object.keys(PLATFORM_ERRORS), ...Object.keys(SHOP_ERRORS)] as ErrorCode[];
 const any = anyError as (code: ErrorCode, fields: object, options: { readonly cause: Error }) => ApiError;
@@ -100,48 +89,11 @@ test('Errors - are short and well-formed, and fit into headers, whatever a calle
 
 test('Error response - for REST it has the shape of the contract, and the status of the code', (t) => {
   for (const error of everyError('Grüße, 😀\n"')) {
-    const { status, headers, body = '' } = restResponse(error) ?? {};
+    const call = newCall('PetService/ListPets', { metadata: { 'x-envoy-original-path': '/pets' } });
+    const { status, headers, body = '' } = call.protocol.fail(call, error);
     t.deepEqual(JSON.parse(String(body)), { code: error.code, message: error.message, status: error.httpStatus });
     t.is(status, error.httpStatus);
     t.is(headers?.['content-type'], 'application/json');
     t.is(headers?.['content-length'], String(Buffer.byteLength(body)));
   }
-});
-
-test('Error response - for Connect it has the shape of the protocol, with the details of gRPC', (t) => {
-  for (const error of everyError('Grüße, 😀\n"')) {
-    const { headers, body } = connectResponse(error) ?? {};
-    const { code, message, details } = JSON.parse(String(body));
-    t.deepEqual([code, message], [Grpc[error.grpcStatus].toLowerCase(), error.message]);
-    const encoded = toTrailers(error)['grpc-status-details-bin'] ?? '';
-    t.regex(encoded, /^[\w+/]+$/, 'gRPC does not pad Base64');
-    const decoded = RpcStatus.decode(Buffer.from(encoded, 'base64')).details.map(({ typeUrl, value }) => ({
-      type: typeUrl.replace('type.googleapis.com/', ''),
-      value: Buffer.from(value).toString('base64').replaceAll('=', ''),
-    }));
-    t.deepEqual(details, decoded);
-    t.is(headers?.['content-type'], 'application/json');
-  }
-});
-
-test('Error response - has the headers of the error, and Retry-After', (t) => {
-  const [missing, unavailable] = [anyError('API_KEY_MISSING'), anyError('UNAVAILABLE')];
-  for (const toResponse of [restResponse, connectResponse]) {
-    t.like(toResponse(missing)?.headers, { 'www-authenticate': 'Bearer', 'retry-after': undefined });
-    t.is(toResponse(unavailable)?.headers['retry-after'], '1');
-  }
-  t.like(toTrailers(missing), { 'grpc-status': '16', 'www-authenticate': 'Bearer', 'retry-after': undefined });
-  t.is(decodeURI(toTrailers(missing)['grpc-message'] ?? ''), missing.message);
-  const retry = { 'grpc-status': '14', 'retry-after': '1', 'grpc-retry-pushback-ms': '1000' };
-  t.like(toTrailers(unavailable), retry);
-});
-
-test('Error response - for HEAD has no body, but its length; none has the cause', (t) => {
-  const error = anyError('INTERNAL', { requestId: 'request-1' }, { cause: new Error('secret') });
-  const get = { 'x-envoy-original-path': '/pets/7' };
-  const response = httpError({ ...get, 'x-envoy-original-method': 'HEAD' }, error);
-  t.deepEqual([response?.status, response?.body], [500, '']);
-  t.is(response?.headers['x-petstore-length'], httpError(get, error)?.headers['content-length']);
-  t.is(response?.headers['content-length'], undefined);
-  t.notRegex(JSON.stringify([error.message, response, httpError(get, error), toTrailers(error)]), /secret/);
 });

@@ -8,16 +8,6 @@ import type { TestStack } from '../support/service/stack.ts';
 
 const test = stackTest();
 
-test('Every operation - responds to a valid request, and shows what is left of the limits', async (t) => {
-  const { rest } = t.context;
-  for (const { operation, method, path, json } of await requestsTo(rest)) {
-    const { status, headers, text } = await rest.send(method, path, { json });
-    t.is(status, operation.response.status, `${method} ${path}: ${text}`);
-    for (const name of ['limit', 'remaining', 'reset']) t.regex(headers.get(`x-ratelimit-${name}`) ?? '', /^\d+$/);
-    t.is(headers.get('content-type'), status === 204 ? null : 'application/json');
-  }
-});
-
 test('Every POST - returns 201 with its Location, ignores an id in the body, and never reuses ids', async (t) => {
   const { rest } = t.context;
   for (const { path, json } of await requestsTo(rest, ({ method }) => method === 'POST')) {

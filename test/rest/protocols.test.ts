@@ -44,6 +44,7 @@ test('gRPC - an error is a canonical status with its reason, and never the REST 
   for (const metadata of [{}, spoofed]) {
     const failure = await grpc.failure(Pets.getPet, { petId: 999_999n }, { metadata });
     t.like(failure, { code: Status.NOT_FOUND, message: 'pet 999999 does not exist', reason: 'PET_NOT_FOUND' });
+    t.deepEqual([failure.domain, failure.metadata.get('x-petstore-error')], ['petstore', []]);
   }
   const anonymous = await grpc.withKey(undefined).failure(Pets.getPet, { petId: 1n });
   t.like(anonymous, { code: Status.UNAUTHENTICATED, reason: 'API_KEY_MISSING' });

@@ -52,18 +52,6 @@ test.serial('Deadline - that passes while a write waits ends the call, and the w
   await until(() => cancelled() === 5, 'the end of the cancelled calls');
 });
 
-test.serial('Cancelling - a caller who leaves while a write waits cancels it', async (t) => {
-  const { grpc, address, key, logs } = t.context;
-  await grpc.category('before');
-  const release = await holdDatabase(t);
-  const call = await beginCall(address, key, Categories.createCategory, { category: { name: 'cancelled' } });
-  await call.cancel();
-  await release();
-  await until(() => logs.some(({ outcome }) => outcome === 'DEADLINE_EXCEEDED'), 'the end of the cancelled call');
-  await grpc.category('after');
-  t.deepEqual(await names(t), ['before', 'after']);
-});
-
 test.serial('Idempotency key - a call that waits for another with its key ends at its own deadline', async (t) => {
   const { grpc } = t.context;
   const release = await holdDatabase(t);

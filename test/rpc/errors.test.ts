@@ -10,35 +10,13 @@ import { OrderServiceService as Orders } from '../../gen/petstore/v1/orders.ts';
 import { PetServiceService as Pets } from '../../gen/petstore/v1/pets.ts';
 import { rawGrpc } from '../support/calls/http2.ts';
 import { grpcFrame, grpcHeaders, openSession, targetOf } from '../support/calls/sockets.ts';
-import { PUBLIC } from '../support/contract/resources.ts';
 import { serverTest } from '../support/service/shared-stack.ts';
 import { until } from '../support/until.ts';
 
 const test = serverTest();
 
 const NOBODY = 999_999n;
-const { UNAUTHENTICATED, NOT_FOUND, INVALID_ARGUMENT, FAILED_PRECONDITION, ABORTED, UNIMPLEMENTED } = Code;
-
-test('Errors - are the canonical status that fits, with the reason and the message of REST', async (t) => {
-  const { grpc } = t.context;
-  const petId = await grpc.pet({ stock: 4 });
-  const pet = { name: 'Tom', categoryId: NOBODY };
-  const ifMatch = { metadata: { 'if-match': '"x"' } };
-  const order = { petId, quantity: 12 };
-  const late = { shipDate: { seconds: 0n, nanos: 1_000_000_000 } };
-  for (const [failing, code, reason, message] of [
-    [grpc.failure(Pets.getPet, { petId: NOBODY }), NOT_FOUND, 'PET_NOT_FOUND', /^pet 999999 does not exist$/],
-    [grpc.failure(Pets.createPet, { pet }), INVALID_ARGUMENT, 'UNKNOWN_CATEGORY', /^categoryId: category 999999 does/],
-    [grpc.failure(Orders.placeOrder, { order }), FAILED_PRECONDITION, 'INSUFFICIENT_STOCK', /12 is more than the 4 in/],
-    [grpc.failure(Orders.placeOrder, { order: late }), INVALID_ARGUMENT, 'INVALID_ARGUMENT', /^shipDate: /],
-    [grpc.failure(Pets.updatePet, { petId, pet }, ifMatch), ABORTED, 'PRECONDITION_FAILED', /has the ETag "[\w-]{22}"/],
-  ] as const) {
-    const failure = await failing;
-    t.deepEqual([failure.code, failure.reason, failure.domain], [code, reason, 'petstore']);
-    t.regex(failure.message, message);
-    t.deepEqual(failure.metadata.get('x-petstore-error'), [], 'a header of the REST side');
-  }
-});
+const { UNAUTHENTICATED, INVALID_ARGUMENT, UNIMPLEMENTED } = Code;
 
 test('Violations - every error about a field has a BadRequest, with its name in protobuf', async (t) => {
   const { grpc } = t.context;
@@ -71,24 +49,6 @@ test('UNIMPLEMENTED - a method that does not exist, and a question of Envoy for 
     t.like(failure, { code: UNIMPLEMENTED, reason: 'ROUTE_NOT_FOUND' });
     t.regex(message, /^nothing answers to POST \/[\w./]*…?$/);
   }
-});
-
-test('Messages - that can not be read are MALFORMED_BODY for every method, with rules and without', async (t) => {
-  const { grpc } = t.context;
-  const notUtf8 = Buffer.of(0x0a, 0x04, 0x0a, 0x02, 0xff, 0x41); // a category named "\xffA"
-  const cases = PUBLIC.filter(({ isStream }) => !isStream).flatMap(({ path }) =>
-    [[0xff], [0x08], [0x08, 0x80], [0x9a, 0x06, 0x7f]].map((bytes) => [path, Buffer.from(bytes)] as const),
-  );
-  // The last one: groups of an unknown field, each opened in the one before.
-  for (const [path, bytes] of [
-    ...cases,
-    [Categories.createCategory.path, notUtf8] as const,
-    [Pets.createPet.path, Buffer.alloc(60_000, 0x7b)] as const,
-  ]) {
-    const failure = await grpc.failureOfBytes(path, bytes);
-    t.like(failure, { code: INVALID_ARGUMENT, reason: 'MALFORMED_BODY' }, `${path} ${bytes.toString('hex', 0, 9)}`);
-  }
-  t.truthy(await grpc.category(), 'the server keeps running');
 });
 
 test('Request id - one of up to 128 characters is kept, a longer one is replaced', async (t) => {

@@ -1,10 +1,7 @@
 /** The private parts of grpc-js that src/platform/rpc/private-parts.ts uses are there, and do what the server needs. */
-import { spawn } from 'node:child_process';
-import { once } from 'node:events';
 import { connect, constants, type OutgoingHttpHeaders, type ServerHttp2Stream } from 'node:http2';
 import { connect as connectTcp, type Socket } from 'node:net';
 import { setTimeout as delay } from 'node:timers/promises';
-import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
 import { setFlagsFromString } from 'node:v8';
 import { runInNewContext } from 'node:vm';
@@ -18,36 +15,6 @@ import { grpcFrame, grpcHeaders } from '../support/calls/sockets.ts';
 import { startTestServer } from '../support/service/server.ts';
 import { until } from '../support/until.ts';
 import { EDGE_SECRET, request, type ScriptedServer, startScriptedServer, streamsOf } from './scripted-server.ts';
-
-test('grpc-js - an unknown method or a wrong content type is answered, and leaves no stream', async (t) => {
-  const server = await startScriptedServer();
-  const caller = request(server.port, { protocol: 'gRPC', isStream: true, id: 'open' });
-  const { session } = await until(() => server.find('open'), 'the call');
-  if (session === undefined) return t.fail();
-  const cases = [
-    [{ ':path': '/a.b.C/D' }, { 'grpc-status': '12' }],
-    [{ ':path': '/' }, { 'grpc-status': '12' }],
-    [{ 'content-type': 'application/json' }, { ':status': 415 }],
-    [{ 'content-type': '' }, { ':status': 415 }],
-  ] as const;
-  for (const [headers, expected] of cases) {
-    for (const endStream of [true, false]) {
-      const stream = caller.session.request({ ...grpcHeaders('/a.b.C/D'), ...headers }, { endStream });
-      stream.on('error', () => undefined);
-      if (!endStream) stream.write(Buffer.alloc(10_000));
-      const response = await Promise.race([
-        new Promise<object>((resolve) => stream.on('response', resolve)),
-        new Promise<object>((resolve) => stream.on('close', () => resolve({ rstCode: stream.rstCode }))),
-        delay(20_000, {}),
-      ]);
-      t.like(response, expected, JSON.stringify([headers, endStream]));
-      stream.resume();
-      await until(() => streamsOf(session) === 1, `${JSON.stringify(headers)}: the end of its stream`, 20_000);
-    }
-  }
-  caller.session.destroy();
-  server.close();
-});
 
 test('grpc-js - an error before a call can be answered resets that call alone', async (t) => {
   const server = await startScriptedServer();
@@ -133,24 +100,6 @@ test('grpc-js - a call with over 8 KiB of headers is reset, also of compressed o
   t.deepEqual([other.outcome, other.resetCode], ['reset', constants.NGHTTP2_ENHANCE_YOUR_CALM]);
   const edge = await exchange(session, { ...grpcHeaders('/a.b.C/D'), cookie, 'x-petstore-edge': EDGE_SECRET });
   t.is(edge.headers.get('grpc-status'), String(Code.UNIMPLEMENTED));
-});
-
-test('Node - survives a connection that is closed within the trailers of a call with an unread response', async (t) => {
-  const program = fileURLToPath(new URL('cut-trailers.ts', import.meta.url));
-  const child = spawn(process.execPath, ['--expose-gc', program], { stdio: 'inherit' });
-  t.deepEqual(await once(child, 'exit'), [0, null]);
-});
-
-test('grpc-js - no header is left out because of its bytes, and none that is malformed becomes right', async (t) => {
-  const server = await startScriptedServer();
-  t.teardown(() => server.close());
-  for (const [id, sent] of Object.entries(['k ', '\tk', 'k\xff', '\x80"k"'])) {
-    const headers = { 'if-match': sent, 'idempotency-key': sent };
-    const { session } = request(server.port, { protocol: 'gRPC', isStream: true, id, headers });
-    const { call } = await until(() => server.find(id), 'the call');
-    t.deepEqual([call.header('if-match'), call.header('idempotency-key')], [sent, sent]);
-    session.destroy();
-  }
 });
 
 test('grpc-js - a condition in two lines is one list, and a CONNECT is no fault of the server', async (t) => {

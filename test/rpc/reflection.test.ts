@@ -1,9 +1,14 @@
-/** Reflection: what it shows, and how much one stream may ask of it. */
+/** Reflection, which needs no key: what it shows, and how much may be asked of it. */
 import { type DescMessage, fromBinary } from '@bufbuild/protobuf';
 import { FileDescriptorProtoSchema } from '@bufbuild/protobuf/wkt';
 import { Client, credentials, type ServiceError, status as Status } from '@grpc/grpc-js';
 import { loadOperations } from '../../src/platform/proto/operations.ts';
+import { rawGrpc } from '../support/calls/http2.ts';
+import { grpcFrame, grpcHeaders, openSession, targetOf } from '../support/calls/sockets.ts';
+import { PUBLIC } from '../support/contract/resources.ts';
+import { reflectedMethods } from '../support/service/reflection.ts';
 import { serverTest } from '../support/service/shared-stack.ts';
+import { until } from '../support/until.ts';
 
 const test = serverTest();
 const PATH = '/grpc.reflection.v1.ServerReflection/ServerReflectionInfo';
@@ -75,3 +80,29 @@ test('Reflection - one stream gets at most 200 answers, and 256 KiB of them', as
   const small = await ask(t.context.address, 'none', 201);
   t.deepEqual([small.code, small.answers.length], [Status.RESOURCE_EXHAUSTED, 200]);
 });
+
+for (const version of ['v1', 'v1alpha'] as const) {
+  const path = `/grpc.reflection.${version}.ServerReflection/ServerReflectionInfo`;
+  const listServices = grpcFrame(Buffer.of(0x3a, 0));
+  const ask = async (address: string, body: Buffer, from = '127.0.0.1') =>
+    (await rawGrpc(targetOf(address, from), { path, body })).status;
+
+  test(`Reflection ${version} - lists health and petstore.v1's services alone, without a key`, async (t) => {
+    const health = ['Check', 'List', 'Watch'].map((name) => `grpc.health.v1.Health/${name}`);
+    const expected = [...health, ...PUBLIC.map(({ path }) => path.slice(1))];
+    t.deepEqual((await reflectedMethods(t.context.address, version)).sort(), expected.sort());
+  });
+
+  test(`Reflection ${version} - a message that can not be read is INVALID_ARGUMENT`, async (t) => {
+    t.is(await ask(t.context.address, grpcFrame(Buffer.of(0xff, 0xff, 0xff))), Status.INVALID_ARGUMENT);
+  });
+
+  test(`Reflection ${version} - an address has at most 50 streams`, async (t) => {
+    const other = '127.0.0.2';
+    const session = await openSession(targetOf(t.context.address, other));
+    for (let count = 0; count < 50; count += 1) session.request(grpcHeaders(path)).on('error', () => undefined);
+    const isRefused = async () => (await ask(t.context.address, listServices, other)) === Status.RESOURCE_EXHAUSTED;
+    t.true(await until(isRefused, 'a refusal'));
+    session.destroy();
+  });
+}

@@ -1,5 +1,5 @@
 /** A gRPC call that stays open because only half of its request has been sent. */
-import { constants, type IncomingHttpHeaders } from 'node:http2';
+import type { IncomingHttpHeaders } from 'node:http2';
 import type { Method } from './grpc.ts';
 import { grpcFrame, grpcHeaders, openSession, targetOf } from './sockets.ts';
 
@@ -36,14 +36,6 @@ export async function beginCall<Q, A>(
     async finish() {
       stream.end(frame.subarray(half));
       return answered.finally(() => session.close());
-    },
-    /** Sends the other half and cancels. Resolves when the server has received both. */
-    async cancel() {
-      stream.end(frame.subarray(half));
-      await ping();
-      stream.close(constants.NGHTTP2_CANCEL);
-      await ping();
-      session.close();
     },
     close: () => session.destroy(),
   };
