@@ -1,7 +1,6 @@
 /** The feed: pages and streams of events, on SQLite. */
 import { setTimeout as delay } from 'node:timers/promises';
 import anyTest, { type TestFn } from 'ava';
-import { ApiError } from '../../src/platform/errors.ts';
 import { EventFeed, type Progress } from '../../src/platform/events/feed.ts';
 import { toEventId } from '../../src/platform/storage/model.ts';
 import { createStore } from '../../src/platform/storage/store.ts';
@@ -76,8 +75,6 @@ async function addMany({ store, feed }: Context, count: number): Promise<void> {
   feed.noteWrite();
 }
 
-const codeOf = (error: unknown) => (error instanceof ApiError ? error.code : error);
-
 test('Page - of certain types looks through a bounded number of events, and says where to go on', async (t) => {
   const { feed, store } = t.context;
   await addMany(t.context, 600);
@@ -91,39 +88,6 @@ test('Page - of certain types looks through a bounded number of events, and says
   t.deepEqual([found, pages], [1, 2]);
 });
 
-test('Page - an id older than what is kept is EVENTS_EXPIRED, one not reached yet EVENT_NOT_REACHED', async (t) => {
-  const { feed, store } = t.context;
-  await addMany(t.context, 5);
-  await store.transaction(({ events }) => events.deleteOldest(3, Date.now() + 60_000, 0));
-  for (const read of [
-    (after: bigint) => feed.page(toEventId(after), [], 10),
-    async (after: bigint) => {
-      const stream = follow(feed, after);
-      await stream.next();
-      await stream.end();
-    },
-  ]) {
-    t.is(codeOf(await t.throwsAsync(read(2n))), 'EVENTS_EXPIRED');
-    t.is(codeOf(await t.throwsAsync(read(6n))), 'EVENT_NOT_REACHED');
-    await t.notThrowsAsync(read(3n));
-    await t.notThrowsAsync(read(5n));
-    await t.notThrowsAsync(read(0n));
-  }
-});
-
-test('Stream - goes on after an id, from the oldest that is kept after 0, and meets the newest', async (t) => {
-  const { feed } = t.context;
-  await addMany(t.context, 250);
-  const [all, some] = [follow(feed, 0n), follow(feed, 240n)];
-  await addMany(t.context, 3);
-  const expected = Array.from({ length: 253 }, (_, index) => index + 1);
-  t.deepEqual(await all.ids(253), expected);
-  t.deepEqual(await some.ids(13), expected.slice(240));
-  await addMany(t.context, 1);
-  t.deepEqual([await all.ids(1), await some.ids(1)], [[254], [254]]);
-  await Promise.all([all.end(), some.end()]);
-});
-
 test('Streams - a thousand of them read the table no more often than one, and share the events', async (t) => {
   const { feed, reads } = t.context;
   const streams = Array.from({ length: 1_000 }, () => follow(feed));
@@ -135,18 +99,6 @@ test('Streams - a thousand of them read the table no more often than one, and sh
   const [first] = all;
   for (const { events } of all) t.is(events[0], first?.events[0]);
   await Promise.all(streams.map((stream) => stream.end()));
-});
-
-test('Stream - one that does not read delays no other', async (t) => {
-  const { feed } = t.context;
-  const [slow, quick] = [follow(feed), follow(feed)];
-  await Promise.all([slow.next(), quick.next()]);
-  for (let round = 0; round < 5; round += 1) {
-    await addMany(t.context, 100);
-    await quick.ids(100);
-  }
-  t.is((await slow.ids(500)).length, 500);
-  await Promise.all([slow.end(), quick.end()]);
 });
 
 test('Streams - many that begin with the oldest event leave the server to others', async (t) => {

@@ -7,15 +7,6 @@ import { until } from '../support/until.ts';
 
 const test = stackTest();
 
-test.serial('/healthz - is 200 without a key, with an empty body, whatever the method', async (t) => {
-  const { rest } = t.context;
-  for (const method of ['GET', 'HEAD', 'POST']) {
-    const { status, text } = await rest.withKey(undefined).send(method, '/healthz');
-    t.deepEqual([status, text], [200, '']);
-  }
-  t.is((await rest.get('/healthz')).status, 200);
-});
-
 /** Repeats the request until the response has this status. */
 function untilStatus(rest: RestClient, path: string, status: number): Promise<RestResponse> {
   const look = async () => {

@@ -50,18 +50,6 @@ test('Shared reads - a load has at most `maxKeys` keys, in the order of the read
   );
 });
 
-test('Shared reads - keys with the same name are loaded once', async (t) => {
-  const loads: (readonly { id: number }[])[] = [];
-  const load = async (keys: readonly { id: number }[]) => {
-    loads.push(keys);
-    return keys.map(({ id }) => `row ${id}`);
-  };
-  const read = sharedReads(load, ({ id }) => id);
-  const found = await Promise.all([1, 2, 2, 3].map((id) => read({ id })));
-  t.deepEqual(found, ['row 1', 'row 2', 'row 2', 'row 3']);
-  t.deepEqual(loads, [[{ id: 1 }], [{ id: 2 }, { id: 3 }]]);
-});
-
 test('Shared reads - a slow load does not block others, which share a load beside it', async (t) => {
   const { read, loads } = heldReads();
   const slow = read(1);

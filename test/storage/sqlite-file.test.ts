@@ -4,10 +4,9 @@ import anyTest, { type TestFn } from 'ava';
 import { ConfigError } from '../../src/platform/config/setting.ts';
 import type { Engine, Runner } from '../../src/platform/storage/engine.ts';
 import { SqliteConnection } from '../../src/platform/storage/sqlite-connection.ts';
-import { compile, param } from '../../src/platform/storage/statement.ts';
+import { compile } from '../../src/platform/storage/statement.ts';
 import { createStore } from '../../src/platform/storage/store.ts';
 import { TABLES } from '../../src/schema.ts';
-import { categoryTable } from '../../src/shop/categories/table.ts';
 import { createTestDatabase, type TestDatabase } from '../support/machine/database.ts';
 
 interface Context {
@@ -118,29 +117,6 @@ test('Commit - a failed commit fails its whole group with its error, refusals to
   }
   t.deepEqual((await store.categories.page({ after: 0n, limit: 100 })).rows, [kept]);
   t.truthy(await store.transaction((tx) => tx.categories.insert(CATS)));
-});
-
-test('Statements - pages that do not share one neither wait for each other nor fail together', async (t) => {
-  const { engine } = t.context;
-  const { promise: held, resolve: release } = Promise.withResolvers<void>();
-  const unshared: Engine = {
-    ...engine,
-    compilePage: (name, _columns, compose) => compile(name, compose(param)),
-    reader: {
-      async all(statement, params) {
-        if (params.after === 2n) await held;
-        if (params.after === 3n) throw new Error('lost');
-        return engine.reader.all(statement, params);
-      },
-    },
-  };
-  const { page } = categoryTable(unshared).reads;
-  const read = (after: bigint) => page({ after, limit: 1 });
-  const [first, slow, failed, fast] = [read(1n), read(2n), read(3n), read(4n)];
-  await t.throwsAsync(failed, { message: 'lost' });
-  t.deepEqual(await Promise.all([first, fast]), Array(2).fill({ rows: [], hasMore: false }));
-  release();
-  t.deepEqual(await slow, { rows: [], hasMore: false });
 });
 
 test('Statements - one that can not be prepared rejects its caller, and the next call tries again', async (t) => {

@@ -185,20 +185,6 @@ test('Start without Redis - requests are served, and Redis is used once it is av
   t.is(await remaining(one, attempt), 79, 'of 110 and 120 the larger count stands');
 });
 
-test('Reply - of a server that is no Redis, "OK" to everything, counts nothing: the server counts alone', async (t) => {
-  const impostor = createServer((socket) => {
-    socket.on('error', () => undefined);
-    socket.on('data', (commands) => socket.write('+OK\r\n'.repeat(commands.toString().split('*').length - 1)));
-  });
-  t.teardown(() => void impostor.close());
-  const urls = [`redis://${await listen(impostor)}`] as const;
-  const [limiter] = await openServers(t, { redis: { urls, isCluster: false }, logger });
-  t.true(limiter.isDegraded);
-  t.like(await limiter.admit(ACCOUNT), { allowed: true, remaining: 59 });
-  t.like(await repeat(limiter, 59, ACCOUNT), { allowed: true, remaining: 0 });
-  t.like(await limiter.admit(ACCOUNT), { allowed: false, window: 'minute', limit: 60 });
-});
-
 test('Replica - a Redis that may not write any more is left for the one that its address leads to now', async (t) => {
   const successor = await RedisProcess.start();
   t.teardown(() => successor.stop());

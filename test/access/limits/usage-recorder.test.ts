@@ -87,17 +87,6 @@ test('Usage - of an account or a key that is gone is dropped and logged, and the
   await recorder.close();
 });
 
-test('Usage - counts of 600 accounts are stored at once', async (t) => {
-  const { store } = t.context;
-  const { recorder, use } = recorderOn(store);
-  const accounts = await Promise.all(Array.from({ length: 600 }, () => store.write((tx) => tx.accounts.insert(SHOP))));
-  for (const { id } of accounts) use(id);
-  await recorder.flush();
-  t.is((await store.usage.ofDay(0)).length, 600);
-  t.is(recorder.backlog, 0);
-  await recorder.close();
-});
-
 test('Usage - while the database hangs one flush runs and one waits, and a stop waits for no more', async (t) => {
   const { store, id } = t.context;
   const held: (() => void)[] = [];

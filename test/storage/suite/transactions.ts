@@ -1,10 +1,9 @@
 /** Transactions, and writes of a single statement: durable, isolated, rolled back alone, also in a group. */
 
 import { Cancelled } from '../../../src/platform/storage/store-errors.ts';
-import { toCategoryId } from '../../../src/shop/categories/table.ts';
-import { type PetId, toPetId } from '../../../src/shop/pets/table.ts';
+import type { PetId } from '../../../src/shop/pets/table.ts';
 import { aPet } from '../../shop/resources.ts';
-import { addOne, newCategories, newCategory, newPet, occupyWriter, test } from './database.ts';
+import { addOne, newCategory, newPet, occupyWriter, test } from './database.ts';
 
 const CATS = { name: 'Cats', description: undefined };
 const ALL = { after: 0n, limit: 1_000 };
@@ -61,27 +60,6 @@ export function transactionTests(): void {
     t.is((await store.categories.page(ALL)).rows.length, 2 + count(0));
     t.is((await store.pets.page(ALL)).rows.length, 2 + count(4));
     t.is((await store.pets.find(id))?.quantity, count(2));
-  });
-
-  test('Group - inserts in one batch each get their own row or refusal', async (t) => {
-    const { store } = t.context;
-    const categoryIds = [...(await newCategories(store, 2)), ...[999_999n, 2n ** 53n + 1n].map(toCategoryId)];
-    const wanted = Array.from({ length: 300 }, (_, index) => {
-      const categoryId = categoryIds[(index * index) % 5] ?? toCategoryId(0n);
-      return aPet({ name: `Pet ${index % 7}`, categoryId, status: index % 3 === 0 ? 'sold' : 'available' });
-    });
-    const writer = await occupyWriter(t);
-    const inserting = Promise.all(wanted.map((pet) => store.write((tx) => tx.pets.insert(pet))));
-    await writer.release();
-    const inserted = await inserting;
-    for (const [index, pet] of wanted.entries()) {
-      const made = inserted[index];
-      const exists = categoryIds.slice(0, 2).includes(pet.categoryId);
-      t.deepEqual(made, exists ? { ...pet, id: made?.id ?? toPetId(0n), quantity: 0 } : undefined, `${index}`);
-    }
-    const made = inserted.flatMap((pet) => pet ?? []);
-    const byId = made.toSorted((one, other) => Number(one.id - other.id));
-    t.deepEqual((await store.pets.page({ ...ALL, limit: 300 })).rows, byId);
   });
 
   for (const how of HOWS) {
