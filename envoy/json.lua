@@ -161,9 +161,7 @@ function read_object(json, at, fields, prefix)
     local key = unescaped(text:sub(start, stop - 1))
     local field = fields and fields[key]
     local name = field and field.name or key
-    if seen[name] and json.body then
-      return wrong((prefix or "."):sub(1, -2), field and '"' .. name .. '"' or key, "TWICE")
-    end
+    if seen[name] and json.body then return wrong(field and prefix .. name or "", key, "TWICE") end
     seen[name] = true
     if key == '""' then edit(json, start + 1, start + 1, "_") end -- the transcoder can't read it
     local value = text:match("^[ \t\n\r]*:[ \t\n\r]*()", stop) or malformed(stop)

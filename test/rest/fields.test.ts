@@ -39,6 +39,7 @@ test.before(async (t) => {
 });
 test.after.always((t) => t.context.close());
 
+const JSON_TYPE = { 'content-type': 'application/json' };
 const CAT = '😺';
 /** One grapheme of four characters. */
 const FLAG = '🏳️‍🌈';
@@ -99,9 +100,37 @@ test('ids in the query - an unknown int64 finds nothing, any other text is a 400
   }
 });
 
+/** Spellings that are accepted, and those that are not. Of whole numbers a body has more (bodies.test.ts). */
+const SPELLINGS = {
+  id: { accepted: ['1', '0', '-0', '-1'], refused: ['+1', '01', '-01', '00', '0x1', '1_0', ' 1', '1 ', ''] },
+  flag: { accepted: ['true', 'false'], refused: ['TRUE', 'True', 't', 'y', 'no', '1', '0', ''] },
+};
+
+test('spellings - of numbers and truth values are the same in a path, a query and a body', async (t) => {
+  const { rest } = t.context;
+  const places = [
+    ['id', (text: string) => rest.get(`/pets?ids=${encodeURIComponent(text)}`)],
+    ['id', (text: string) => rest.get(`/events?limit=1&after=${encodeURIComponent(text)}`)],
+    ['id', (text: string) => rest.get(`/pets/${encodeURIComponent(text) || '%20'}`)],
+    ['id', (text: string) => rest.send('HEAD', `/pets/${encodeURIComponent(text) || '%20'}`)],
+    ['id', (text: string) => rest.post('/store/orders', { petId: text })],
+    ['flag', (text: string) => rest.get(`/store/orders?complete=${text}`)],
+    ['flag', (text: string) => rest.send('POST', '/store/orders', { raw: `{"complete":${text}}`, headers: JSON_TYPE })],
+  ] as const;
+  for (const [index, [kind, send]] of places.entries()) {
+    const { accepted, refused } = SPELLINGS[kind];
+    for (const text of accepted) {
+      const response = await send(text);
+      const message = response.status === 400 ? response.body.message : '';
+      t.notRegex(message, /whole number|true nor false|can't be read/, `${index} "${text}"`);
+    }
+    for (const text of refused) t.is((await send(text)).status, 400, `${index} "${text}"`);
+  }
+});
+
 test('ids in the body - are int64 to the last digit, as numbers and in strings', async (t) => {
   const { rest } = t.context;
-  const headers = { 'content-type': 'application/json' };
+  const headers = JSON_TYPE;
   for (const id of ['-1', '9007199254740993', '9223372036854775807', '-9223372036854775808']) {
     for (const sent of [id, `"${id}"`]) {
       const [pet, order] = [`{"name":"Tom","categoryId":${sent}}`, `{"petId":${sent}}`];

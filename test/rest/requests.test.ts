@@ -244,6 +244,7 @@ test('HTTP/2 - a space around a header, or a byte beyond ASCII in a query, is no
   for (const [method, path] of [
     ['GET', '/categories?limit=1&\xff=1'],
     ['GET', '/events/stream?\xff=1'],
+    ['GET', '/categories?pageToken=\xff'],
     ['DELETE', `/categories/${id}?\xff`],
   ] as const) {
     isError(t, await send(method, path, {}), 400, 'INVALID_ARGUMENT');

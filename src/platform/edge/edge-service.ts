@@ -2,22 +2,14 @@
  * EdgeService: the errors for requests that Envoy has refused itself. The interceptors have checked the key and the
  * limits by then. What is left is to find out what was wrong, from the routes in the proto files and Envoy's message.
  */
-import { type DescField, ScalarType } from '@bufbuild/protobuf';
+import type { DescField } from '@bufbuild/protobuf';
 import { status as Status } from '@grpc/grpc-js';
 import type { EdgeServiceServer, RefuseRequest } from '../../../gen/apiplatform/edge/v1/edge.ts';
-import {
-  type ApiError,
-  type ApiErrorOptions,
-  apiError,
-  errorSaying,
-  invalidArgument,
-  notAllowed,
-  short,
-} from '../errors.ts';
-import { fieldAt, noneOf, TIMESTAMP, wrappedList } from '../proto/fields.ts';
+import { type ApiError, apiError, errorSaying, invalidArgument, notAllowed, short } from '../errors.ts';
+import { fieldAt, wrappedList } from '../proto/fields.ts';
 import type { Operation, RestRoute } from '../proto/operations.ts';
 import type { Service } from '../rpc/service.ts';
-import { checkContentType, checkQuery } from './rest.ts';
+import { checkContentType, checkParameters, problemOf } from './rest.ts';
 
 /** How much of a wrong value an error quotes, in bytes of a header. */
 const MAX_VALUE = 80;
@@ -30,8 +22,8 @@ export function edgeService(operations: Iterable<Operation>): Service<EdgeServic
       if (request.status === 413) throw apiError('BODY_TOO_LARGE');
       if (request.status === 408) throw apiError('REQUEST_TIMEOUT');
       if (request.status === 405) throw notAllowed(request, 'POST', OF_HTTP);
-      if (request.status === 415) throw unsupportedConnect({ ...OF_HTTP, httpStatus: 415, headers: ACCEPT_POST });
-      if (request.status === 501) throw unsupportedConnect({ grpcStatus: Status.UNIMPLEMENTED });
+      if (request.status === 415) throw errorSaying('UNSUPPORTED_CONTENT_TYPE', SUPPORTED, NO_CALL);
+      if (request.status === 501) throw errorSaying('UNSUPPORTED_CONTENT_TYPE', SUPPORTED, NOT_SUPPORTED);
       throw badRequest(request, routes);
     },
     async fail({ status }) {
@@ -42,15 +34,13 @@ export function edgeService(operations: Iterable<Operation>): Service<EdgeServic
 
 /** The code with which clients of Connect take a status of HTTP. */
 const OF_HTTP = { grpcStatus: Status.UNKNOWN };
-const ACCEPT_POST = { 'accept-post': 'application/grpc, application/grpc-web, application/proto' };
-
-/** For what is no call, on the path of a method, and for the parts of Connect that this service does not support. */
-function unsupportedConnect(options: ApiErrorOptions): ApiError {
-  const message =
-    'calls over the Connect protocol are unary and in Protobuf here: send "Content-Type: application/proto", ' +
-    '"Connect-Protocol-Version: 1" and no Content-Encoding';
-  return errorSaying('UNSUPPORTED_CONTENT_TYPE', message, options);
-}
+/** For what is no call, on the path of a method; and for the parts of Connect that this service does not support. */
+const ACCEPT_POST = 'application/grpc, application/grpc-web, application/proto';
+const NO_CALL = { ...OF_HTTP, httpStatus: 415, headers: { 'accept-post': ACCEPT_POST } };
+const NOT_SUPPORTED = { grpcStatus: Status.UNIMPLEMENTED };
+const SUPPORTED =
+  'calls over the Connect protocol are unary and in Protobuf here: send "Content-Type: application/proto", ' +
+  '"Connect-Protocol-Version: 1" and no Content-Encoding';
 
 type Route = RestRoute & { readonly operation: Operation };
 
@@ -64,7 +54,7 @@ function badRequest({ method, path, reply, contentType }: RefuseRequest, routes:
     return notAllowed({ method, path: pathname }, methods.toSorted().join(', '));
   }
   checkContentType(contentType);
-  checkQuery(path, route.operation);
+  checkParameters(path, route.operation);
   // Envoy has no message for HEAD, which has no body either.
   if (method === 'HEAD') return errorSaying('INVALID_ARGUMENT', 'a value in the path or the query is invalid');
   return wrongBody(Buffer.from(reply).toString(), route.operation);
@@ -81,39 +71,23 @@ function wrongBody(text: string, operation: Operation): ApiError {
   if (path === undefined) return apiError('MALFORMED_BODY', { detail: 'it is not JSON' });
   // The end of a long value, and with it the type, may be missing.
   const [, value, type = ''] = /^invalid value (.*?)(?: for type (\S+))?$/s.exec(finding) ?? [];
-  if (type === 'TWICE') return twice(path, value ?? '', operation);
   // The index of an item is that of json.lua. The transcoder counts only those items that it refuses.
   const { field, name } = fieldAt(operation, BY_LUA.has(type) ? path : path.replace(/\[\d+\]$/, ''));
-  const isBody = path === '' || path === operation.bodyField;
+  const whole = type === 'TWICE' ? (value ?? '') : 'body'; // json.lua has no path of a member that is no field
+  const isWhole = path === '' || path === operation.bodyField;
   const description = describeValue(value, type, field, operation.queryParameters.has(name));
-  return invalidArgument([{ path, name: isBody ? 'body' : name, description }]);
-}
-
-/** A member that an object has twice, by its key in JSON. */
-function twice(path: string, key: string, operation: Operation): ApiError {
-  const { field, name } = fieldAt(operation, `${path}.${key.slice(1, -1)}`);
-  return invalidArgument([{ path, name: field === undefined ? key : name, description: 'is given more than once' }]);
+  return invalidArgument([{ path, name: isWhole ? whole : name, description }]);
 }
 
 /** The types of values that json.lua refuses; others are the transcoder's. */
-const BY_LUA = new Set(['ITEM', 'LIST', 'RANGE']);
+const BY_LUA = new Set(['ITEM', 'LIST', 'RANGE', 'TWICE']);
 
 /** Says what a wrong value should be. */
 function describeValue(value: string | undefined, type: string, field: DescField | undefined, isInQuery: boolean) {
+  if (type === 'TWICE') return 'is given more than once';
   if (value === undefined || field === undefined) return 'has a value of another type';
   if (value.startsWith("Field '")) return problemOf('', type, field); // the transcoder has no value
   const separated = isInQuery && field.fieldKind === 'list' && /^"(.*?),/.exec(value);
   const advice = separated ? `: repeat the name for each, ${field.jsonName}=${separated[1]}&${field.jsonName}=…` : '';
   return `${short(value, MAX_VALUE)} ${problemOf(value, type, wrappedList(field) ?? field)}${advice}`;
-}
-
-function problemOf(value: string, type: string, field: DescField): string {
-  if (type === 'LIST') return 'is not a list';
-  if (field.enum) return noneOf(field.enum);
-  if (field.message) return field.message.typeName === TIMESTAMP ? 'is no RFC 3339 timestamp' : 'is not an object';
-  if (field.scalar === ScalarType.STRING) return 'is not a string';
-  if (field.scalar === ScalarType.BOOL) return 'is neither true nor false';
-  return type === 'RANGE' || (type !== 'ITEM' && /^"?-?\d+"?$/.test(value))
-    ? 'is out of range'
-    : 'is not a whole number';
 }

@@ -56,22 +56,16 @@ function compile({ path, output, isRaw, response: { status, location, list, next
     };
   }
   if (status === 204) return () => ({ status, headers: {}, body: '' });
-  if (list !== undefined) {
-    const [write, items] = [jsonArrayWriter(list), list.localName];
-    return (call, response) => {
-      const message = response.message as Readonly<Record<string, unknown>>;
-      if (next !== undefined && message[next.field.localName]) {
-        addNextPage(call, next.parameter, String(message[next.field.localName]));
-      }
-      return isUnmodified(call) ? NOT_MODIFIED : withBody(call, status, 'application/json', write(message[items]));
-    };
-  }
-  const write = jsonWriter(output);
+  const write = list === undefined ? jsonWriter(output) : jsonArrayWriter(list);
   const toLocation = location === undefined ? undefined : compilePath(location, output);
   if (status === 201 && toLocation === undefined) throw new Error(`${path} has no Location`);
   return (call, { message }) => {
+    const fields = message as Readonly<Record<string, unknown>>;
     if (toLocation !== undefined) call.responseHeaders.set('location', toLocation(message));
-    return isUnmodified(call) ? NOT_MODIFIED : withBody(call, status, 'application/json', write(message));
+    const following = next && fields[next.field.localName];
+    if (next !== undefined && following) addNextPage(call, next.parameter, String(following));
+    const written = list === undefined ? message : fields[list.localName];
+    return isUnmodified(call) ? NOT_MODIFIED : withBody(call, status, 'application/json', write(written));
   };
 }
 

@@ -2,8 +2,10 @@
  * What only REST requests need before the handler: checks that the transcoder does not make, of query parameters and
  * content type. rest-protocol.ts makes the response.
  */
-import { unescape as decode } from 'node:querystring';
-import { apiError, invalidArgument } from '../errors.ts';
+import { isUtf8 } from 'node:buffer';
+import { type DescField, ScalarType } from '@bufbuild/protobuf';
+import { apiError, invalidArgument, short } from '../errors.ts';
+import { fieldAt, noneOf, TIMESTAMP } from '../proto/fields.ts';
 import type { Operation } from '../proto/operations.ts';
 import type { Interceptor } from '../rpc/chain.ts';
 import { resume } from './event-stream.ts';
@@ -27,38 +29,46 @@ export const rest: Interceptor = async (call, next) => {
   if (isUnknown) call.responseHeaders.set(EDGE_HEADERS.accepted, '1');
   if (call.protocol.name !== 'REST') return next(call);
   checkContentType(call.header(EDGE_HEADERS.bodyType));
-  checkQuery(call.header(ORIGINAL_PATH) ?? '', call.operation);
+  checkParameters(call.header(ORIGINAL_PATH) ?? '', call.operation);
   return call.operation.isFeed ? resume(call, next) : next(call);
 };
 
 /** Throws unless the content type is JSON. Undefined means that the request has no body. */
 export function checkContentType(contentType: string | undefined): void {
   if (contentType === undefined) return;
-  const [mediaType] = contentType.split(';', 1);
-  if (mediaType?.trim().toLowerCase() !== 'application/json') {
-    throw apiError('UNSUPPORTED_CONTENT_TYPE', { contentType });
-  }
+  if (!/^\s*application\/json\s*(;|$)/i.test(contentType)) throw apiError('UNSUPPORTED_CONTENT_TYPE', { contentType });
 }
 
 /**
- * Throws for unknown query parameters, for those without a value, and for repeated ones that may occur only once.
+ * Throws for unknown query parameters, for those without a value, for repeated ones that may occur only once, and for
+ * values of the path or the query in a spelling that JSON does not have.
  *
  * The query is read as the transcoder reads it, which sets the fields: parameters are separated by `&`, and the name is
  * what stands before the first `=`, percent-decoded. What has no `=` is skipped there, so it is refused here.
  */
-export function checkQuery(path: string, { queryParameters }: Operation): void {
-  const start = path.indexOf('?');
-  if (start === -1) return;
-  const seen = new Set<string>();
+export function checkParameters(path: string, operation: Operation): void {
+  const [pathname = '', query = ''] = path.split(/\?(.*)/s, 2);
   const wrong = new Map<string, string>();
-  for (const parameter of path.slice(start + 1).split('&')) {
+  const checkValue = (field: DescField | undefined, name: string, encoded: string) => {
+    const bytes = decode(encoded);
+    const value = bytes.toString();
+    if (!isUtf8(bytes)) wrong.set(name, 'is not UTF-8');
+    else if (field && isMisspelt(field, value)) wrong.set(name, `"${short(value)}" ${problemOf(value, 'ITEM', field)}`);
+  };
+  const inPath = operation.routes.flatMap(({ pattern }) => Object.entries(pattern.exec(pathname)?.groups ?? {}));
+  for (const [at, value] of inPath) {
+    const { field, name } = fieldAt(operation, at);
+    checkValue(field, name, value);
+  }
+  const seen = new Set<string>();
+  for (const parameter of query.split('&')) {
     if (parameter === '') continue;
     const name = parameterName(parameter);
-    const field = queryParameters.get(name);
+    const field = operation.queryParameters.get(name);
     if (field === undefined) wrong.set(name, 'is not a query parameter here');
     else if (seen.has(name) && field.fieldKind !== 'list') wrong.set(name, 'is given more than once');
     else if (!parameter.includes('=')) wrong.set(name, 'has no value');
-    else if (decode(parameter).includes('\ufffd')) wrong.set(name, 'is not UTF-8');
+    else checkValue(field, name, parameter.slice(parameter.indexOf('=') + 1));
     seen.add(name);
   }
   if (wrong.size > 0)
@@ -67,5 +77,29 @@ export function checkQuery(path: string, { queryParameters }: Operation): void {
 
 /** The name of a parameter: of `limit=5`, and of `%6Cimit=5`. */
 export function parameterName(parameter: string): string {
-  return decode(parameter.split('=', 1).join());
+  return decode(parameter.split('=', 1).join()).toString();
+}
+
+/** Decodes percent-encoded bytes. Those that are not encoded are characters of Latin-1 in a header. */
+function decode(text: string): Buffer {
+  const decoded = text.replace(/%([\da-f]{2})/gi, (_, code: string) => String.fromCharCode(Number.parseInt(code, 16)));
+  return Buffer.from(decoded, 'latin1');
+}
+
+/** Whether JSON has another spelling for a value that the transcoder accepts: it reads `+1`, `01`, `TRUE`, `y` too. */
+function isMisspelt({ scalar, message }: DescField, value: string): boolean {
+  if (scalar === ScalarType.BOOL) return value !== 'true' && value !== 'false';
+  return message === undefined && scalar !== ScalarType.STRING && /^\+|^-?0./.test(value);
+}
+
+/** What is wrong with a value of a field. `type` is that of the transcoder or of json.lua. */
+export function problemOf(value: string, type: string, field: DescField): string {
+  if (type === 'LIST') return 'is not a list';
+  if (field.enum) return noneOf(field.enum);
+  if (field.message) return field.message.typeName === TIMESTAMP ? 'is no RFC 3339 timestamp' : 'is not an object';
+  if (field.scalar === ScalarType.STRING) return 'is not a string';
+  if (field.scalar === ScalarType.BOOL) return 'is neither true nor false';
+  return type === 'RANGE' || (type !== 'ITEM' && /^"?-?\d+"?$/.test(value))
+    ? 'is out of range'
+    : 'is not a whole number';
 }

@@ -4,7 +4,6 @@
  */
 
 import type { WebServiceServer } from '../../../gen/apiplatform/web/v1/web.ts';
-import type { HttpBody } from '../../../gen/google/api/httpbody.ts';
 import { apiError } from '../errors.ts';
 import type { Call } from '../rpc/chain.ts';
 import type { Service } from '../rpc/service.ts';
@@ -30,16 +29,13 @@ export const webService: Service<WebServiceServer, Call> = {
     headers.set('vary', 'accept-encoding');
     if (isCompressed) headers.set('content-encoding', 'gzip');
     if (call.protocol.name === 'REST') headers.set(hasBody ? 'content-length' : EDGE_HEADERS.length, `${bytes.length}`);
-    yield* pieces(file.contentType, hasBody ? bytes : Buffer.alloc(0));
+    const sent = hasBody ? bytes : Buffer.alloc(0);
+    // At least one piece, because it carries the content type.
+    for (let start = 0; start === 0 || start < sent.length; start += PIECE_BYTES) {
+      yield { contentType: file.contentType, data: sent.subarray(start, start + PIECE_BYTES), extensions: [] };
+    }
   },
 };
-
-/** At least one piece, because it carries the content type. */
-function* pieces(contentType: string, bytes: Buffer): Generator<HttpBody> {
-  for (let start = 0; start === 0 || start < bytes.length; start += PIECE_BYTES) {
-    yield { contentType, data: bytes.subarray(start, start + PIECE_BYTES), extensions: [] };
-  }
-}
 
 /** RFC 9110, section 12.5.3, as far as needed: gzip is listed, and its weight is not zero. */
 function acceptsGzip(header: string): boolean {

@@ -32,7 +32,7 @@ export interface RestRoute {
   readonly method: string;
   /** The path with fields of the request message in braces: `/things/{id}`, or `/{file=docs}` for a fixed value. */
   readonly template: string;
-  /** Matches its paths, with any slashes at their ends: the transcoder ignores those. */
+  /** Matches its paths, with any slashes at their ends: the transcoder ignores those. A group for each field. */
   readonly pattern: RegExp;
 }
 
@@ -204,7 +204,7 @@ function toPaths(template: string): Pick<RestRoute, 'template' | 'pattern'> {
   const regex = template
     .replaceAll('.', '\\.')
     .replace(/\{\w+=([^}]*)\}/g, '$1')
-    .replace(/\{\w+\}/g, '[^/]+');
+    .replace(/\{(\w+)\}/g, '(?<$1>[^/]+)');
   return { template, pattern: new RegExp(`^${regex}/*$`) };
 }
 
