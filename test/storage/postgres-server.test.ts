@@ -18,6 +18,7 @@ import type { Pet } from '../../src/shop/pets/table.ts';
 import { temporaryFolder } from '../support/machine/folder.ts';
 import { postgresMissing, query, startPostgres, type TestPostgres } from '../support/machine/postgres.ts';
 import { testUnless } from '../support/machine/programs.ts';
+import { TcpProxy } from '../support/machine/tcp-proxy.ts';
 import { until } from '../support/until.ts';
 import { addOne, newPet } from './suite/database.ts';
 import { runPlanSuite } from './suite/query-plans.ts';
@@ -157,6 +158,40 @@ test('PostgreSQL - is unavailable when it lacks time or resources, and away when
   await t.throwsAsync(raise('23505'), { code: '23505' });
   await pool.close();
 });
+
+/** What no PostgreSQL sends: rows and errors that end too soon, lengths and types that do not exist. */
+const BROKEN: Readonly<Record<string, readonly number[]>> = {
+  'a row of length 0': [0x44, 0, 0, 0, 0],
+  'a row that ends within a value': [0x44, 0, 0, 0, 12, 0, 1, 0, 0, 1, 0, 65, 66],
+  'a row of -1 values': [0x44, 0, 0, 0, 6, 255, 255],
+  'an error of length 0': [0x45, 0, 0, 0, 0],
+  'an error without an end': [0x45, 0, 0, 0, 6, 0x4d, 65],
+  'a notice without an end': [0x4e, 0, 0, 0, 4],
+  'an unknown type': [0x79, 0, 0, 0, 4],
+  'an unknown authentication': [0x52, 0, 0, 0, 8, 0, 0, 0, 99],
+};
+
+for (const [name, bytes] of Object.entries(BROKEN)) {
+  test(`PostgreSQL - a response with ${name} ends its connection alone, and the call is unavailable`, async (t) => {
+    const url = new URL(await server.createDatabase());
+    const proxy = await TcpProxy.open(Number(url.port));
+    url.port = String(proxy.port);
+    const availability = new Availability({ info: () => undefined, warn: () => undefined }, 'away');
+    const pool = new PostgresPool({ url: url.href, size: 1, isPooled: false }, availability);
+    const select = () => pool.use((connection) => connection.query('SELECT 1 AS one'));
+    for (const accepted of [1, 2]) {
+      t.deepEqual((await select()).rows, [{ one: 1 }]);
+      t.is(proxy.accepted, accepted);
+      proxy.replaceNext(Buffer.from(bytes));
+      await t.throwsAsync(select(), { instanceOf: StoreUnavailable });
+    }
+    proxy.replaceNext(Buffer.from(bytes)); // while it connects
+    await t.throwsAsync(select(), { instanceOf: StoreUnavailable });
+    t.deepEqual((await select()).rows, [{ one: 1 }]);
+    await pool.close();
+    await proxy.close();
+  });
+}
 
 test('PostgreSQL - each connection prepares a statement once, by its name', async (t) => {
   const engine = await openPostgres(await server.createDatabase(), MIGRATIONS);

@@ -8,8 +8,11 @@ const KINDS = {
   conflict: /^(40001|40P01)$/,
   /** statement_timeout, lock_timeout, idle_in_transaction_session_timeout, transaction_timeout. */
   timeout: /^(57014|55P03|25P0[34])$/,
-  /** Connection exceptions; or the server accepts no work: it is stopping, starting, or a standby. */
-  away: /^(08...|57P01|57P02|57P03|57P05|25006)$/,
+  /**
+   * Connection exceptions; or the server accepts no work: it is stopping, starting, or a standby. An error without a
+   * code is pg's own: the response is not of the protocol.
+   */
+  away: /^(08...|57P01|57P02|57P03|57P05|25006|)$/,
   /** The server works but lacks disk space, memory or connections. */
   noResources: /^53/,
   /** The server refuses a connection because all of its connections are in use. */

@@ -12,6 +12,7 @@ import { Pool, type PoolClient } from 'pg';
 import { NAME } from '../../identity.ts';
 import type { Availability } from './availability.ts';
 import type { PoolUse } from './engine.ts';
+import { PostgresClient } from './postgres-client.ts';
 import { Connection, START_SESSION } from './postgres-connection.ts';
 import { is, unavailable } from './postgres-errors.ts';
 import { StoreUnavailable } from './store-errors.ts';
@@ -47,6 +48,7 @@ export class PostgresPool implements PoolUse {
     this.size = size;
     this.#isPooled = isPooled;
     this.#pool = new Pool({
+      Client: PostgresClient,
       connectionString: url,
       max: size,
       min: 1,

@@ -16,6 +16,8 @@ export class TcpProxy {
   #delayMs = 0;
   #isRefusing = false;
   #isDroppingResponses = false;
+  /** What is sent in place of the target's next piece of data. */
+  #replacement: Buffer | undefined;
   /** Resolves when data may pass again; undefined while it may. */
   #silence: { readonly over: Promise<void>; readonly end: () => void } | undefined;
 
@@ -54,6 +56,11 @@ export class TcpProxy {
     this.#isDroppingResponses = true;
   }
 
+  /** Sends these bytes in place of the next piece of data that the target sends. */
+  replaceNext(bytes: Buffer): void {
+    this.#replacement = bytes;
+  }
+
   /** Passes nothing on, and closes no connection. */
   silence(): void {
     const { promise, resolve } = Promise.withResolvers<void>();
@@ -89,14 +96,21 @@ export class TcpProxy {
         for (const one of [near, far]) one.destroy();
       });
     }
-    void this.#pass(near, far, () => false);
-    void this.#pass(far, near, () => this.#isDroppingResponses);
+    void this.#pass(near, far, (chunk) => chunk);
+    void this.#pass(far, near, (chunk) => this.#response(chunk));
   }
 
-  async #pass(from: Socket, to: Socket, isDropping: () => boolean): Promise<void> {
+  #response(chunk: Buffer): Buffer | undefined {
+    const sent = this.#isDroppingResponses ? undefined : (this.#replacement ?? chunk);
+    this.#replacement = undefined;
+    return sent;
+  }
+
+  async #pass(from: Socket, to: Socket, change: (chunk: Buffer) => Buffer | undefined): Promise<void> {
     try {
-      for await (const chunk of from) {
-        if (isDropping()) continue;
+      for await (const received of from) {
+        const chunk = change(received);
+        if (chunk === undefined) continue;
         await this.#silence?.over;
         if (this.#delayMs > 0) await delay(this.#delayMs);
         if (!to.write(chunk)) await once(to, 'drain');
