@@ -17,21 +17,10 @@ local full_at, count = {}, 0
 function M.network(address)
   local ipv4 = address:match("^::ffff:(%d+%..*)$")
   if ipv4 or not address:find(":", 1, true) then return ipv4 or address end
-  local head, tail = address:match("^(.-)::(.*)$")
-  local first, last = {}, {}
-  for group in (head or address):gmatch("%x+") do
-    first[#first + 1] = group
-  end
-  for group in (tail or ""):gmatch("%x+") do
-    last[#last + 1] = group
-  end
-  for _ = #first + #last, 7 do
-    first[#first + 1] = "0"
-  end
-  for i = 1, #last do
-    first[#first + 1] = last[i]
-  end
-  return table.concat(first, ":", 1, 4)
+  local text = address:gsub("^:", "0:")
+  local _, colons = text:gsub(":", "")
+  -- "::" stands for all zeros that are missing.
+  return text:gsub("::", (":0"):rep(8 - colons) .. ":"):match("^%x+:%x+:%x+:%x+")
 end
 
 -- Whether the address may send this request. Each kind of request has an allowance of its own, of so many bursts.

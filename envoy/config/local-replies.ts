@@ -39,8 +39,8 @@ const PASSES_NO_FILTER = or(
 const IS_UNAVAILABLE = or({ response_flag_filter: { flags: ['UO'] } }, PASSES_NO_FILTER);
 export const IS_ERROR = status('GE', 400);
 
-/** The Lua filters have the whole response already. The first two are all the refusals of a flood over HTTP. */
-const IS_WHOLE = or(status('EQ', 401), status('EQ', 429), expression(`'${EDGE_HEADERS.code}' in response.headers`));
+/** The Lua filters have the whole response already. */
+const IS_WHOLE = expression(`'${EDGE_HEADERS.code}' in response.headers`);
 /** For the Lua filter, which gives the reply that of gRPC if it has none. */
 const CONTENT_TYPE = refused('-type', '%REQ(CONTENT-TYPE)%');
 
