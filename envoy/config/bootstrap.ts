@@ -13,6 +13,12 @@ import { publicListener, redirectListener, statisticsListener } from './listener
 import { type Message, when } from './message.ts';
 import { overloadManager } from './overload.ts';
 
+/**
+ * A worker that handles nothing for so long hangs: Envoy ends, and the launcher starts it again. The launcher itself
+ * sees only the main thread. A process that was frozen for longer may end too: in 1 of 38 freezes beyond the timeout.
+ */
+const WORKER_TIMEOUT = '20s';
+
 /** Where Envoy finds and leaves its files: paths. */
 export interface Files {
   /** The repository. */
@@ -58,6 +64,7 @@ export function bootstrap(config: Config, files: Files): Message {
       ],
     },
     overload_manager: overloadManager(),
+    watchdogs: { worker_watchdog: { kill_timeout: WORKER_TIMEOUT } },
     static_resources: {
       listeners: [
         publicListener(config, files),

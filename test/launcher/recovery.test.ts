@@ -1,11 +1,30 @@
 /** A component that dies or freezes is restarted, and the others keep running. One service has all faults. */
-
+import { writeFile } from 'node:fs/promises';
+import { dirname, join } from 'node:path';
+import { readConfig } from '../../src/platform/config/config.ts';
+import { findEnvoy } from '../../src/platform/launcher/envoy.ts';
 import { RestClient } from '../support/calls/rest-client.ts';
 import { isRunning } from '../support/service/launcher.ts';
 import { until } from '../support/until.ts';
 import { launchForAll, test } from './launch.ts';
 
-const shared = launchForAll();
+const HANG = { 'x-hang': 'yes' };
+/** Envoy, whose thread never ends a request with the header. */
+const HANGING = `#!/bin/sh
+for file; do
+  case $file in *envoy.yaml) break ;; esac
+done
+hang='function(handle) while handle:headers():get("x-hang") do end return require("caller").on_request(handle) end'
+sed "s/^\\( *envoy_on_request = \\)require(.caller.).on_request$/\\1$hang/" "$file" > "$file.new"
+mv "$file.new" "$file"
+exec '${findEnvoy(readConfig({ ENVOY: process.env.ENVOY }))}' "$@"
+`;
+
+const shared = launchForAll(async ({ DATA_DIR = '' }) => {
+  const ENVOY = join(dirname(DATA_DIR), 'hanging-envoy');
+  await writeFile(ENVOY, HANGING, { mode: 0o700 });
+  return { ENVOY };
+});
 
 /** Resolves when calls succeed again. */
 async function untilAnswered(): Promise<void> {
@@ -45,6 +64,19 @@ for (const [victim, signal, line] of FAULTS) {
     t.is(launcher.errors, '');
   });
 }
+
+test.serial('A thread of Envoy that hangs - ends Envoy within half a minute, and it is restarted', async (t) => {
+  const { launcher } = shared;
+  const before = await launcher.pair();
+  await t.throwsAsync(fetch(shared.url, { headers: HANG }));
+  await launcher.says(/Envoy ended unexpectedly \(signal SIGABRT\): see .*envoy\.log\. Starting it again/);
+  await launcher.says(/\nEnvoy serves again\.\n/);
+  await untilAnswered();
+  const after = await launcher.pair();
+  t.false(isRunning(before.envoy));
+  t.is(after.server.pid, before.server.pid);
+  t.is(launcher.errors, '');
+});
 
 test.serial('A frozen launcher - restarts nothing when it resumes', async (t) => {
   const { launcher } = shared;
