@@ -22,7 +22,10 @@ function M.on_request(handle)
   local method = headers:get(":method")
   local wrong, checked = json.read(method, headers:get(":path"), text)
   if wrong then return handle:respond({ [":status"] = "400" }, wrong) end
-  if checked ~= text then body:setBytes(checked) end
+  if checked == text then return end
+  handle:clearRouteCache()
+  handle:metadata() -- selects the new route now: the old route's buffer has no room for more than 64 KiB
+  body:setBytes(checked)
 end
 
 return M

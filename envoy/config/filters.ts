@@ -6,12 +6,11 @@ import { EDGE_HEADERS } from '../../src/platform/edge/headers.ts';
 import { LOG_FILTER } from './access-log.ts';
 import type { Files } from './bootstrap.ts';
 import { CORS_FILTER } from './cors.ts';
-import { FILTERS } from './kinds.ts';
+import { FILTERS, MAX_ASKED_BYTES } from './kinds.ts';
 import { CALLER_ADDRESS } from './local-replies.ts';
 import { luaFilter } from './lua.ts';
 import { extension, header, literal, type Message, when } from './message.ts';
 import { REST_SERVICES } from './operations.ts';
-import { FRAME_BYTES } from './routes.ts';
 
 const HTTP = 'envoy.extensions.filters.http';
 
@@ -32,7 +31,7 @@ export function httpFilters(config: Config, { root }: Files): readonly Message[]
     lua(FILTERS.connect, onRequest('connect')),
     extension(FILTERS.grpcWeb, `${HTTP}.grpc_web.v3.GrpcWeb`),
     transcoder(root),
-    buffer(FILTERS.complete, FRAME_BYTES),
+    buffer(FILTERS.complete, MAX_ASKED_BYTES),
     ROUTER,
   ];
 }
@@ -68,8 +67,8 @@ function transcoder(root: string): Message {
     // The server rejects unknown parameters, and its error names all of them.
     ignore_unknown_query_parameters: true,
     request_validation_options: { reject_unknown_method: true },
-    // The transcoder accepts only bodies that are shorter than this.
-    max_request_body_size: MAX_BODY_BYTES + 1,
+    // The filter before it has measured the body.
+    max_request_body_size: MAX_ASKED_BYTES,
     // The path has the name of a file.
     ignored_query_parameters: ['file'],
   });

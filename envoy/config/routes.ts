@@ -21,9 +21,6 @@ export const MAX_RETRIES = 2;
 /** A hedged call changes nothing, so it may have begun. */
 export const HEDGED_RETRY_ON = `${RETRY_ON},reset`;
 
-/** Larger than a body, which is in a gRPC frame by now. */
-export const FRAME_BYTES = 131_072;
-
 const RETRY_POLICY = {
   retry_on: RETRY_ON,
   num_retries: MAX_RETRIES,
@@ -51,6 +48,9 @@ export const REST_HEADER = { name: ORIGINAL_PATH, present_match: true };
 export const CONNECT_HEADER = { name: EDGE_HEADERS.connect, present_match: true };
 /** The caller filter has found that Envoy does not know the caller's key. */
 const ANONYMOUS = { name: EDGE_HEADERS.anonymous, present_match: true };
+
+/** The filter `rest` has read the body, and may make it longer. */
+const BODY_READ = { name: EDGE_HEADERS.bodyType, present_match: true };
 
 /** Calls of methods, by their paths: where they go when Envoy knows the caller's key, and when it does not. */
 interface Calls {
@@ -102,7 +102,7 @@ export function routes(config: Config): Message {
 
 /** Calls that a filter has converted from REST or Connect. Their callers are known by now, and their bodies. */
 function converted(config: Config, calls: Calls): readonly Message[] {
-  const call = { request_body_buffer_limit: FRAME_BYTES, route: toMethod(config, calls, calls.known) };
+  const call = { request_body_buffer_limit: MAX_ASKED_BYTES, route: toMethod(config, calls, calls.known) };
   // With the deadline the server stops work when the caller no longer waits. A REST caller can't choose it.
   const deadline = (append_action: 'OVERWRITE_IF_EXISTS_OR_ADD' | 'ADD_IF_ABSENT') => ({
     request_headers_to_add: [header('grpc-timeout', grpcTimeout(CALL_TIMEOUT_MS), append_action)],
@@ -146,11 +146,12 @@ function convertedWithoutKey(): readonly Message[] {
 function arrived(config: Config, kind: Kind): readonly Message[] {
   if (kind.to === 'method') return grpcCalls(config, kind);
   return kind.matches.flatMap((match: RouteMatch) => [
-    ...when(kind.judge === 'edge', {
-      match: { ...match, headers: [ANONYMOUS, ...(match.headers ?? [])] },
+    ...when<Message>(kind.judge === 'edge', BODY_READ, ANONYMOUS).map((header) => ({
+      match: { ...match, headers: [header, ...(match.headers ?? [])] },
       ...ofKind(kind, MAX_ASKED_BYTES),
+      request_body_buffer_limit: MAX_ASKED_BYTES,
       ...targetOf(kind),
-    }),
+    })),
     { match, ...ofKind(kind), ...targetOf(kind) },
   ]);
 }

@@ -184,6 +184,31 @@ test('BODY_TOO_LARGE - a body of 64 KiB is accepted, one byte more is a 413', as
   operator.close();
 });
 
+/** Bodies that the filters make longer, by a little or by a seventh, and what the server says to 64 KiB of each. */
+const GROWING = {
+  '{"petId":1e6,"quantity":1e0}': 'petId: pet 1000000 does not exist',
+  '{"petId":1e18}': 'petId: pet 1000000000000000000 does not exist',
+  '{"petId":999999,"":0}': 'petId: pet 999999 does not exist',
+  [`{"petId":999999,"x":[${Array(9_000).fill('{"":1}').join()}]}`]: 'petId: pet 999999 does not exist',
+};
+
+test('BODY_TOO_LARGE - is decided by the size as it is sent, not by what Envoy makes of it', async (t) => {
+  const operator = await connectOperator(t.context);
+  for (const [body, message] of Object.entries(GROWING)) {
+    const sized = (size: number) => body + ' '.repeat(size - body.length);
+    for (const transport of TRANSPORTS) {
+      const unused = { ...t.context, key: await operator.keyOf(Plan.PLAN_PRO) }; // Envoy asks about it
+      for (const caller of [t.context, unused]) {
+        const whole = await send(caller, transport, 'application/json', sized(MAX), '/store/orders');
+        isError(t, whole, 400, 'UNKNOWN_PET', message);
+        const larger = await send(caller, transport, 'application/json', sized(MAX + 1), '/store/orders');
+        isError(t, larger, 413, 'BODY_TOO_LARGE');
+      }
+    }
+  }
+  operator.close();
+});
+
 test('INVALID_ARGUMENT - names the field for any body of up to 64 KiB, query and value', async (t) => {
   const message = /^quantity: "x*(xxx…|abc") is not a whole number$/;
   const longValue = `{"quantity":"${'x'.repeat(MAX - 15)}"}`;
