@@ -1,7 +1,6 @@
 /** Fills a database through the storage layer, before a server opens it. A million pets take some seconds. */
 import type { Engine } from '../src/platform/storage/engine.ts';
 import { compile, param } from '../src/platform/storage/statement.ts';
-import { onlyRow } from '../src/platform/storage/table.ts';
 
 export const CATEGORIES = 10;
 /** The statuses of pets in turn: with 1,000 pets each filter already matches a full page. */
@@ -9,7 +8,7 @@ const STATUSES = ['available', 'available', 'pending', 'sold'] as const;
 /** Pets in one statement: far fewer than PostgreSQL inserts in the engine's timeout of 4.5 s. */
 const BATCH = 20_000;
 
-/** Inserts the pets 1 to `pets` into an empty database. */
+/** Inserts the pets 1 to `pets`, which the scenarios request, into an empty database. */
 export async function fillDatabase(engine: Engine, pets: number, signal: AbortSignal): Promise<void> {
   await insertCategories(engine);
   const insert = insertPets(engine);
@@ -18,7 +17,6 @@ export async function fillDatabase(engine: Engine, pets: number, signal: AbortSi
     const last = Math.min(first + BATCH - 1, pets);
     await engine.write((tx) => tx.all(insert, { first, last }));
   }
-  await checkIds(engine, pets);
 }
 
 async function insertCategories({ knex, transaction }: Engine): Promise<void> {
@@ -39,12 +37,4 @@ function insertPets({ knex }: Engine) {
     select 'Pet ' || n, 1 + n % ${CATEGORIES}, case (n / ${CATEGORIES}) % ${STATUSES.length} ${statuses} end, 1
     from numbers`;
   return compile('bench.pets', knex.raw(sql, [param('first'), param('last')] as never));
-}
-
-/** The scenarios request ids from 1 to `pets`. */
-async function checkIds({ knex, reader }: Engine, pets: number): Promise<void> {
-  const count = compile('bench.count', knex('pets').count('id as count').max('id as last'));
-  const row = onlyRow(await reader.all(count, {}));
-  const [found, last] = [row.count, row.last].map(Number); // strings on PostgreSQL
-  if (found !== pets || last !== pets) throw new Error(`expected pets 1 to ${pets}, found ${found} up to ${last}`);
 }

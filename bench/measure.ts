@@ -2,124 +2,95 @@
  * Measures a scenario: short rounds that alternate between the variants, and the medians of the rounds. When the
  * machine is busy for a while, all variants are disturbed alike, and no single round decides.
  */
+import { availableParallelism } from 'node:os';
 import { CommandFailed } from '../test/support/command-line.ts';
-import { median } from '../test/support/numbers.ts';
-import { calibrate } from './calibration.ts';
-import type { LoadGenerator, Outcome } from './load.ts';
-import type { Progress } from './progress.ts';
-import type { Request, Scenario, Variant } from './scenarios.ts';
-import type { BenchStack } from './stacks.ts';
+import { cpuTimesUs, systemBusyUs } from '../test/support/machine/cpu-time.ts';
+import type { Scenario, Variant } from './scenarios.ts';
+import type { BenchStack, Counted } from './stacks.ts';
+import { type Load, type Outcome, runWrk } from './wrk.ts';
 
 export const ROUNDS = 5;
-/** How long each variant runs before its first round, for each server: its code is compiled and its caches filled. */
-const WARM_UP_MS = 1_500;
-const LEAD_IN_MS = 300;
-/** Prepared requests of a round: too many to stay in a cache. */
-const REQUESTS = 16_384;
 
-export interface Round extends Outcome {
-  /** CPU time per request of all programs together. */
-  readonly totalUs: number;
+export interface Round {
+  /** Requests. */
+  readonly perSecond: number;
+  readonly p50Ms: number;
+  readonly p99Ms: number;
+  /** CPU time per request, of all programs of the service together, and of each. */
+  readonly cpuUs: number;
+  readonly programs: Readonly<Record<string, number>>;
+  /** The share of the machine that programs other than the benchmark's used, from 0 to 1. */
+  readonly othersShare: number;
 }
 
 export interface Measurement {
   readonly scenario: Scenario;
   readonly variant: Variant;
   readonly rounds: readonly Round[];
-  /** The floor's rounds, if the scenario has a floor and this is not it. */
-  readonly floor: readonly Round[] | undefined;
-  /** The rounds of the scenario's first variant, if this is neither that nor the floor. */
-  readonly first: readonly Round[] | undefined;
 }
 
-export interface Setup {
-  readonly load: LoadGenerator;
+export interface Setup extends Pick<Load, 'connections' | 'seconds' | 'folder' | 'signal'> {
   readonly stackOf: (variant: Variant) => BenchStack;
-  readonly connections: number;
-  readonly instances: number;
-  readonly seconds: number;
-  readonly progress: Progress;
+  readonly say: (text: string) => void;
 }
 
 /** Measures the variants of a scenario. */
 export async function measureScenario(scenario: Scenario, setup: Setup): Promise<Measurement[]> {
-  const { progress, seconds, instances } = setup;
+  const { stackOf, say } = setup;
   const { name, variants } = scenario;
-  const measured = variants.map((variant) => ({ variant, rounds: [] as Round[] }));
+  say(`${name}: ${variants.length * (ROUNDS + 1) * setup.seconds} s …`);
+  const measured = variants.map((variant) => ({ scenario, variant, rounds: [] as Round[] }));
   for (const variant of variants) {
-    progress.update(`${name}, ${variant.name}: warming up`);
-    await checkResponse(scenario, variant, setup.stackOf(variant));
-    await runRound(scenario, variant, setup, WARM_UP_MS * instances);
+    await checkResponse(scenario, variant, stackOf(variant));
+    await runRound(scenario, variant, setup); // its code is compiled and its caches filled
   }
   for (let round = 0; round < ROUNDS; round += 1) {
     const start = round % variants.length; // no variant is always the first or the last one
     for (const { variant, rounds } of [...measured.slice(start), ...measured.slice(0, start)]) {
-      progress.update(`${name}, ${variant.name}: round ${round + 1} of ${ROUNDS}`);
-      calibrate();
-      rounds.push(await runRound(scenario, variant, setup, (seconds * 1000) / ROUNDS));
+      rounds.push(await runRound(scenario, variant, setup));
     }
   }
-  const floor = measured.find(({ variant }) => variant.isFloor)?.rounds;
-  const first = measured.find(({ variant }) => !variant.isFloor)?.rounds;
-  return measured.map(({ variant, rounds }) => ({
-    scenario,
-    variant,
-    rounds,
-    floor: variant.isFloor ? undefined : floor,
-    first: variant.isFloor || rounds === first ? undefined : first,
-  }));
+  return measured;
 }
 
-/** The median of the rounds, each compared with the other variant's round of about the same time. */
-export function compare(
-  rounds: readonly Round[],
-  others: readonly Round[] | undefined,
-  figure: (round: Round, other: Round) => number,
-): number | undefined {
-  return (
-    others && median(rounds.flatMap((round, index) => others.slice(index, index + 1).map((o) => figure(round, o))))
-  );
-}
-
-/** Sends one request and checks its response: the load generator looks at the status alone. */
+/** Sends one request and checks its response: wrk looks at the status alone. */
 async function checkResponse(scenario: Scenario, variant: Variant, { url, key }: BenchStack): Promise<void> {
-  const { method, path, body } = scenario.request(variant.pets);
-  const headers = headersOf(variant, key, body);
-  const response = await fetch(`${url}${path}`, { method, headers, ...(body && { body }) });
+  const { path, body } = scenario.request(variant.pets);
+  const post = body === undefined ? {} : { method: 'POST', body };
+  const response = await fetch(`${url}${path}`, { headers: headersOf(variant, key), ...post });
   const text = await response.text();
-  if (!response.ok || !scenario.isExpected(JSON.parse(text))) {
-    throw new CommandFailed(
-      `${method} ${path} on ${variant.name} has an unexpected response: ${response.status} ${text}`,
-    );
-  }
+  if (response.ok && scenario.isExpected(JSON.parse(text))) return;
+  throw new CommandFailed(`${path} of ${variant.name} has an unexpected response: ${response.status} ${text}`);
 }
 
-async function runRound(scenario: Scenario, variant: Variant, setup: Setup, measureMs: number): Promise<Round> {
-  const { load, connections, stackOf } = setup;
-  const stack = stackOf(variant);
-  const requests = rawRequests(REQUESTS, scenario, variant, stack);
-  const { target, counted } = stack;
-  const outcome = await load.run({ target, requests, connections, leadInMs: LEAD_IN_MS, measureMs, counted });
-  const { ok, shed, others } = outcome;
-  const failures = [...Object.keys(others), ...(shed.perSecond > 0 ? ['503'] : [])];
-  const what = `${scenario.name}, ${variant.name}`;
-  if (failures.length > 0) throw new CommandFailed(`${what}: ${failures.join(', ')} instead of 2xx`);
-  if (ok.perSecond === 0) throw new CommandFailed(`${what}: no response in a round: measure for longer (--seconds)`);
-  return { ...outcome, totalUs: Object.values(outcome.cpuUs).reduce((sum, us) => sum + us, 0) };
+/** The programs' CPU time is that of the whole run, with the opening of the connections. */
+async function runRound(scenario: Scenario, variant: Variant, setup: Setup): Promise<Round> {
+  const { url, key, counted } = setup.stackOf(variant);
+  const request = () => scenario.request(variant.pets);
+  const [before, startMs] = [snapshot(counted), performance.now()];
+  const outcome = await runWrk({ ...setup, url, headers: headersOf(variant, key), request });
+  const [after, tookUs] = [snapshot(counted), (performance.now() - startMs) * 1_000];
+  const { count, seconds, p50Ms, p99Ms } = checked(outcome, `${scenario.name}, ${variant.name}`);
+  const used = Object.entries(after.programs).map(([name, us]) => [name, us - (before.programs[name] ?? 0)] as const);
+  const cpuUs = used.reduce((sum, [, us]) => sum + us, 0) / count;
+  const programs = Object.fromEntries(used.map(([name, us]) => [name, us / count]));
+  const othersShare = (after.othersUs - before.othersUs) / (tookUs * availableParallelism());
+  return { perSecond: count / seconds, p50Ms, p99Ms, cpuUs, programs, othersShare };
 }
 
-/** Random requests of a scenario, as bytes. */
-export function rawRequests(count: number, scenario: Scenario, variant: Variant, stack: BenchStack): string[] {
-  return Array.from({ length: count }, () => {
-    const { method, path, body } = scenario.request(variant.pets);
-    const headers = { host: new URL(stack.url).host, ...headersOf(variant, stack.key, body) };
-    const length = body === undefined ? {} : { 'content-length': Buffer.byteLength(body) };
-    const lines = Object.entries({ ...headers, ...length }).map(([name, value]) => `${name}: ${value}`);
-    return `${[`${method} ${path} HTTP/1.1`, ...lines].join('\r\n')}\r\n\r\n${body ?? ''}`;
-  });
+function checked(outcome: Outcome, what: string): Outcome {
+  const { count, failed, lost } = outcome;
+  if (failed + lost === 0 && count > 0) return outcome;
+  throw new CommandFailed(`${what}: ${count} responses, ${failed} of them failures, and ${lost} requests without one`);
 }
 
-function headersOf({ headers }: Variant, key: string, body: Request['body']): Record<string, string> {
-  const type = body === undefined ? {} : { 'content-type': 'application/json' };
-  return { authorization: `Bearer ${key}`, ...type, ...headers };
+function snapshot(counted: Counted) {
+  const programs = Object.fromEntries(Object.entries(counted).map(([name, its]) => [name, cpuTimesUs(its)]));
+  // wrk, servers and Envoy are children of this process, and PostgreSQL's processes are those of a child.
+  const ownUs = cpuTimesUs({ pids: [process.pid], withChildren: true }) + (programs.postgres ?? 0);
+  return { programs, othersUs: systemBusyUs() - ownUs };
+}
+
+export function headersOf({ headers }: Variant, key: string): Readonly<Record<string, string>> {
+  return { authorization: `Bearer ${key}`, 'content-type': 'application/json', ...headers };
 }

@@ -1,54 +1,66 @@
-/** `npm run bench:overload`: how the service behaves when it is asked for more than it can do. */
+/** `npm run bench:overload`: latency below the capacity of one server, and refusals above it. */
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { createCommand, integer, number, rejectOnAbort, run } from '../test/support/command-line.ts';
-import { LoadGenerator } from './load.ts';
-import { measureOverload } from './overload-measure.ts';
-import { formatOverloadReport } from './overload-report.ts';
-import { moveTo, onCore, twoCores } from './pinning.ts';
-import { createProgress } from './progress.ts';
-import { HUNDRED_THOUSAND } from './scenarios.ts';
+import { CommandFailed, createCommand, integer, run } from '../test/support/command-line.ts';
+import { formatCount } from '../test/support/numbers.ts';
+import { toColumns } from './columns.ts';
+import { headersOf } from './measure.ts';
+import { describeMachine } from './report.ts';
+import { GET, POST, SERVICE } from './scenarios.ts';
 import { startBenchStack } from './stacks.ts';
+import { runWrk, wrkMissing } from './wrk.ts';
 
-export interface Options {
+/** More than a server may have open calls. */
+const CLIENTS = 1_000;
+/** The connections that find the capacity. */
+const CONNECTIONS = 64;
+/** How much is offered, as a multiple of the capacity. */
+const TIMES = [0.25, 0.5, 0.75, 1, 2, 10];
+
+interface Options {
   readonly seconds: number;
-  readonly connections: number;
 }
 
 const command = createCommand(
   'bench:overload',
-  `Starts the whole service (Envoy, server, SQLite in a temporary folder), measures how much it can take, then offers
-a quarter, a half, three quarters, 1, 2, 5 and 10 times that: requests are due at fixed times, whatever the responses
-are. Prints how many were answered, how many were shed, and how fast. At last 2,000 clients come at once, each with
-one request at a time, and wait for as long as a 503 tells them. The service has one core and the load generator
-another, if taskset is installed. It takes some three minutes. Ctrl-C stops it cleanly. It needs Linux.`,
-)
-  .option('--seconds <n>', 'how long each load is offered', number(1, 600), 5)
-  .option('--connections <n>', 'open requests at a time; more are due, but not sent', integer(100, 4_000), 1_000)
-  .addHelpText(
-    'after',
-    '\nTMPDIR is where the database is made: it should be on a real disk. ENVOY names another Envoy.',
-  );
+  `Starts the whole service (Envoy, server, SQLite in a temporary folder) and measures its capacity with ${CONNECTIONS}
+connections. Then ${formatCount(CLIENTS)} clients, each with a connection of its own, pause at random before each
+request, so that together they would send ${TIMES.join(', ')} times the capacity if no response took time. Prints how
+many requests succeeded and failed, nearly all of which are refused, and the latency of all. It takes a minute and a
+half. Ctrl-C stops it cleanly. It needs Linux and wrk.`,
+).option('--seconds <n>', 'how long each load is offered', integer(1, 600), 5);
 
-async function main(options: Options, signal: AbortSignal): Promise<void> {
-  const progress = createProgress();
+async function main({ seconds }: Options, signal: AbortSignal): Promise<void> {
+  if (wrkMissing !== undefined) throw new CommandFailed(wrkMissing);
+  const say = (text: string) => void process.stderr.write(`${text}\n`);
   await using cleanUp = new AsyncDisposableStack();
-  cleanUp.defer(() => progress.clear());
   const folder = await mkdtemp(join(tmpdir(), 'petstore-bench-'));
   cleanUp.defer(() => rm(folder, { recursive: true, force: true }));
-  const cores = twoCores();
-  if (cores !== undefined) moveTo(cores.service); // processes inherit the core
-  const stack = await startBenchStack(HUNDRED_THOUSAND, { instances: 1, shared: undefined, signal, progress });
+  const stack = await startBenchStack(SERVICE, { instances: 1, shared: undefined, signal, say });
   cleanUp.defer(() => stack.stop());
-  signal.throwIfAborted();
-  if (cores !== undefined) moveTo(cores.generator);
-  const load = new LoadGenerator(folder, cores === undefined ? [] : onCore(cores.generator));
-  cleanUp.defer(() => load.stop());
-  const measured = measureOverload({ stack, load, progress, ...options });
-  const results = await Promise.race([measured, rejectOnAbort(signal), stack.failure]);
-  progress.clear();
-  process.stdout.write(formatOverloadReport(results, options, cores));
+  const rows = [['scenario', 'times', 'offered/s', 'succeeded/s', 'failed/s', 'p50 ms', 'p99 ms']];
+  for (const { name, request } of [GET, POST]) {
+    const load = { url: stack.url, headers: headersOf(SERVICE, stack.key), seconds, folder, signal };
+    const generate = (connections: number, pauseMs?: number) => {
+      const running = runWrk({ ...load, request: () => request(SERVICE.pets), connections, pauseMs });
+      return Promise.race([running, stack.failure]);
+    };
+    await generate(CONNECTIONS); // its code is compiled and its caches filled
+    say(`${name}: measuring the capacity …`);
+    const { count, seconds: took } = await generate(CONNECTIONS);
+    const capacity = count / took;
+    for (const times of TIMES) {
+      say(`${name}: ${times} times the capacity …`);
+      const perSecond = times * capacity;
+      const outcome = await generate(CLIENTS, (1_000 * CLIENTS) / perSecond);
+      const failed = outcome.failed + outcome.lost;
+      const rates = [perSecond, (outcome.count - outcome.failed) / outcome.seconds, failed / outcome.seconds];
+      const latencies = [outcome.p50Ms, outcome.p99Ms].map((ms) => ms.toFixed(1));
+      rows.push([name, `${times}`, ...rates.map(formatCount), ...latencies]);
+    }
+  }
+  process.stdout.write(`${[describeMachine(), '', ...toColumns(rows, [1, 2, 3, 4, 5, 6])].join('\n')}\n`);
 }
 
 await run(command, main);

@@ -1,108 +1,105 @@
-/** The results as a table. */
+/** The results as a table, and the bounds that they miss. */
 import { cpus } from 'node:os';
 import { formatCount, median } from '../test/support/numbers.ts';
-import { slowestLoop } from './calibration.ts';
 import { toColumns } from './columns.ts';
-import type { Options } from './main.ts';
-import { compare, type Measurement, ROUNDS, type Round } from './measure.ts';
-import { type Bounds, HUNDRED_THOUSAND, SCENARIOS } from './scenarios.ts';
+import type { Measurement, Round } from './measure.ts';
+import { type Bounds, COMPARED } from './scenarios.ts';
 
 /** What other programs may use of the machine before the figures are called disturbed. */
 const QUIET_SHARE = 0.05;
-/** How much longer than at best the calibrating loop may take on a machine whose speed is steady. */
-const STEADY = 1.3;
+/** How many times as long a variant's requests may take in one round as in another, on a machine of steady speed. */
+const STEADY = 1.5;
 
-const PROGRAM_NAMES = { server: 'server', envoy: 'Envoy', postgres: 'PostgreSQL', redis: 'Redis' };
-type Program = keyof typeof PROGRAM_NAMES;
+const PROGRAMS = { server: 'server', envoy: 'Envoy', postgres: 'PostgreSQL', redis: 'Redis' };
 
-export function formatReport(results: readonly Measurement[], options: Options): string {
-  const programs = (Object.keys(PROGRAM_NAMES) as Program[]).filter(
-    (program) => results.at(-1)?.rounds[0]?.cpuUs[program] !== undefined,
-  );
-  const programHeadings = programs.map((program) => `${PROGRAM_NAMES[program]} µs`);
-  const headings = ['scenario', 'variant', 'requests/s', 'p50 ms', 'p99 ms', ...programHeadings, 'all µs'];
-  const compared = ['× floor (server, Envoy)', '× first', '+ µs'];
-  const hasBounds = options.engine === 'sqlite' && options.instances === 1;
-  const cells = results.map((result) => toCells(result, programs, hasBounds));
-  const rows = [[...headings, ...compared], ...cells];
-  const figures = headings.map((_, column) => column).slice(2);
-  const [head = '', ...lines] = toColumns(rows, figures);
-  const isNew = (index: number) => results[index]?.scenario !== results[index - 1]?.scenario;
-  const body = lines.flatMap((line, index) => (isNew(index) ? ['', line] : [line]));
-  return `${[describe(options), '', head, ...body, '', legend(results), ...warnings(results)].join('\n')}\n`;
+/** A measurement and the one that it is compared with: the scenario's variant before it. */
+interface Row extends Measurement {
+  readonly before: readonly Round[] | undefined;
 }
 
-function toCells(result: Measurement, programs: readonly Program[], hasBounds: boolean): string[] {
-  const { scenario, variant, rounds, floor, first } = result;
-  const { floors, ratio, addedUs }: Bounds = hasBounds ? (scenario.bounds ?? {}) : {};
-  const middle = (figure: (round: Round) => number) => median(rounds.map(figure));
-  const toFloor = (figure: (round: Round) => number) =>
-    compare(rounds, floor, (round, other) => figure(round) / figure(other));
-  const [server, envoy] = (['server', 'envoy'] as const).map((program) =>
-    toFloor(({ cpuUs }) => cpuUs[program] ?? Number.NaN)?.toFixed(2),
-  );
-  const all = judge(
-    toFloor(({ totalUs }) => totalUs),
-    2,
-    variant === HUNDRED_THOUSAND ? floors : undefined,
-  );
+/** What was measured, the table, and warnings. */
+export function formatTable(results: readonly Measurement[]): string[] {
+  const programs = Object.keys(PROGRAMS).filter((name) => results[0]?.rounds[0]?.programs[name] !== undefined);
+  const shown = programs.map((name) => PROGRAMS[name as keyof typeof PROGRAMS]);
+  const figures = ['requests/s', 'p50 ms', 'p99 ms', ...shown.map((name) => `${name} µs`), 'all µs'];
+  const ratios = ['× requests/s', `× µs (${shown.join(', ')})`, '× p50', '× p99'];
+  const headings = ['scenario', 'variant', ...figures, ...ratios];
+  const rows = [headings, ...toRows(results).map((row) => toCells(row, programs))];
+  const [head = '', ...lines] = toColumns(rows, headings.keys().toArray().slice(2));
   return [
-    scenario.name,
-    variant.name,
-    formatCount(middle(({ ok }) => ok.perSecond)),
-    middle(({ ok }) => ok.p50Ms).toFixed(1),
-    middle(({ ok }) => ok.p99Ms).toFixed(1),
-    ...programs.map((program) =>
-      rounds[0]?.cpuUs[program] === undefined ? '' : middle(({ cpuUs }) => cpuUs[program] ?? 0).toFixed(0),
+    describeMachine(),
+    'µs: CPU time of a request, of all threads and processes of the program. Figures are medians of the rounds.',
+    '×: as a multiple of the variant above. The floor is an Envoy that only transcodes, before a grpc-js server that',
+    'only reads a map.',
+    '',
+    head,
+    ...lines.flatMap((line, index) =>
+      results[index]?.scenario === results[index - 1]?.scenario ? [line] : ['', line],
     ),
-    middle(({ totalUs }) => totalUs).toFixed(0),
-    floor === undefined ? '' : `${all} (${server}, ${envoy})`,
-    judge(
-      compare(rounds, first, (round, other) => round.totalUs / other.totalUs),
-      2,
-      ratio,
-    ),
-    judge(
-      compare(rounds, first, (round, other) => round.totalUs - other.totalUs),
-      1,
-      addedUs,
-    ),
+    '',
+    ...warnings(results),
   ];
 }
 
-/** A figure, and its bound when it exceeds that. */
-function judge(figure: number | undefined, digits: number, max = Number.POSITIVE_INFINITY): string {
-  if (figure === undefined) return '';
-  return figure > max ? `${figure.toFixed(digits)} ✗ over ${max}` : figure.toFixed(digits);
-}
-
-function describe({ engine, instances, seconds, connections }: Options): string {
-  const storage = engine === 'sqlite' ? 'SQLite' : 'PostgreSQL and Redis';
-  const load = `${connections} connections, ${seconds} s a line in ${ROUNDS} rounds`;
-  return `Servers: ${instances}, on ${storage}; ${load}; ${describeMachine()}`;
+/** A line for each bound that is missed. */
+export function missedBounds(results: readonly Measurement[]): string[] {
+  return toRows(results).flatMap((row) => {
+    const { scenario, variant } = row;
+    const bounds: Bounds = scenario.bounds[variant.name] ?? {};
+    return (Object.keys(COMPARED) as (keyof Bounds)[]).flatMap((figure) => {
+      const [bound, ratio] = [bounds[figure], ratioOf(row, (round) => round[figure])];
+      if (bound === undefined || ratio === undefined) return [];
+      const [isMet, limit] = figure === 'perSecond' ? [ratio >= bound, 'least'] : [ratio <= bound, 'most'];
+      if (isMet) return [];
+      return [`✗ ${scenario.name}, ${variant.name}: ${COMPARED[figure]} × ${ratio.toFixed(2)}, at ${limit} ${bound}`];
+    });
+  });
 }
 
 export function describeMachine(): string {
   return `Node ${process.version}, ${cpus().length} × ${cpus()[0]?.model.trim() ?? 'unknown processor'}`;
 }
 
-function legend(results: readonly Measurement[]): string {
-  const measured = SCENARIOS.filter((scenario) => results.some((result) => result.scenario === scenario));
+function toRows(results: readonly Measurement[]): Row[] {
+  return results.map((result, index) => {
+    const above = results[index - 1];
+    return { ...result, before: above?.scenario === result.scenario ? above.rounds : undefined };
+  });
+}
+
+/** The median of the rounds, each compared with the other variant's round of about the same time. */
+function ratioOf({ rounds, before }: Row, figure: (round: Round) => number): number | undefined {
+  const pairs = before?.flatMap((other, index) =>
+    rounds.slice(index, index + 1).map((round) => [round, other] as const),
+  );
+  return pairs && median(pairs.map(([round, other]) => figure(round) / figure(other)));
+}
+
+function toCells(row: Row, programs: readonly string[]): string[] {
+  const { scenario, variant, rounds } = row;
+  const middle = (figure: (round: Round) => number) => median(rounds.map(figure));
+  const ratio = (figure: (round: Round) => number) => ratioOf(row, figure)?.toFixed(2) ?? '';
+  const ofEach = programs.map((name) => ratio((round) => round.programs[name] ?? Number.NaN));
   return [
-    'µs: CPU time per request, of all threads and processes of the program. All figures are medians of the rounds.',
-    '× floor: CPU time as a multiple of an Envoy that only transcodes and a grpc-js server that only reads a map.',
-    "× first, + µs: CPU time compared with the scenario's first variant, round by round.",
-    '✗: more than the bound for one server on SQLite.',
-    ...toColumns(measured.map(({ name, title }) => [`  ${name}`, title])),
-  ].join('\n');
+    scenario.name,
+    variant.name,
+    formatCount(middle(({ perSecond }) => perSecond)),
+    ...[middle(({ p50Ms }) => p50Ms), middle(({ p99Ms }) => p99Ms)].map((ms) => ms.toFixed(1)),
+    ...programs.map((name) => middle((round) => round.programs[name] ?? Number.NaN).toFixed(0)),
+    middle(({ cpuUs }) => cpuUs).toFixed(0),
+    ratio(({ perSecond }) => perSecond),
+    row.before === undefined ? '' : `${ratio(({ cpuUs }) => cpuUs)} (${ofEach.join(', ')})`,
+    ratio(({ p50Ms }) => p50Ms),
+    ratio(({ p99Ms }) => p99Ms),
+  ];
 }
 
 function warnings(results: readonly Measurement[]): string[] {
   const share = Math.max(...results.flatMap(({ rounds }) => rounds.map(({ othersShare }) => othersShare)));
-  const slowest = slowestLoop();
-  const causes = [
+  const spreads = results.map(({ rounds }) => rounds.map(({ cpuUs }) => cpuUs));
+  const spread = Math.max(...spreads.map((times) => Math.max(...times) / Math.min(...times)));
+  return [
     ...(share > QUIET_SHARE ? [`Other programs used up to ${Math.round(100 * share)} % of this machine.`] : []),
-    ...(slowest > STEADY ? [`The same loop took up to ${slowest.toFixed(1)} times as long as at best.`] : []),
-  ];
-  return causes.length === 0 ? [] : ['', `${causes.join(' ')} The figures are not reliable: measure again.`];
+    ...(spread > STEADY ? [`The same took up to ${spread.toFixed(1)} times as long in one round as in another.`] : []),
+  ].map((cause) => `${cause} The figures are not reliable: measure again.`);
 }

@@ -4,22 +4,22 @@ import type { Config } from '../src/platform/config/config.ts';
 import type { Child } from '../src/platform/launcher/child.ts';
 import { openEngine } from '../src/platform/storage/open.ts';
 import { MIGRATIONS } from '../src/schema.ts';
+import type { Processes } from '../test/support/machine/cpu-time.ts';
 import { query } from '../test/support/machine/postgres.ts';
 import { formatCount } from '../test/support/numbers.ts';
 import type { Shared } from '../test/support/service/shared.ts';
 import { startTestStack } from '../test/support/service/stack.ts';
 import { fillDatabase } from './fill.ts';
-import type { Target } from './http-client.ts';
-import type { Counted } from './load.ts';
-import type { Progress } from './progress.ts';
 import type { Variant } from './scenarios.ts';
 
 /** The demo account's plan: counted as ever, but never exceeded. */
 const LIMITS = { BUSINESS_PER_MINUTE: '2147483647', BUSINESS_PER_DAY: '2147483647', DEMO_ACCOUNT: 'yes' };
 
+/** The programs whose CPU time is counted. */
+export type Counted = Readonly<Record<string, Processes>>;
+
 export interface BenchStack {
   readonly url: string;
-  readonly target: Target;
   readonly key: string;
   readonly counted: Counted;
   /** Rejects when a process ends by itself. */
@@ -27,36 +27,29 @@ export interface BenchStack {
   stop(): Promise<void>;
 }
 
-/** The service itself. */
-export interface ServiceStack extends BenchStack {
-  /** Where Envoy's statistics are. */
-  readonly adminUrl: string;
-}
-
 export interface StackSetup {
   readonly instances: number;
   /** PostgreSQL and Redis. Without them the service uses SQLite. */
   readonly shared: Shared | undefined;
   readonly signal: AbortSignal;
-  readonly progress: Progress;
+  readonly say: (text: string) => void;
 }
 
 /** Fills a database and starts the service on it. */
-export async function startBenchStack({ name, pets, env }: Variant, setup: StackSetup): Promise<ServiceStack> {
-  const { instances, shared, progress } = setup;
+export async function startBenchStack({ name, pets, env }: Variant, setup: StackSetup): Promise<BenchStack> {
+  const { instances, shared, say } = setup;
   const databases = shared === undefined ? { DATABASE_URL: '', REDIS_URL: '' } : await shared.settings();
   const settings = { ...LIMITS, INSTANCES: `${instances}`, LOG_LEVEL: 'info', ...databases, ...env };
   const prepare = async (config: Config) => {
     await fill(config, pets, setup);
-    progress.update(`Starting the service: ${name} …`);
+    say(`Starting the service: ${name} …`);
   };
   const { config, stack, key, close } = await startTestStack(settings, { prepare });
   const programs = { server: { pids: stack.servers.map(pidOf) }, envoy: { pids: [pidOf(stack.envoy)] } };
   const counted = { ...programs, ...(shared && (await processesOf(shared))) };
-  const [target, adminUrl] = [{ host: '127.0.0.1', port: config.port }, `http://127.0.0.1:${config.envoyAdminPort}`];
   // When one of several servers ends, the launcher would start another, which is not counted.
   const failure = failureOf([...stack.servers, stack.envoy]);
-  return { url: `http://127.0.0.1:${config.port}`, target, adminUrl, key, counted, failure, stop: close };
+  return { url: `http://127.0.0.1:${config.port}`, key, counted, failure, stop: close };
 }
 
 /** Rejects when one of the processes ends. */
@@ -78,8 +71,8 @@ async function processesOf({ postgres, redis }: Shared): Promise<Counted> {
   };
 }
 
-async function fill(config: Config, pets: number, { signal, progress }: StackSetup): Promise<void> {
-  progress.update(`Filling a database with ${formatCount(pets)} pets …`);
+async function fill(config: Config, pets: number, { signal, say }: StackSetup): Promise<void> {
+  say(`Filling a database with ${formatCount(pets)} pets …`);
   const engine = await openEngine(config, MIGRATIONS, pino({ level: 'silent' }));
   await fillDatabase(engine, pets, signal).finally(() => engine.close());
   // Otherwise autovacuum would do it during the measurement, and the planner would not know the size.

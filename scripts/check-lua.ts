@@ -5,7 +5,7 @@
 import { spawnSync } from 'node:child_process';
 import { findProgram, mayBeSkipped } from '../test/support/machine/find-program.ts';
 
-const FOLDERS = ['envoy', 'src'];
+const FOLDERS = ['bench', 'envoy', 'src'];
 const MISSING = 'NO LUACHECK FOUND, so no Lua file is checked: install it (apt-get install lua-check)';
 
 const luacheck = findProgram(['luacheck']);

@@ -9,7 +9,7 @@ import {
   OutputVerification,
 } from '@johnnymorganz/stylua';
 
-const FILES = '{envoy,src}/**/*.lua';
+const FILES = '{bench,envoy,src}/**/*.lua';
 const isCheck = process.argv.includes('--check');
 
 function format(code: string): string {

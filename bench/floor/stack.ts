@@ -7,7 +7,7 @@ import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { readConfig } from '../../src/platform/config/config.ts';
 import { Child } from '../../src/platform/launcher/child.ts';
-import { findEnvoy } from '../../src/platform/launcher/envoy.ts';
+import { envoyThreads, findEnvoy } from '../../src/platform/launcher/envoy.ts';
 import { ROOT } from '../../src/platform/launcher/paths.ts';
 import { LogFile } from '../../src/platform/observe/logging/log-file.ts';
 import { freePorts } from '../../test/support/machine/ports.ts';
@@ -17,8 +17,11 @@ import { type BenchStack, failureOf, pidOf } from '../stacks.ts';
 const SERVER = fileURLToPath(new URL('server.ts', import.meta.url));
 const TEMPLATE = new URL('envoy.yaml', import.meta.url);
 
-/** Starts Envoy and a server with so many pets. Logs and configuration are in a folder in `parent`. */
-export async function startFloor(pets: number, parent: string): Promise<BenchStack> {
+/**
+ * Starts a server with so many pets, and an Envoy with as many threads as before `instances` servers. Logs and
+ * configuration are in a folder in `parent`.
+ */
+export async function startFloor(pets: number, instances: number, parent: string): Promise<BenchStack> {
   const folder = await mkdtemp(join(parent, 'floor-'));
   const log = (name: string) => new LogFile(join(folder, `${name}.log`));
   const children: Child[] = [];
@@ -38,7 +41,8 @@ export async function startFloor(pets: number, parent: string): Promise<BenchSta
       file,
       template.replace(/\$\{(\w+)\}/g, (_, name) => String(values[name])),
     );
-    const envoyArgs = ['--config-path', file, '--disable-hot-restart', '--log-level', 'warning'];
+    const fixed = ['--disable-hot-restart', '--log-level', 'warning'];
+    const envoyArgs = ['--config-path', file, '--concurrency', String(envoyThreads(instances)), ...fixed];
     const envoy = new Child("the floor's Envoy", findEnvoy(readConfig()), envoyArgs, { log: log('envoy') });
     children.push(envoy);
     const url = `http://127.0.0.1:${port}`;
@@ -49,7 +53,7 @@ export async function startFloor(pets: number, parent: string): Promise<BenchSta
         .catch(() => false);
     await Promise.race([until(isReady, 'a response of the floor'), failure]);
     const counted = { server: { pids: [pidOf(server)] }, envoy: { pids: [pidOf(envoy)] } };
-    return { url, target: { host: '127.0.0.1', port }, key: 'none', counted, failure, stop };
+    return { url, key: 'none', counted, failure, stop };
   } catch (error) {
     await stop();
     throw error;

@@ -65,11 +65,3 @@ export async function run<Options>(
     process.exitCode = aborted ? 130 : 2;
   }
 }
-
-/** Rejects when the signal is aborted. */
-export async function rejectOnAbort(signal: AbortSignal): Promise<never> {
-  return new Promise((_, reject) => {
-    signal.throwIfAborted();
-    signal.addEventListener('abort', () => reject(signal.reason), { once: true });
-  });
-}

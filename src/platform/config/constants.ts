@@ -16,10 +16,10 @@ export const KEY_LENGTH = 38;
 export const CALL_TIMEOUT_MS = 15_000;
 
 /**
- * How many open calls a server may have; Envoy refuses further ones at once. Measured with `npm run bench:overload` on
- * one core, at five times the capacity: 512 gives 1.5 times as many responses as 256, because the slot of a completed
- * call stays empty while Envoy refuses others. Of 2,000 concurrent clients nearly all are served, with 256 some 1,700.
- * On a core a ninth as fast p99 is 1.9 s; the bound is 2 s.
+ * How many open calls a server may have; Envoy refuses further ones at once. Measured on one core, at five times the
+ * capacity: 512 gives 1.5 times as many responses as 256, because the slot of a completed call stays empty while Envoy
+ * refuses others. Of 2,000 concurrent clients nearly all are served, with 256 some 1,700. On a core a ninth as fast p99
+ * is 1.9 s; the bound is 2 s.
  */
 export const MAX_CALLS_PER_SERVER = 512;
 

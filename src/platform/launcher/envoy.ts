@@ -50,7 +50,7 @@ export function findEnvoy({ envoy }: Config): string {
  * the other has all open calls. With three or more, a server would get fewer calls at a time, which cost it more. A
  * standalone edge has a thread for each core: TLS and refusals need no server.
  */
-function envoyThreads(servers: number): number {
+export function envoyThreads(servers: number): number {
   return Math.min(2 * servers, availableParallelism());
 }
 
