@@ -1,6 +1,6 @@
 /**
- * Runs luacheck on the Lua files, with the settings in .luacheckrc. npm can't install luacheck. Without it this prints
- * a line and succeeds, or fails under SKIP_NOTHING=1.
+ * Runs luacheck on the Lua files, with the settings in config/luacheckrc. npm can't install luacheck. Without it this
+ * prints a line and succeeds, or fails under SKIP_NOTHING=1.
  */
 import { spawnSync } from 'node:child_process';
 import { findProgram, mayBeSkipped } from '../test/support/machine/find-program.ts';
@@ -13,6 +13,7 @@ if (luacheck === undefined) {
   process.stderr.write(`${MISSING}\n`);
   process.exitCode = mayBeSkipped() ? 0 : 1;
 } else {
-  const { status } = spawnSync(luacheck, ['--formatter', 'plain', '--codes', ...FOLDERS], { stdio: 'inherit' });
+  const options = ['--config', 'config/luacheckrc', '--formatter', 'plain', '--codes'];
+  const { status } = spawnSync(luacheck, [...options, ...FOLDERS], { stdio: 'inherit' });
   process.exitCode = status ?? 1;
 }

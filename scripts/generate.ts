@@ -52,7 +52,8 @@ try {
 
 async function generate(target: string): Promise<void> {
   const gen = join(target, 'gen');
-  buf('generate', '--output', target);
+  buf('generate', '--template', 'config/buf.gen.yaml', '--output', target);
+  writeFileSync(join(gen, '.gitattributes'), '** linguist-generated\n'); // GitHub folds its changes
   // For Envoy's transcoder, for reflection, and for the options that the server reads at start.
   build(join(gen, 'descriptors.binpb'), '--exclude-source-info');
   // The interface description, from the comments too.

@@ -35,8 +35,9 @@ const IN_NAMESPACE = ['--pid', '--fork', '--kill-child'];
 const namespaceTest = testUnless(noNamespaces);
 const composeTest = testUnless(missing('docker-compose'));
 
-test('Containerfile - every copied file exists, and .dockerignore includes it', (t) => {
-  const allowed = readFileSync(join(ROOT, '.dockerignore'), 'utf8').match(/(?<=^!).+$/gm) ?? [];
+test('Containerfile - every copied file exists, and Containerfile.dockerignore includes it', (t) => {
+  const ignored = readFileSync(join(ROOT, 'deploy/container/Containerfile.dockerignore'), 'utf8');
+  const allowed = ignored.match(/(?<=^!).+$/gm) ?? [];
   const copies = [...CONTAINERFILE.matchAll(/^COPY (?!--from)(.+) \S+$/gm)].flatMap(([, files = '']) =>
     files.split(' '),
   );

@@ -6,7 +6,7 @@ import { join } from 'node:path';
 import anyTest, { type ExecutionContext, type TestFn } from 'ava';
 import { ROOT } from '../../src/platform/launcher/paths.ts';
 
-const INPUTS = ['proto', 'third_party', 'src', 'scripts', 'docs', 'gen', 'buf.yaml', 'buf.gen.yaml'];
+const INPUTS = ['proto', 'third_party', 'src', 'scripts', 'docs', 'gen', 'buf.yaml', 'config'];
 const PETS = 'proto/petstore/v1/pets.proto';
 const REFUSED = 'message NewPet {\n  // One.\n  string colour = 9 [(buf.validate.field).string.prefix = "x"];\n';
 
