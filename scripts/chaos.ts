@@ -11,13 +11,11 @@ interface Options {
   readonly seed: number;
   readonly seeds: number;
   readonly minutes: number;
-  readonly deployment: keyof typeof TITLES;
   readonly only: readonly string[];
 }
 
 const MAX_SEED = 9_999_999_999;
 const A_WEEK_IN_MINUTES = 10_080;
-const TITLES = { sqlite: '*SQLite*', postgres: '*PostgreSQL*', both: '*' };
 const names = FAULTS.map(({ name }) => name);
 
 const command = createCommand(
@@ -35,15 +33,10 @@ history that shows the violation are printed.`,
   )
   .option('--seeds <n>', 'the number of runs, each with the next seed', integer(1, MAX_SEED), 1)
   .option('--minutes <m>', 'how long each run lasts', number(0.5, A_WEEK_IN_MINUTES), 1)
-  .addOption(
-    new Option('--deployment <name>', 'sqlite: one server; postgres: three servers, PostgreSQL and Redis')
-      .choices(Object.keys(TITLES))
-      .default('both'),
-  )
   .addOption(new Option('--only <fault...>', 'only these faults').choices(names).default(names, 'all'));
 
-await run(command, ({ seed, seeds, minutes, deployment, only }: Options) =>
-  runAva([`--match=${TITLES[deployment]}`, 'test/chaos/minute.test.ts'], {
+await run(command, ({ seed, seeds, minutes, only }: Options) =>
+  runAva(['test/chaos/minute.test.ts'], {
     CHAOS_SEED: `${seed}`,
     CHAOS_SEEDS: `${seeds}`,
     CHAOS_MINUTES: `${minutes}`,
