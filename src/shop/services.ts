@@ -5,9 +5,10 @@ import { type InventoryServiceServer, InventoryServiceService } from '../../gen/
 import { type OrderServiceServer, OrderServiceService } from '../../gen/petstore/v1/orders.ts';
 import { type PetServiceServer, PetServiceService } from '../../gen/petstore/v1/pets.ts';
 import type { EventFeed } from '../platform/events/feed.ts';
+import { eventService } from '../platform/events/service.ts';
 import { type Implementation, implement } from '../platform/rpc/service.ts';
 import { categoryService } from './categories/service.ts';
-import { eventService } from './events.ts';
+import { resourceOf } from './events.ts';
 import { inventoryService } from './inventory/service.ts';
 import { orderService } from './orders/service.ts';
 import { petService } from './pets/service.ts';
@@ -16,7 +17,7 @@ import type { ShopStore } from './tables.ts';
 export function shopServices(store: ShopStore, events: EventFeed): readonly Implementation[] {
   return [
     implement<CategoryServiceServer>(CategoryServiceService, categoryService(store)),
-    implement<EventServiceServer>(EventServiceService, eventService(events)),
+    implement<EventServiceServer>(EventServiceService, eventService(events, resourceOf)),
     implement<InventoryServiceServer>(InventoryServiceService, inventoryService(store)),
     implement<OrderServiceServer>(OrderServiceService, orderService(store)),
     implement<PetServiceServer>(PetServiceService, petService(store)),

@@ -3,16 +3,17 @@ import { type BoatServiceServer, BoatServiceService } from '../../gen/harbour/v1
 import { type EventServiceServer, EventServiceService } from '../../gen/harbour/v1/events.ts';
 import { type RentalServiceServer, RentalServiceService } from '../../gen/harbour/v1/rentals.ts';
 import type { EventFeed } from '../platform/events/feed.ts';
+import { eventService } from '../platform/events/service.ts';
 import { type Implementation, implement } from '../platform/rpc/service.ts';
 import { boatService } from './boats/service.ts';
-import { eventService } from './events.ts';
+import { resourceOf } from './events.ts';
 import { rentalService } from './rentals/service.ts';
 import type { ShopStore } from './tables.ts';
 
 export function shopServices(store: ShopStore, events: EventFeed): readonly Implementation[] {
   return [
     implement<BoatServiceServer>(BoatServiceService, boatService(store)),
-    implement<EventServiceServer>(EventServiceService, eventService(events)),
+    implement<EventServiceServer>(EventServiceService, eventService(events, resourceOf)),
     implement<RentalServiceServer>(RentalServiceService, rentalService(store)),
   ];
 }

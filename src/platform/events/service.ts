@@ -1,0 +1,59 @@
+/** The methods of a shop's EventService, whose messages are those of any shop but for the resources of an event. */
+import { DEFAULT_LIMIT } from '../rpc/page-token.ts';
+import { SharedMessages } from '../rpc/service.ts';
+import type { Row } from '../storage/fields.ts';
+import { START, type StoredEvent, toEventId, toTimestamp } from '../storage/model.ts';
+import type { EventFeed, Progress } from './feed.ts';
+
+/** What the service uses of a call. */
+export interface WatchCall {
+  onClose(listener: () => void): void;
+  /** Where the caller goes on, if a header tells it. */
+  readonly resumeAfter?: bigint;
+}
+
+interface Selection {
+  readonly after?: bigint | undefined;
+  readonly types: readonly string[];
+  readonly limit?: number | undefined;
+}
+
+/** `resourceOf` makes the resources of an event's message from its type and the stored columns. */
+export function eventService<Resource>(feed: EventFeed, resourceOf: (type: string, columns: Row) => Resource) {
+  const toMessage = ({ id, type, timeMs, row }: StoredEvent) => ({
+    ...{ id, type, time: toTimestamp(timeMs) },
+    ...resourceOf(type, JSON.parse(row)),
+  });
+
+  /** Streams that send the same event send the same message, which is encoded once. */
+  const messages = new WeakMap<StoredEvent, { event: ReturnType<typeof toMessage> }>();
+
+  const toShared = (event: StoredEvent) => {
+    const message = messages.get(event) ?? { event: toMessage(event) };
+    messages.set(event, message);
+    return message;
+  };
+
+  const toMessages = (progress: Progress) => {
+    const { events, upTo } = progress;
+    progress.events = [];
+    return events.length === 0 ? { checkpoint: { id: upTo } } : new SharedMessages(events.map(toShared));
+  };
+
+  return {
+    async listEvents({ after = START, types, limit = DEFAULT_LIMIT }: Selection) {
+      const page = await feed.page(toEventId(after), types, limit);
+      return { events: page.events.map(toMessage), nextAfter: page.next ?? 0n };
+    },
+
+    async *watchEvents({ after, types }: Selection, call: WatchCall) {
+      const from = call.resumeAfter ?? after;
+      const progress = feed.follow({
+        after: from === undefined ? undefined : toEventId(from),
+        types,
+        onClose: (listener) => call.onClose(listener),
+      });
+      for await (const next of progress) yield toMessages(next);
+    },
+  };
+}
