@@ -10,7 +10,7 @@ import type { AccountId, KeyId } from '../../rpc/caller.ts';
 import type { Ban } from '../tables/bans.ts';
 import type { DayUsage, KeyUse } from '../tables/usage.ts';
 import type { BanPolicy } from './ban-tracker.ts';
-import { type Counter, hasRoom, type Reading, readWindows, secondsUntil } from './windows.ts';
+import { type Counter, hasRoom, readWindows, secondsUntil, type WindowUse } from './windows.ts';
 
 /** Whom a request counts under. */
 export type Subject =
@@ -41,10 +41,10 @@ export type Attempt = Subject & {
  * a tie it is the day, which resets later. A refused request thus shows the window that is full or, when both are, the
  * day. For a banned key the numbers are the account's, without this request; but the reset is the end of the ban.
  */
-export interface Decision extends Reading {
+export interface Decision extends WindowUse {
   readonly allowed: boolean;
   /** All windows that limit the subject, the minute first. */
-  readonly windows: readonly Reading[];
+  readonly windows: readonly WindowUse[];
   readonly nowMs: number;
   /** Whole seconds until the reset, rounded up: at least 1. */
   readonly retryAfterSeconds: number;

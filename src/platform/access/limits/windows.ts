@@ -26,7 +26,7 @@ export interface Counter {
 }
 
 /** One window's numbers, as the caller sees them. */
-export interface Reading {
+export interface WindowUse {
   readonly window: LimitWindow;
   readonly limit: number;
   readonly used: number;
@@ -71,12 +71,12 @@ export function enterMinute(counter: Counter, nowMs: number): void {
 }
 
 /** Returns the numbers of the windows that the quota limits, the minute first. */
-export function readWindows(counter: Readonly<Counter>, { perMinute, perDay }: Quota): [Reading, ...Reading[]] {
-  const minute = reading('minute', perMinute, counter.minuteCount, counter.minuteIndex);
-  return Number.isFinite(perDay) ? [minute, reading('day', perDay, counter.dayCount, counter.dayIndex)] : [minute];
+export function readWindows(counter: Readonly<Counter>, { perMinute, perDay }: Quota): [WindowUse, ...WindowUse[]] {
+  const minute = windowUse('minute', perMinute, counter.minuteCount, counter.minuteIndex);
+  return Number.isFinite(perDay) ? [minute, windowUse('day', perDay, counter.dayCount, counter.dayIndex)] : [minute];
 }
 
-function reading(window: LimitWindow, limit: number, used: number, index: number): Reading {
+function windowUse(window: LimitWindow, limit: number, used: number, index: number): WindowUse {
   const resetAtSeconds = (index + 1) * WINDOW_SECONDS[window];
   return { window, limit, used, remaining: Math.max(0, limit - used), resetAtSeconds };
 }

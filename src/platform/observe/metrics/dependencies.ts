@@ -20,14 +20,14 @@ export interface Dependencies {
 const DAY_MS = 86_400_000;
 
 /** One number, or one for each value of a label. */
-type Reading = number | Readonly<Record<string, number>>;
+type Numbers = number | Readonly<Record<string, number>>;
 
 export function dependencyMetrics(
   registry: Registry,
   { server, usage, events, database: { availability, pools }, certificates, redis }: Dependencies,
 ): void {
   /** Adds a metric that is read at each scrape. */
-  const add = (name: string, help: string, read: () => Reading, label = '') => {
+  const add = (name: string, help: string, read: () => Numbers, label = '') => {
     const metric: Gauge = new Gauge({
       name: `${NAME}_${name}`,
       help,
@@ -35,9 +35,9 @@ export function dependencyMetrics(
       registers: [registry],
       collect() {
         metric.reset();
-        const reading = read();
-        if (typeof reading === 'number') metric.inc(reading);
-        else for (const [value, number] of Object.entries(reading)) metric.inc({ [label]: value }, number);
+        const numbers = read();
+        if (typeof numbers === 'number') metric.inc(numbers);
+        else for (const [value, number] of Object.entries(numbers)) metric.inc({ [label]: value }, number);
       },
     });
   };
@@ -52,7 +52,7 @@ export function dependencyMetrics(
   add('certificate_days_left', 'Days until the first certificate of a file ends.', daysLeft, 'setting');
   if (pools !== undefined) {
     const ofPools = (name: string, help: string, read: (pool: PoolUse) => number) => {
-      const readAll = () => Object.fromEntries(Object.entries(pools).map(([pool, reading]) => [pool, read(reading)]));
+      const readAll = () => Object.fromEntries(Object.entries(pools).map(([pool, use]) => [pool, read(use)]));
       add(`database_pool_${name}`, help, readAll, 'pool');
     };
     ofPools('connections', 'Maximum of connections to PostgreSQL.', ({ size }) => size);
