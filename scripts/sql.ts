@@ -1,6 +1,6 @@
 /**
- * `npm run sql`: prints every statement of the tables by its name, as SQLite has it; of pages those without a filter. It
- * calls each method of each table with arguments that may be anything, on a runner that keeps the statements it gets.
+ * `npm run sql`: prints every statement of the tables by its name, as SQLite has it; of pages those without a filter.
+ * It calls each method of each table with arguments that may be anything, on a runner that keeps the statements.
  */
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';

@@ -14,8 +14,7 @@ import { errorSaying } from '../../src/platform/errors.ts';
 import { loadOperations, type Operation } from '../../src/platform/proto/operations.ts';
 import type { Call, HttpResponse, Protocol } from '../../src/platform/rpc/chain.ts';
 import type { Implementation } from '../../src/platform/rpc/service.ts';
-import { detailsHeader } from '../../src/platform/rpc/status.ts';
-import { parseTimeout } from '../../src/platform/rpc/timeout.ts';
+import { detailsHeader, parseTimeout } from '../../src/platform/rpc/status.ts';
 
 const PACKAGE = 'connectrpc.conformance.v1';
 const SERVICE = `${PACKAGE}.ConformanceService`;

@@ -1,10 +1,11 @@
 /** Cancelled work: the deadline has passed, or the caller has left. */
+
 import { status as Code } from '@grpc/grpc-js';
 import anyTest, { type ExecutionContext, type TestFn } from 'ava';
 import { createClient } from '../../gen/client/index.ts';
 import { CategoryServiceService as Categories } from '../../gen/petstore/v1/categories.ts';
 import { EventServiceService as Events } from '../../gen/petstore/v1/events.ts';
-import { parseTimeout } from '../../src/platform/rpc/timeout.ts';
+import { parseTimeout } from '../../src/platform/rpc/status.ts';
 import { exchangeAlone } from '../support/calls/http2.ts';
 import { grpcFrame, grpcHeaders, targetOf } from '../support/calls/sockets.ts';
 import { beginCall } from '../support/calls/unfinished-call.ts';

@@ -1,4 +1,4 @@
-/** `account …` */
+/** `account …`, and `usage`: the usage of an account per day. */
 
 import { type Command, Option } from 'commander';
 import type { Account, Standing, WindowStanding } from '../../../gen/apiplatform/admin/v1/admin.ts';
@@ -115,4 +115,24 @@ function withStanding(account: Account, standing: Standing, bans: readonly BanOf
 function withLeft(standing: WindowStanding | undefined) {
   const { limit = 0, used = 0n, resetTime } = standing ?? {};
   return { limit, used: Number(used), left: Math.max(0, limit - Number(used)), resetTime };
+}
+
+export function usageCommand(usage: Command): void {
+  usage
+    .description('Shows how many requests of an account were admitted and refused, day by day (UTC).')
+    .requiredOption('--account <id>', 'the number of the account', toId)
+    .option('--days <count>', 'how many days back, today included, at most 400', toCount, 30)
+    .action(
+      adminAction(async (admin, { account: accountId, days }: { account: bigint; days: number }) => {
+        const used = (await admin.getUsage({ accountId, days })).days;
+        if (used.length === 0) return { json: [], text: `Account ${accountId} made no request in that time.` };
+        const rows = used.map(({ day, requests, refused }) => toUsageRow(day, requests, refused));
+        const sum = (name: 'requests' | 'refused') => used.reduce((total, each) => total + each[name], 0n);
+        return { json: used, text: table([...rows, toUsageRow('TOTAL', sum('requests'), sum('refused'))]) };
+      }),
+    );
+}
+
+function toUsageRow(day: string, requests: bigint, refused: bigint) {
+  return { day, requests: Number(requests), refused: Number(refused) };
 }

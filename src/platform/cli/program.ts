@@ -2,13 +2,12 @@
 import { Command } from 'commander';
 import { KEY_PREFIXES, NAME, TITLE } from '../../identity.ts';
 import { version } from '../config/constants.ts';
-import { accountCommand } from './account-command.ts';
+import { accountCommand, usageCommand } from './account-command.ts';
 import { toServerAddress } from './arguments.ts';
 import { banCommand } from './ban-command.ts';
 import { eventsCommand } from './events-command.ts';
 import { toFailure } from './failure.ts';
 import { keyCommand } from './key-command.ts';
-import { usageCommand } from './usage-command.ts';
 
 const HELP = `
 Examples:

@@ -9,8 +9,7 @@
 import { rename, rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { Config, InternalTls } from '../config/config.ts';
-import { type Reading, readAuthorities, readIdentity } from '../files/tls-files.ts';
-import { watchCertificates } from '../files/tls-watch.ts';
+import { type Reading, readAuthorities, readIdentity, watchCertificates } from '../files/tls-files.ts';
 import { repeat } from './repeat.ts';
 import type { Supervision } from './supervisor.ts';
 

@@ -2,12 +2,11 @@
 import type { FileRegistry } from '@bufbuild/protobuf';
 import { KEY_PREFIXES, SUMMARY, TITLE } from '../../identity.ts';
 import { serviceOptions } from '../proto/options.ts';
-import { commentOf } from './comments.ts';
 import { ErrorResponses } from './error-responses.ts';
 import { exampleOfMessage, FIRST_ID } from './examples.ts';
 import type { JsonObject } from './json.ts';
 import { describeOperation } from './operations.ts';
-import { BASE, readPage } from './parts.ts';
+import { BASE, commentOf, readPage } from './parts.ts';
 import { Schemas } from './schemas.ts';
 
 /** The pages after the operations. */

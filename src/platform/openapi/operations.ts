@@ -2,11 +2,10 @@
 import type { DescField, DescMessage, DescMethod, Registry } from '@bufbuild/protobuf';
 import { type Deprecation, type Operation, toOperation } from '../proto/operations.ts';
 import { fieldOptions, operationOptions } from '../proto/options.ts';
-import { commentOf } from './comments.ts';
 import type { ErrorResponses } from './error-responses.ts';
 import { exampleOf, exampleOfMessage } from './examples.ts';
 import type { JsonObject } from './json.ts';
-import { refTo } from './parts.ts';
+import { commentOf, refTo } from './parts.ts';
 import { successResponses, withDeprecation } from './responses.ts';
 import { isRequired, type Schemas } from './schemas.ts';
 

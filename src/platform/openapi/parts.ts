@@ -1,5 +1,7 @@
-/** The parts of the description that are written by hand: document.yaml, and the pages of docs/callers. */
+/** What people write for the description: document.yaml, the pages of docs/callers, the comments of the proto files. */
 import { readFileSync } from 'node:fs';
+import type { DescEnum, DescEnumValue, DescField, DescMessage, DescMethod, DescService } from '@bufbuild/protobuf';
+import { getComments } from '@bufbuild/protoplugin';
 import { parse } from 'yaml';
 import type { JsonObject } from './json.ts';
 
@@ -38,6 +40,17 @@ export function readPage(name: string, errors: string): JsonObject {
   const [, title = '', text = ''] = /^# (.+?)\n\n(.+)\n$/s.exec(readPart(`../../../docs/callers/${name}.md`)) ?? [];
   if (text === '') throw new Error(`the page ${name}.md has no title or no text`);
   return { name: title, description: text.replace('{{errors}}', () => errors), 'x-traitTag': true };
+}
+
+type Commented = DescEnum | DescEnumValue | DescField | DescMessage | DescMethod | DescService;
+
+/** Returns the comment above `desc`; line breaks within a paragraph become spaces. Throws when there is none. */
+export function commentOf(desc: Commented): string {
+  const { leading = '' } = getComments(desc);
+  const paragraphs = leading.split(/\n\s*\n/).map((paragraph) => paragraph.replace(/\s+/g, ' ').trim());
+  const text = paragraphs.join('\n\n');
+  if (text === '') throw new Error(`${desc.toString()} has no comment to describe it`);
+  return text;
 }
 
 function readPart(file: string): string {

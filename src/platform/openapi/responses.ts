@@ -1,10 +1,9 @@
 /** The responses of success. */
 import type { DescMessage, DescMethod } from '@bufbuild/protobuf';
 import type { Operation } from '../proto/operations.ts';
-import { commentOf } from './comments.ts';
 import { exampleOfMessage } from './examples.ts';
 import type { JsonObject } from './json.ts';
-import { BASE, headers, refTo } from './parts.ts';
+import { BASE, commentOf, headers, refTo } from './parts.ts';
 import type { Schemas } from './schemas.ts';
 
 /** The response of success, and the 304 where there can be one, by HTTP status. `example` is that of a resource. */

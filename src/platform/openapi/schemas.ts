@@ -2,11 +2,10 @@
 import { type DescEnum, type DescField, type DescMessage, type Registry, ScalarType } from '@bufbuild/protobuf';
 import { TIMESTAMP, wrappedList } from '../proto/fields.ts';
 import { fieldOptions } from '../proto/options.ts';
-import { commentOf } from './comments.ts';
 import { rulesOf, toKeywords } from './constraints.ts';
 import { exampleOf } from './examples.ts';
 import type { JsonObject } from './json.ts';
-import { BASE } from './parts.ts';
+import { BASE, commentOf } from './parts.ts';
 
 /** Collects the named schemas that the document refers to. */
 export class Schemas {

@@ -2,6 +2,7 @@
  * A call, from its headers on. The message is not read before `receive`, so a caller who is refused gets the error at
  * once, even when the message never arrives.
  */
+
 import { randomUUID } from 'node:crypto';
 import type { Http2Session, IncomingHttpHeaders, ServerHttp2Stream } from 'node:http2';
 import type { Message } from '@bufbuild/protobuf';
@@ -17,7 +18,7 @@ import type { Call, Codec, End, Protocol, Response, StreamResponse } from './cha
 import type { EntityTags } from './entity-tags.ts';
 import { Messages, unreadable } from './messages.ts';
 import { SharedMessages } from './service.ts';
-import { invalidTimeout, parseTimeout } from './timeout.ts';
+import { invalidTimeout, parseTimeout } from './status.ts';
 
 /** Longer request ids are replaced: they would only fill the logs. */
 const MAX_REQUEST_ID = 128;

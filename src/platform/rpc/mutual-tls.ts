@@ -10,8 +10,7 @@ import type { SecureContextOptions } from 'node:tls';
 import { ServerCredentials } from '@grpc/grpc-js';
 import type { Logger } from 'pino';
 import type { InternalTls } from '../config/config.ts';
-import { type InternalPem, readInternalTls } from '../files/tls-files.ts';
-import { watchCertificates } from '../files/tls-watch.ts';
+import { type InternalPem, readInternalTls, watchCertificates } from '../files/tls-files.ts';
 
 const POLL_MS = 5_000;
 

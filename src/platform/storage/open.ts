@@ -1,4 +1,5 @@
 /** Opens the database of the settings. */
+
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import { DATABASE_FILE } from '../../identity.ts';
@@ -7,7 +8,7 @@ import { diskFull, isDiskFull } from '../files/private-folder.ts';
 import type { Engine, StorageLogger } from './engine.ts';
 import type { Migration } from './migrate.ts';
 import { openSqlite } from './sqlite.ts';
-import { isLockedByOther, isUnusable } from './sqlite-errors.ts';
+import { isLockedByOther, isUnusable } from './sqlite-connection.ts';
 import { StoreUnavailable } from './store-errors.ts';
 
 /**

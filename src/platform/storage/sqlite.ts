@@ -13,8 +13,7 @@ import { type Engine, type EngineOptions, SILENT } from './engine.ts';
 import type { Row } from './fields.ts';
 import { GroupCommit } from './group-commit.ts';
 import { type Migration, migrate } from './migrate.ts';
-import { SqliteConnection } from './sqlite-connection.ts';
-import { toStoreError } from './sqlite-errors.ts';
+import { SqliteConnection, toStoreError } from './sqlite-connection.ts';
 import { compile, type Params, param, toJson } from './statement.ts';
 import { StoreUnavailable } from './store-errors.ts';
 
