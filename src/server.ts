@@ -15,7 +15,7 @@ import type { createApiKeyCache } from './platform/access/keys/api-key-cache.ts'
 import type { Limiter } from './platform/access/limits/limiter.ts';
 import type { UsageRecorder } from './platform/access/limits/usage-recorder.ts';
 import type { Ban } from './platform/access/tables/bans.ts';
-import { formatAddress } from './platform/config/addresses.ts';
+import { formatAddress } from './platform/config/checks.ts';
 import type { Config } from './platform/config/config.ts';
 import { addAccessLogHeaders } from './platform/edge/access-log.ts';
 import { edgeService } from './platform/edge/edge-service.ts';

@@ -1,6 +1,7 @@
 /** `npm run edge`: runs Envoy without servers in the foreground, until a signal stops it. */
+
 import { listServers } from '../../../envoy/config/servers.ts';
-import { formatAddress } from '../config/addresses.ts';
+import { formatAddress } from '../config/checks.ts';
 import { type Config, ConfigError } from '../config/config.ts';
 import { createLogger } from '../observe/logging/logger.ts';
 import { run } from '../process/run.ts';

@@ -1,5 +1,5 @@
 /** The service, or an edge, in the foreground: a signal stops it, another one restarts its servers. */
-import { formatAddress, toReachableHost } from '../config/addresses.ts';
+import { formatAddress, toReachableHost } from '../config/checks.ts';
 import type { Config } from '../config/config.ts';
 import { onStopSignals } from '../process/run.ts';
 import { type Stack, startStack } from './stack.ts';

@@ -45,7 +45,7 @@ export interface Call {
   readonly protocol: Protocol;
   /** A header of the request: the metadata of gRPC; for REST as Envoy passes it on. Several of a name are one list. */
   header(name: string): string | undefined;
-  /** The caller's address, as the limits count it (address.ts). */
+  /** The caller's address, as the limits count it (`addressOf`). */
   readonly address: string;
   /** True for a caller's call that Envoy has forwarded, and for what Envoy asks on behalf of a caller. */
   readonly isForwarded: boolean;

@@ -23,9 +23,6 @@ const KEY_USES_INTERVAL_MS = 30_000;
 /** The maximum of rows in one statement, which then takes a few milliseconds. */
 const MAX_ROWS = 250;
 
-/** What the recorder reads of a limiter. */
-export type UsageSource = Pick<Limiter, 'drain'>;
-
 export type UsageRecorder = ReturnType<typeof createUsageRecorder>;
 
 /**
@@ -40,7 +37,7 @@ export async function restoreLimits(store: AccessStore, limiter: Limiter): Promi
 }
 
 /** Begins at once to store what the limiter counts. */
-export function createUsageRecorder(store: AccessStore, limiter: UsageSource, logger: Logger) {
+export function createUsageRecorder(store: AccessStore, limiter: Pick<Limiter, 'drain'>, logger: Logger) {
   /** By account and day. */
   const unsavedUsage = new Map<string, DayUsage>();
   const unsavedBans = new Map<KeyId, Ban>();
