@@ -12,23 +12,13 @@ import { MAX_STREAMS } from './connection-manager.ts';
 import { publicListener, redirectListener, statisticsListener } from './listeners.ts';
 import { type Message, when } from './message.ts';
 import { overloadManager } from './overload.ts';
+import type { Files } from './servers.ts';
 
 /**
  * A worker that handles nothing for so long hangs: Envoy ends, and the launcher starts it again. The launcher itself
  * sees only the main thread. A process that was frozen for longer may end too: in 1 of 38 freezes beyond the timeout.
  */
 const WORKER_TIMEOUT = '20s';
-
-/** Where Envoy finds and leaves its files: paths. */
-export interface Files {
-  /** The repository. */
-  readonly root: string;
-  readonly adminSocket: string;
-  /** Undefined: stdout. */
-  readonly accessLog: string | undefined;
-  /** The certificates by their names: `public`, `internal` and `internal_ca`. */
-  secret(name: string): string;
-}
 
 export function bootstrap(config: Config, files: Files): Message {
   const { tls, internalTls, traces, servers, httpPort } = config;

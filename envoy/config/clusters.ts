@@ -5,9 +5,8 @@ import type { Config, TracesConfig } from '../../src/platform/config/config.ts';
 import { MAX_CALLS_PER_SERVER } from '../../src/platform/config/constants.ts';
 import { EDGE_HEADERS } from '../../src/platform/edge/headers.ts';
 import { READINESS_SERVICE } from '../../src/platform/edge/readiness.ts';
-import type { Files } from './bootstrap.ts';
 import { any, extension, header, literal, type Message } from './message.ts';
-import { endpoints, listServers, serverTls } from './servers.ts';
+import { endpoints, type Files, listServers, serverTls } from './servers.ts';
 
 const CLUSTER_TYPE = extension('envoy.cluster.dns', 'envoy.extensions.clusters.dns.v3.DnsCluster', {
   // Names are resolved every five seconds, and sooner after a failure, which leaves the known addresses in use.

@@ -1,17 +1,18 @@
 /** How Envoy speaks HTTP with callers: what it accepts, its timeouts, and what it knows of a caller. */
+
 import { isIPv4 } from 'node:net';
 import { NAME } from '../../src/identity.ts';
 import type { Config, Network } from '../../src/platform/config/config.ts';
 import { MAX_BODY_BYTES } from '../../src/platform/config/constants.ts';
 import { EDGE_HEADERS } from '../../src/platform/edge/headers.ts';
 import { accessLog } from './access-log.ts';
-import type { Files } from './bootstrap.ts';
 import { httpFilters } from './filters.ts';
 import { localReplies } from './local-replies.ts';
 import { EDGE_BODY_TIMEOUT_MS } from './lua.ts';
 import { extension, header, type Message, seconds, when } from './message.ts';
 import { MAX_HEADERS_KB } from './overload.ts';
 import { routes } from './routes.ts';
+import type { Files } from './servers.ts';
 import { tracing } from './tracing.ts';
 
 const IP_DETECTION = 'envoy.extensions.http.original_ip_detection.xff.v3.XffConfig';

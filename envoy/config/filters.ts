@@ -4,13 +4,13 @@ import type { Config } from '../../src/platform/config/config.ts';
 import { MAX_BODY_BYTES } from '../../src/platform/config/constants.ts';
 import { EDGE_HEADERS } from '../../src/platform/edge/headers.ts';
 import { LOG_FILTER } from './access-log.ts';
-import type { Files } from './bootstrap.ts';
 import { CORS_FILTER } from './cors.ts';
 import { FILTERS, MAX_ASKED_BYTES } from './kinds.ts';
 import { CALLER_ADDRESS } from './local-replies.ts';
 import { luaFilter } from './lua.ts';
 import { extension, header, literal, type Message, when } from './message.ts';
 import { REST_SERVICES } from './operations.ts';
+import type { Files } from './servers.ts';
 
 const HTTP = 'envoy.extensions.filters.http';
 

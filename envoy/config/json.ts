@@ -2,7 +2,12 @@
 import { type DescField, type DescMessage, ScalarType } from '@bufbuild/protobuf';
 import { TIMESTAMP, wrappedList } from '../../src/platform/proto/fields.ts';
 import type { Operation } from '../../src/platform/proto/operations.ts';
-import type { LuaTable } from './lua.ts';
+
+export type LuaValue = string | number | boolean | undefined | LuaTable;
+
+export interface LuaTable {
+  readonly [key: string]: LuaValue;
+}
 
 /** The bodies by a Lua pattern of method and path. */
 export function bodiesToRead(operations: Iterable<Operation>): LuaTable {

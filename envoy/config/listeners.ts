@@ -3,13 +3,12 @@
 import { NAME } from '../../src/identity.ts';
 import type { Config } from '../../src/platform/config/config.ts';
 import { MAX_BODY_BYTES } from '../../src/platform/config/constants.ts';
-import type { Files } from './bootstrap.ts';
 import { connectionManager, publicConnectionManager, toRanges } from './connection-manager.ts';
 import { ROUTER } from './filters.ts';
 import { HAS_BAD_HOST } from './kinds.ts';
 import { INVALID_HTTP, IS_ERROR } from './local-replies.ts';
 import { extension, type Message, when } from './message.ts';
-import { secretFromFile } from './servers.ts';
+import { type Files, secretFromFile } from './servers.ts';
 
 const TLS_CONTEXT = 'envoy.extensions.transport_sockets.tls.v3.DownstreamTlsContext';
 

@@ -7,6 +7,7 @@ import { BAD_HOST, EDGE_HEADERS } from '../../src/platform/edge/headers.ts';
 import { restBody } from '../../src/platform/edge/rest-protocol.ts';
 import { type ApiError, apiError } from '../../src/platform/errors.ts';
 import { errorHeaders, toTrailers } from '../../src/platform/rpc/status.ts';
+import type { LuaTable, LuaValue } from './json.ts';
 import { IN_BAD_HOST } from './kinds.ts';
 import { extension, type Message } from './message.ts';
 import { BODIES, EDGE_METHODS, UNARY } from './operations.ts';
@@ -79,12 +80,6 @@ function reply(status: number, error: ApiError, body: string, more: Readonly<Rec
   const log = { [EDGE_HEADERS.code]: error.code, [EDGE_HEADERS.grpcStatus]: String(error.grpcStatus) };
   const headers = { 'content-type': 'application/json', ...errorHeaders(error), ...log, ...more };
   return { headers: { ':status': String(status), ...headers }, body };
-}
-
-type LuaValue = string | number | boolean | undefined | LuaTable;
-
-export interface LuaTable {
-  readonly [key: string]: LuaValue;
 }
 
 export function toLua(value: LuaValue, indent = ''): string {

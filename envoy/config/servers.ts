@@ -9,8 +9,18 @@ import { isIP } from 'node:net';
 import ipaddr from 'ipaddr.js';
 import { type Config, portsOf, type ServerAddress } from '../../src/platform/config/config.ts';
 import { CALL_TIMEOUT_MS } from '../../src/platform/config/constants.ts';
-import type { Files } from './bootstrap.ts';
 import { extension, type Message } from './message.ts';
+
+/** Where Envoy finds and leaves its files: paths. */
+export interface Files {
+  /** The repository. */
+  readonly root: string;
+  readonly adminSocket: string;
+  /** Undefined: stdout. */
+  readonly accessLog: string | undefined;
+  /** The certificates by their names: `public`, `internal` and `internal_ca`. */
+  secret(name: string): string;
+}
 
 /** The metadata of an endpoint by which Envoy selects its TLS context. */
 const TLS_MATCH = 'envoy.transport_socket_match';
