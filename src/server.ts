@@ -11,15 +11,14 @@ import { adminService } from './platform/access/admin/admin.ts';
 import { audit } from './platform/access/interceptors/audit.ts';
 import { authentication, operatorOnly } from './platform/access/interceptors/authentication.ts';
 import { limits } from './platform/access/interceptors/limits.ts';
-import type { createApiKeyCache } from './platform/access/keys/api-key-cache.ts';
+import type { ApiKeyCache } from './platform/access/keys/api-key-cache.ts';
 import type { Limiter } from './platform/access/limits/limiter.ts';
 import type { UsageRecorder } from './platform/access/limits/usage-recorder.ts';
 import type { Ban } from './platform/access/tables/bans.ts';
 import { formatAddress } from './platform/config/checks.ts';
 import type { Config } from './platform/config/config.ts';
-import { addAccessLogHeaders } from './platform/edge/access-log.ts';
 import { edgeService } from './platform/edge/edge-service.ts';
-import { origins } from './platform/edge/protocols.ts';
+import { addAccessLogHeaders, origins } from './platform/edge/protocols.ts';
 import { READINESS_SERVICE, Readiness } from './platform/edge/readiness.ts';
 import { edgeOnly, host, rest } from './platform/edge/rest.ts';
 import { webService } from './platform/edge/web-service.ts';
@@ -47,7 +46,7 @@ const DRAIN_MS = 10_000;
 
 export interface Parts {
   readonly store: Store;
-  readonly keys: ReturnType<typeof createApiKeyCache>;
+  readonly keys: ApiKeyCache;
   readonly limiter: Limiter;
   readonly operatorKey: string;
   readonly usage: UsageRecorder;
@@ -99,8 +98,7 @@ export function createServer(config: Config, parts: Parts) {
   const healthNames = ['', READINESS_SERVICE, ...listed];
   const readiness = new Readiness();
   const health = createHealth(healthNames, (name, call) => readiness.recordCheck(name, call));
-  const onChange = () => keys.invalidate();
-  const admin = adminService({ store, plans, onChange, limits: limiter, flushUsage: usage.flush });
+  const admin = adminService({ store, plans, onChange: keys.invalidate, limits: limiter, flushUsage: usage.flush });
   const edge = implement<EdgeServiceServer>(EdgeServiceService, edgeService(all));
   const server = createGrpcServer({
     methods: [

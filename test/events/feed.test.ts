@@ -47,11 +47,8 @@ test.afterEach.always(async (t) => {
 /** A stream that is read by hand. */
 function follow(feed: EventFeed, after?: bigint, types: readonly string[] = []) {
   const { promise: closed, resolve: close } = Promise.withResolvers<void>();
-  const stream = feed.follow({
-    after: after === undefined ? undefined : toEventId(after),
-    types,
-    onClose: (listener) => void closed.then(listener),
-  });
+  const call = { onClose: (listener: () => void) => void closed.then(listener) };
+  const stream = feed.follow(call, after === undefined ? undefined : toEventId(after), types);
   return {
     async next(): Promise<Progress> {
       const { value, done } = await stream.next();

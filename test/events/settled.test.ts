@@ -231,7 +231,7 @@ test('Older copy - streams that are ahead of the database end, and new ones begi
   const { store, connect } = t.context;
   const feed = new EventFeed(store.events, () => undefined);
   const follow = (after?: bigint) =>
-    feed.follow({ after: after === undefined ? undefined : toEventId(after), types: [], onClose: () => undefined });
+    feed.follow({ onClose: () => undefined }, after === undefined ? undefined : toEventId(after), []);
   for (let count = 0; count < 5; count += 1) await add(t.context);
   const [idle, behind] = [follow(), follow(0n)];
   t.deepEqual((await idle.next()).value, { events: [], upTo: toEventId(5n) });

@@ -1,11 +1,13 @@
 /** The protocols of callers, and what the headers of a call tell about its caller. */
 import { timingSafeEqual } from 'node:crypto';
 import { isIPv6 } from 'node:net';
+import { status as Status } from '@grpc/grpc-js';
 import ipaddr from 'ipaddr.js';
 import { hashKey } from '../access/keys/format.ts';
+import type { ApiError } from '../errors.ts';
 import type { Operation } from '../proto/operations.ts';
-import type { Arrival, Origin } from '../rpc/call.ts';
-import { encoded, type Protocol } from '../rpc/chain.ts';
+import type { Arrival, CallOptions } from '../rpc/call.ts';
+import { type Call, encoded, type Protocol } from '../rpc/chain.ts';
 import type { Handlers } from '../rpc/private-parts.ts';
 import { GRPC_HEADERS, GRPC_OK, toFrame, toTrailers } from '../rpc/status.ts';
 import { connectBody, connectHttpStatus } from './connect-error.ts';
@@ -70,7 +72,7 @@ export function origins(operations: Iterable<Operation>, edgeSecret: string | un
     return call.header(ORIGINAL_PATH) === undefined ? GRPC : rest;
   };
 
-  const originOf = (call: Arrival): Origin => {
+  const originOf: CallOptions['originOf'] = (call) => {
     const { isByEdge } = call;
     const forwarded = isByEdge ? call.header(FORWARDED_FOR) : undefined;
     return {
@@ -100,4 +102,18 @@ function normalize(withZone: string): string {
   const parsed = ipaddr.process(address);
   if (parsed instanceof ipaddr.IPv4) return parsed.toString();
   return `${new ipaddr.IPv6([...parsed.parts.slice(0, 4), 0, 0, 0, 0])}/64`;
+}
+
+/** Adds headers for Envoy's access log, if the call came through it: whose it was, and the error that it ended with. */
+export function addAccessLogHeaders({ isForwarded, caller, responseHeaders }: Call, error?: ApiError): void {
+  if (!isForwarded) return;
+  if (caller !== undefined) {
+    responseHeaders.set(EDGE_HEADERS.account, String(caller.accountId));
+    responseHeaders.set(EDGE_HEADERS.key, String(caller.keyId));
+  }
+  if (error !== undefined) responseHeaders.set(EDGE_HEADERS.code, error.code);
+  // A response over HTTP has no gRPC status. Envoy takes a call with a key for OK unless this header says otherwise.
+  if (error !== undefined || caller === undefined) {
+    responseHeaders.set(EDGE_HEADERS.grpcStatus, String(error?.grpcStatus ?? Status.OK));
+  }
 }

@@ -55,16 +55,6 @@ export interface Progress {
   readonly upTo: EventId;
 }
 
-/** What a stream follows. */
-export interface Follower {
-  /** Undefined: it begins now. */
-  readonly after: EventId | undefined;
-  /** Empty: all. */
-  readonly types: readonly string[];
-  /** Calls the listener once, when nobody reads the stream any more. */
-  onClose(listener: () => void): void;
-}
-
 export class EventFeed {
   readonly #events: SettledEvents;
   readonly #onFailure: (error: unknown) => void;
@@ -115,13 +105,17 @@ export class EventFeed {
   }
 
   /**
-   * The stream's content, without end: first a checkpoint, then events as they come, a checkpoint when none do. Throws
-   * like `SettledEvents.check`.
+   * The stream's content, until the call is closed: first a checkpoint, then events, a checkpoint when none come.
+   * Without `after` it begins now; without `types` it has all. Throws like `SettledEvents.check`.
    */
-  async *follow({ after, types, onClose }: Follower): AsyncGenerator<Progress, void> {
+  async *follow(
+    call: { onClose(listener: () => void): void },
+    after: EventId | undefined,
+    types: readonly string[],
+  ): AsyncGenerator<Progress, void> {
     if (after !== undefined) await this.#events.check(after);
     let [isClosed, wake] = [false, (): void => undefined];
-    onClose(() => {
+    call.onClose(() => {
       isClosed = true;
       wake();
     });

@@ -48,12 +48,8 @@ export function eventService<Resource>(feed: EventFeed, resourceOf: (type: strin
 
     async *watchEvents({ after, types }: Selection, call: WatchCall) {
       const from = call.resumeAfter ?? after;
-      const progress = feed.follow({
-        after: from === undefined ? undefined : toEventId(from),
-        types,
-        onClose: (listener) => call.onClose(listener),
-      });
-      for await (const next of progress) yield toMessages(next);
+      const begin = from === undefined ? undefined : toEventId(from);
+      for await (const progress of feed.follow(call, begin, types)) yield toMessages(progress);
     },
   };
 }

@@ -1,4 +1,4 @@
-/** Fields by their path in a request, and lists that may be absent. */
+/** Fields by their path in a request, lists that may be absent, and names without white space around them. */
 import type { DescEnum, DescField } from '@bufbuild/protobuf';
 import type { ListField, Operation } from './operations.ts';
 
@@ -44,4 +44,14 @@ export function fieldAt({ input, bodyField }: Pick<Operation, 'input' | 'bodyFie
     else if (!isBody) names.push(name);
   }
   return { field, path: inProto.join('.'), name: names.join('.') };
+}
+
+const OUTER_SPACE = /^\p{White_Space}+|\p{White_Space}+$/gu;
+
+/**
+ * Removes Unicode white space at both ends, like `trim` in the validation rules of the proto files. JavaScript's `trim`
+ * also removes U+FEFF, which could leave an empty name after validation.
+ */
+export function trimmed(name: string): string {
+  return name.replace(OUTER_SPACE, '');
 }

@@ -31,9 +31,6 @@ const UNREAD_AFTER_FEED_MS = 5_000;
 /** What is known of a call when its headers have arrived. */
 export type Arrival = Pick<IncomingCall, 'operation' | 'header' | 'peer' | 'isByEdge'>;
 
-/** What that tells of its caller. */
-export type Origin = Pick<Call, 'protocol' | 'address' | 'isForwarded' | 'isFromEdge'>;
-
 /** How old streams may be. They end even when their callers have forgotten them. */
 export interface MaxAges {
   readonly maxStreamMs: number;
@@ -43,7 +40,7 @@ export interface MaxAges {
 
 export interface CallOptions {
   /** Finds out where a call comes from, and how its caller speaks. */
-  readonly originOf: (call: Arrival) => Origin;
+  readonly originOf: (call: Arrival) => Pick<Call, 'protocol' | 'address' | 'isForwarded' | 'isFromEdge'>;
   /** Called just before each call is answered. It may add response headers. */
   readonly beforeAnswer?: (call: Call, error?: ApiError) => void;
 }

@@ -1,11 +1,12 @@
 /** CategoryService: the kinds of animals that group the pets. */
+
 import {
   Category as CategoryMessage,
   type CategoryServiceServer,
   type NewCategory,
 } from '../../../gen/petstore/v1/categories.ts';
 import { existing } from '../../platform/errors.ts';
-import { trimmed } from '../../platform/proto/name.ts';
+import { trimmed } from '../../platform/proto/fields.ts';
 import { checkIfMatch } from '../../platform/rpc/if-match.ts';
 import { pageTokens } from '../../platform/rpc/page-token.ts';
 import type { Context, Service } from '../../platform/rpc/service.ts';

@@ -1,4 +1,5 @@
 /** PetService: the animals that the store keeps. */
+
 import {
   type NewPet,
   Pet as PetMessage,
@@ -6,7 +7,7 @@ import {
   PetStatus as ProtoStatus,
 } from '../../../gen/petstore/v1/pets.ts';
 import { existing } from '../../platform/errors.ts';
-import { trimmed } from '../../platform/proto/name.ts';
+import { trimmed } from '../../platform/proto/fields.ts';
 import { checkIfMatch } from '../../platform/rpc/if-match.ts';
 import { pageTokens } from '../../platform/rpc/page-token.ts';
 import type { Context, Service } from '../../platform/rpc/service.ts';

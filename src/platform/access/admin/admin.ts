@@ -7,7 +7,7 @@ import type {
 } from '../../../../gen/apiplatform/admin/v1/admin.ts';
 import { type Plan, type PlanQuotas, type Quota, quotaOf } from '../../config/plans.ts';
 import { apiError, existing, invalidArgument } from '../../errors.ts';
-import { trimmed } from '../../proto/name.ts';
+import { trimmed } from '../../proto/fields.ts';
 import { type KeyId, toAccountId, toKeyId } from '../../rpc/caller.ts';
 import { pageTokens } from '../../rpc/page-token.ts';
 import type { Service } from '../../rpc/service.ts';

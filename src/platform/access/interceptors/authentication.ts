@@ -1,14 +1,15 @@
 /** Identifies the caller by `Authorization: Bearer <API_KEY>` (RFC 6750, section 2.1). */
 import { timingSafeEqual } from 'node:crypto';
 import { apiError } from '../../errors.ts';
-import type { ApiKeys, Caller } from '../../rpc/caller.ts';
+import type { Caller } from '../../rpc/caller.ts';
 import type { Call, Interceptor } from '../../rpc/chain.ts';
+import type { ApiKeyCache } from '../keys/api-key-cache.ts';
 import { hashKey } from '../keys/format.ts';
 import type { AnonymousLimits } from './limits.ts';
 
 const BEARER = /^Bearer +([^\s]+) *$/i; // RFC 9110, section 11.1: the scheme is case-insensitive
 
-export function authentication(keys: ApiKeys, anonymous: AnonymousLimits): Interceptor {
+export function authentication(keys: Pick<ApiKeyCache, 'identify'>, anonymous: AnonymousLimits): Interceptor {
   return async (call, next) => {
     const key = bearerToken(call);
     let release = (): void => undefined;

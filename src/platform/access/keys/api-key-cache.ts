@@ -49,6 +49,8 @@ interface LookUp extends Beginning {
   readonly result: Promise<Identity>;
 }
 
+export type ApiKeyCache = ReturnType<typeof createApiKeyCache>;
+
 export function createApiKeyCache(
   accounts: Pick<AccessStore['accounts'], 'findKey'>,
   plans: PlanQuotas,
@@ -100,7 +102,8 @@ export function createApiKeyCache(
     get size() {
       return entries.size;
     },
-    identify(key: string, beforeLookUp?: Check) {
+    /** Finds a key's caller. For one that has not been valid here yet calls `beforeLookUp` first, which may reject. */
+    identify(key: string, beforeLookUp?: Check): Promise<Identity> | Identity {
       const hash = hashKey(key, 'hex'); // a string is cheaper than a Buffer for each call
       const entry = entries.get(hash);
       if (entry !== undefined && isFresh(entry)) return toIdentity(entry);

@@ -1,7 +1,7 @@
 /** BoatService: the boats that can be rented. */
 import { Boat as BoatMessage, type BoatServiceServer, type NewBoat } from '../../../gen/harbour/v1/boats.ts';
 import { existing } from '../../platform/errors.ts';
-import { trimmed } from '../../platform/proto/name.ts';
+import { trimmed } from '../../platform/proto/fields.ts';
 import { checkIfMatch } from '../../platform/rpc/if-match.ts';
 import { pageTokens } from '../../platform/rpc/page-token.ts';
 import type { Context, Service } from '../../platform/rpc/service.ts';
