@@ -1,11 +1,10 @@
 /** The protocols of callers, and what the headers of a call tell about its caller. */
 import { timingSafeEqual } from 'node:crypto';
-import { isIPv6 } from 'node:net';
 import { status as Status } from '@grpc/grpc-js';
-import ipaddr from 'ipaddr.js';
 import { hashKey } from '../access/keys/format.ts';
 import type { ApiError } from '../errors.ts';
 import type { Operation } from '../proto/operations.ts';
+import { addressOf } from '../rpc/address.ts';
 import type { Arrival, CallOptions } from '../rpc/call.ts';
 import { type Call, encoded, type Protocol } from '../rpc/chain.ts';
 import type { Handlers } from '../rpc/private-parts.ts';
@@ -83,25 +82,6 @@ export function origins(operations: Iterable<Operation>, edgeSecret: string | un
     };
   };
   return { originOf, isEdge };
-}
-
-/**
- * The caller's address: an IPv4 address, or the /64 prefix of an IPv6 address. `forwarded` is X-Forwarded-For, if it
- * can be believed: Envoy sets its last entry to the one address that it has verified. Without it, the other end of the
- * connection, `peer`, counts.
- */
-export function addressOf(forwarded: string | undefined, { peer }: { readonly peer: string }): string {
-  const last = forwarded === undefined ? '' : forwarded.slice(forwarded.lastIndexOf(',') + 1).trim();
-  return normalize(last || peer);
-}
-
-/** A caller controls a whole /64 of IPv6 addresses, so a /64 counts as one. An IPv4-mapped address is IPv4. */
-function normalize(withZone: string): string {
-  const address = withZone.replace(/%.*$/, ''); // RFC 4007: the zone is this machine's name of an interface
-  if (!isIPv6(address)) return address;
-  const parsed = ipaddr.process(address);
-  if (parsed instanceof ipaddr.IPv4) return parsed.toString();
-  return `${new ipaddr.IPv6([...parsed.parts.slice(0, 4), 0, 0, 0, 0])}/64`;
 }
 
 /** Adds headers for Envoy's access log, if the call came through it: whose it was, and the error that it ended with. */

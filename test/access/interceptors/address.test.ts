@@ -1,5 +1,5 @@
 import test from 'ava';
-import { addressOf } from '../../../src/platform/edge/protocols.ts';
+import { addressOf } from '../../../src/platform/rpc/address.ts';
 
 for (const [title, same, expected] of [
   [

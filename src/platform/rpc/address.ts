@@ -1,0 +1,22 @@
+/** The address that a call comes from, as the limits count it. */
+import { isIPv6 } from 'node:net';
+import ipaddr from 'ipaddr.js';
+
+/**
+ * The caller's address: an IPv4 address, or the /64 prefix of an IPv6 address. `forwarded` is X-Forwarded-For, if it
+ * can be believed: Envoy sets its last entry to the one address that it has verified. Without it, the other end of the
+ * connection, `peer`, counts.
+ */
+export function addressOf(forwarded: string | undefined, { peer }: { readonly peer: string }): string {
+  const last = forwarded === undefined ? '' : forwarded.slice(forwarded.lastIndexOf(',') + 1).trim();
+  return normalize(last || peer);
+}
+
+/** A caller controls a whole /64 of IPv6 addresses, so a /64 counts as one. An IPv4-mapped address is IPv4. */
+function normalize(withZone: string): string {
+  const address = withZone.replace(/%.*$/, ''); // RFC 4007: the zone is this machine's name of an interface
+  if (!isIPv6(address)) return address;
+  const parsed = ipaddr.process(address);
+  if (parsed instanceof ipaddr.IPv4) return parsed.toString();
+  return `${new ipaddr.IPv6([...parsed.parts.slice(0, 4), 0, 0, 0, 0])}/64`;
+}
