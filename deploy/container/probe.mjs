@@ -18,7 +18,7 @@ import { setTimeout as delay } from 'node:timers/promises';
 const GIVE_UP_MS = 2_500;
 const AGAIN_MS = 200;
 /** A program that starts opens its ports for a moment, to see that they are free. It closes what connects then. */
-const STAYS_OPEN_MS = 200;
+const STAYS_OPEN_MS = 500;
 /** The defaults of the settings. */
 const { HOST = '127.0.0.1', PORT = '8080', GRPC_HOST = '127.0.0.1', GRPC_PORT = '50051' } = process.env;
 const { TLS_CERT = '', PROXY_PROTOCOL, MAINPID = process.pid } = process.env;
