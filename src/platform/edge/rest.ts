@@ -1,11 +1,11 @@
 /**
- * What only REST requests need before the handler: checks that the transcoder does not make, of query parameters and
+ * What only REST requests need before the handler: checks that the transcoder does not make, of path, query and
  * content type. rest-protocol.ts makes the response.
  */
 import { isUtf8 } from 'node:buffer';
 import { type DescField, ScalarType } from '@bufbuild/protobuf';
 import { apiError, invalidArgument, short } from '../errors.ts';
-import { fieldAt, noneOf, TIMESTAMP } from '../proto/fields.ts';
+import { noneOf, TIMESTAMP } from '../proto/fields.ts';
 import type { Operation } from '../proto/operations.ts';
 import type { Interceptor } from '../rpc/chain.ts';
 import { resume } from './event-stream.ts';
@@ -55,10 +55,10 @@ export function checkParameters(path: string, operation: Operation): void {
     if (!isUtf8(bytes)) wrong.set(name, 'is not UTF-8');
     else if (field && isMisspelt(field, value)) wrong.set(name, `"${short(value)}" ${problemOf(value, 'ITEM', field)}`);
   };
-  const inPath = operation.routes.flatMap(({ pattern }) => Object.entries(pattern.exec(pathname)?.groups ?? {}));
-  for (const [at, value] of inPath) {
-    const { field, name } = fieldAt(operation, at);
-    checkValue(field, name, value);
+  const route = operation.routes.find(({ pattern }) => pattern.test(pathname));
+  for (const [at, value] of Object.entries(route?.pattern.exec(pathname)?.groups ?? {})) {
+    const field = operation.input.fields.find(({ name }) => name === at);
+    checkValue(field, field?.jsonName ?? at, value);
   }
   const seen = new Set<string>();
   for (const parameter of query.split('&')) {
