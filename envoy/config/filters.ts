@@ -5,7 +5,7 @@ import { MAX_BODY_BYTES } from '../../src/platform/config/constants.ts';
 import { EDGE_HEADERS } from '../../src/platform/edge/headers.ts';
 import { LOG_FILTER } from './access-log.ts';
 import { CORS_FILTER } from './cors.ts';
-import { FILTERS, MAX_ASKED_BYTES } from './kinds.ts';
+import { FILTERS, MAX_HELD_BYTES } from './kinds.ts';
 import { CALLER_ADDRESS } from './local-replies.ts';
 import { luaFilter } from './lua.ts';
 import { extension, header, literal, type Message, when } from './message.ts';
@@ -31,7 +31,7 @@ export function httpFilters(config: Config, { root }: Files): readonly Message[]
     lua(FILTERS.connect, onRequest('connect')),
     extension(FILTERS.grpcWeb, `${HTTP}.grpc_web.v3.GrpcWeb`),
     transcoder(root),
-    buffer(FILTERS.complete, MAX_ASKED_BYTES),
+    buffer(FILTERS.complete, MAX_HELD_BYTES),
     ROUTER,
   ];
 }
@@ -68,7 +68,7 @@ function transcoder(root: string): Message {
     ignore_unknown_query_parameters: true,
     request_validation_options: { reject_unknown_method: true },
     // The filter before it has measured the body.
-    max_request_body_size: MAX_ASKED_BYTES,
+    max_request_body_size: MAX_HELD_BYTES,
     // The path has the name of a file.
     ignored_query_parameters: ['file'],
   });

@@ -156,12 +156,12 @@ export function filterMetadata(judge: Kind['judge'], errors: Kind['errors']): Me
 }
 
 /**
- * The largest body that Envoy waits for once the server was asked about the key. Until then Envoy may have stopped
- * reading: at the listener's limit and 128 KiB, which it reads at a time. It goes on, since less than half of this is
- * full. The filters `rest` and `connect` refuse a body of over 64 KiB, and then make it longer: there is room for 1e18,
- * which becomes its digits in quotes, many times.
+ * The largest body that Envoy holds once the server was asked about the key, or the filter `rest` has read the body.
+ * Until the server has judged, Envoy may have stopped reading: at the listener's limit and 128 KiB, which it reads at a
+ * time. It goes on, since less than half of this is full. The filters `rest` and `connect` refuse a body of over 64
+ * KiB, and then make it longer: there is room for 1e18, which becomes its digits in quotes, many times.
  */
-export const MAX_ASKED_BYTES = 5 * MAX_BODY_BYTES;
+export const MAX_HELD_BYTES = 5 * MAX_BODY_BYTES;
 /** For who needs no key: Envoy holds it before anybody is judged. Its responses need as much. */
 const MAX_OPEN_BYTES = 16_384;
 

@@ -10,7 +10,7 @@ import { BODY_TIMEOUT_MS, CALL_TIMEOUT_MS } from '../../src/platform/config/cons
 import { EDGE_HEADERS, ORIGINAL_PATH } from '../../src/platform/edge/headers.ts';
 import { API_PREFIX } from '../../src/platform/proto/operations.ts';
 import { corsPolicy } from './cors.ts';
-import { anyOf, filterMetadata, KINDS, type Kind, MAX_ASKED_BYTES, ofKind, type RouteMatch } from './kinds.ts';
+import { anyOf, filterMetadata, KINDS, type Kind, MAX_HELD_BYTES, ofKind, type RouteMatch } from './kinds.ts';
 import { extension, header, type Message, seconds, when } from './message.ts';
 import { FEEDS, FILE_METHODS, PROBE_METHODS, READS } from './operations.ts';
 import { hedgeDelayMs } from './servers.ts';
@@ -102,7 +102,7 @@ export function routes(config: Config): Message {
 
 /** Calls that a filter has converted from REST or Connect. Their callers are known by now, and their bodies. */
 function converted(config: Config, calls: Calls): readonly Message[] {
-  const call = { request_body_buffer_limit: MAX_ASKED_BYTES, route: toMethod(config, calls, calls.known) };
+  const call = { request_body_buffer_limit: MAX_HELD_BYTES, route: toMethod(config, calls, calls.known) };
   // With the deadline the server stops work when the caller no longer waits. A REST caller can't choose it.
   const deadline = (append_action: 'OVERWRITE_IF_EXISTS_OR_ADD' | 'ADD_IF_ABSENT') => ({
     request_headers_to_add: [header('grpc-timeout', grpcTimeout(CALL_TIMEOUT_MS), append_action)],
@@ -145,11 +145,12 @@ function convertedWithoutKey(): readonly Message[] {
 /** Requests as they arrive. */
 function arrived(config: Config, kind: Kind): readonly Message[] {
   if (kind.to === 'method') return grpcCalls(config, kind);
+  const learned = [...when(kind.without.rest === undefined, BODY_READ), ANONYMOUS];
   return kind.matches.flatMap((match: RouteMatch) => [
-    ...when<Message>(kind.judge === 'edge', BODY_READ, ANONYMOUS).map((header) => ({
+    ...when(kind.judge === 'edge', ...learned).map((header) => ({
       match: { ...match, headers: [header, ...(match.headers ?? [])] },
-      ...ofKind(kind, MAX_ASKED_BYTES),
-      request_body_buffer_limit: MAX_ASKED_BYTES,
+      ...ofKind(kind, MAX_HELD_BYTES),
+      request_body_buffer_limit: MAX_HELD_BYTES,
       ...targetOf(kind),
     })),
     { match, ...ofKind(kind), ...targetOf(kind) },
