@@ -1,5 +1,4 @@
 /** The gRPC server: which services it has, and which interceptors every call passes, in which order. */
-
 import { promisify } from 'node:util';
 import { ServerCredentials } from '@grpc/grpc-js';
 import type { Logger } from 'pino';

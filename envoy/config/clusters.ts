@@ -1,5 +1,4 @@
 /** Where Envoy sends requests: to the servers, for each kind of request with slots of its own; and two helpers. */
-
 import { CLUSTERS } from '../../src/identity.ts';
 import type { Config, TracesConfig } from '../../src/platform/config/config.ts';
 import { MAX_CALLS_PER_SERVER } from '../../src/platform/config/constants.ts';

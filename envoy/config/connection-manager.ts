@@ -1,5 +1,4 @@
 /** How Envoy speaks HTTP with callers: what it accepts, its timeouts, and what it knows of a caller. */
-
 import { isIPv4 } from 'node:net';
 import { NAME } from '../../src/identity.ts';
 import type { Config, Network } from '../../src/platform/config/config.ts';

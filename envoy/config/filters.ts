@@ -1,5 +1,4 @@
 /** The HTTP filters of the public port. A request passes them in this order, and its response in reverse. */
-
 import type { Config } from '../../src/platform/config/config.ts';
 import { MAX_BODY_BYTES } from '../../src/platform/config/constants.ts';
 import { EDGE_HEADERS } from '../../src/platform/edge/headers.ts';

@@ -1,5 +1,4 @@
 /** The ports: the public one, the one that redirects plain HTTP to HTTPS, and the one for statistics. */
-
 import { NAME } from '../../src/identity.ts';
 import type { Config } from '../../src/platform/config/config.ts';
 import { MAX_BODY_BYTES } from '../../src/platform/config/constants.ts';

@@ -3,7 +3,6 @@
  * filter has converted it to gRPC or found that Envoy does not know its key. No route reaches the server's other
  * services.
  */
-
 import { CLUSTERS } from '../../src/identity.ts';
 import type { Config } from '../../src/platform/config/config.ts';
 import { BODY_TIMEOUT_MS, CALL_TIMEOUT_MS } from '../../src/platform/config/constants.ts';

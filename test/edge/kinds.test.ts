@@ -3,7 +3,6 @@
  * knows, one that it does not, and none, over HTTP/1.1 and HTTP/2. What a cell expects follows from the contract, not
  * from the table.
  */
-
 import { once } from 'node:events';
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';

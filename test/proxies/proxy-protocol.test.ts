@@ -1,5 +1,4 @@
 /** PROXY_PROTOCOL: whose header is trusted, and which bytes are a valid header. */
-
 import { callFrom, openFrom } from '../support/calls/callers.ts';
 import { stackTest } from '../support/service/shared-stack.ts';
 import { exceedsLimit, FEW_REQUESTS, isFirst, newAddress } from './allowances.ts';

@@ -1,5 +1,4 @@
 /** When the service has no server: refusals with Retry-After, and health checks that are right. */
-
 import type { RestClient, RestResponse } from '../support/calls/rest-client.ts';
 import { isError, isUnavailable } from '../support/contract/errors.ts';
 import { stackTest } from '../support/service/shared-stack.ts';

@@ -2,7 +2,6 @@
  * What is each resource's own. operations.test.ts has what holds for all of them. The rules of stock and status have a
  * model in test/shop, which any history agrees with: here is one history.
  */
-
 import type { RestClient, RestResponse } from '../support/calls/rest-client.ts';
 import { isError, isInvalid } from '../support/contract/errors.ts';
 import { stackTest } from '../support/service/shared-stack.ts';

@@ -1,5 +1,4 @@
 /** Cancelled work: the deadline has passed, or the caller has left. */
-
 import { status as Code } from '@grpc/grpc-js';
 import anyTest, { type ExecutionContext, type TestFn } from 'ava';
 import { createClient } from '../../gen/client/index.ts';

@@ -1,5 +1,4 @@
 /** Empty PostgreSQL databases for the storage suite, a few at a time. */
-
 import { openPostgres } from '../../src/platform/storage/postgres.ts';
 import { MIGRATIONS } from '../../src/schema.ts';
 import { query, type TestPostgres } from '../support/machine/postgres.ts';

@@ -2,7 +2,6 @@
  * From release 1.0.0 to this one and back. `1.0.0.sqlite` and `1.0.0.dump` are backups that 1.0.0 made: never make them
  * again. Beside each is the key of its demo account.
  */
-
 import { createHash } from 'node:crypto';
 import { copyFileSync, mkdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';

@@ -1,5 +1,4 @@
 /** `account …`, and `usage`: the usage of an account per day. */
-
 import { type Command, Option } from 'commander';
 import type { Account, Standing, WindowStanding } from '../../../gen/apiplatform/admin/v1/admin.ts';
 import { PLANS } from '../access/admin/admin-messages.ts';

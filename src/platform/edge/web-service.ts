@@ -2,7 +2,6 @@
  * WebService: health and public files, without a key. A file is sent in pieces, each after the previous one is on its
  * way. A caller who does not read therefore holds a piece or two in memory, here and in Envoy, not the whole file.
  */
-
 import type { WebServiceServer } from '../../../gen/apiplatform/web/v1/web.ts';
 import { apiError } from '../errors.ts';
 import type { Call } from '../rpc/chain.ts';

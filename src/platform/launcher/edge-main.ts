@@ -1,5 +1,4 @@
 /** `npm run edge`: runs Envoy without servers in the foreground, until a signal stops it. */
-
 import { listServers } from '../../../envoy/config/servers.ts';
 import { formatAddress } from '../config/checks.ts';
 import { type Config, ConfigError } from '../config/config.ts';

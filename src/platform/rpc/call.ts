@@ -2,7 +2,6 @@
  * A call, from its headers on. The message is not read before `receive`, so a caller who is refused gets the error at
  * once, even when the message never arrives.
  */
-
 import { randomUUID } from 'node:crypto';
 import type { Http2Session, IncomingHttpHeaders, ServerHttp2Stream } from 'node:http2';
 import type { Message } from '@bufbuild/protobuf';

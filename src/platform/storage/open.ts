@@ -1,5 +1,4 @@
 /** Opens the database of the settings. */
-
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import { DATABASE_FILE } from '../../identity.ts';

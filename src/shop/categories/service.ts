@@ -1,5 +1,4 @@
 /** CategoryService: the kinds of animals that group the pets. */
-
 import {
   Category as CategoryMessage,
   type CategoryServiceServer,

@@ -1,5 +1,4 @@
 /** PetService: the animals that the store keeps. */
-
 import {
   type NewPet,
   Pet as PetMessage,

@@ -1,5 +1,4 @@
 /** The faults of a chaos run. Each undoes itself before it resolves. */
-
 import type { TcpProxy } from '../../support/machine/tcp-proxy.ts';
 import { isRunning, signal } from '../../support/service/launcher.ts';
 import type { Deployment, Proxied } from './deployment.ts';

@@ -1,5 +1,4 @@
 /** An attack: what one host can do to the public port, at any size. */
-
 import type { Target } from '../../support/calls/sockets.ts';
 import type { Bounds } from './bounds.ts';
 import type { Report } from './experiment.ts';

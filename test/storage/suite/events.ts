@@ -1,5 +1,4 @@
 /** The events: one for each change of a row, in its transaction, in order. */
-
 import { type StoredEvent, toEventId } from '../../../src/platform/storage/model.ts';
 import { compile } from '../../../src/platform/storage/statement.ts';
 import type { Store } from '../../../src/schema.ts';

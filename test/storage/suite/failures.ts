@@ -1,5 +1,4 @@
 /** What storage refuses, the same on every engine: an occupied, failing or closed database. A newer schema. */
-
 import { compile } from '../../../src/platform/storage/statement.ts';
 import { StoreUnavailable } from '../../../src/platform/storage/store-errors.ts';
 import type { Store } from '../../../src/schema.ts';

@@ -1,5 +1,4 @@
 /** Rows of pets, categories, orders, accounts and keys: what is written is what is read. */
-
 import { randomBytes } from 'node:crypto';
 import type { Account, ApiKey } from '../../../src/platform/access/tables/accounts.ts';
 import { PLANS } from '../../../src/platform/config/plans.ts';

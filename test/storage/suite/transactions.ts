@@ -1,5 +1,4 @@
 /** Transactions, and writes of a single statement: durable, isolated, rolled back alone, also in a group. */
-
 import { Cancelled } from '../../../src/platform/storage/store-errors.ts';
 import type { PetId } from '../../../src/shop/pets/table.ts';
 import { aPet } from '../../shop/resources.ts';

@@ -1,5 +1,4 @@
 /** What storage and the limits know, as messages of the admin service; and back. */
-
 import {
   type Account as AccountMessage,
   type ApiKey as ApiKeyMessage,

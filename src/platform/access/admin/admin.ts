@@ -1,5 +1,4 @@
 /** AdminService: accounts, their plans, API keys, bans and usage. For the operator alone. */
-
 import type {
   Account as AccountMessage,
   AdminServiceServer,

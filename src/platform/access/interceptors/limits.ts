@@ -3,7 +3,6 @@
  *
  * The numbers go into `responseHeaders`, so every response has them, including an error from further down the chain.
  */
-
 import { type ApiError, apiError } from '../../errors.ts';
 import type { AccountId, Caller } from '../../rpc/caller.ts';
 import type { Call, Interceptor } from '../../rpc/chain.ts';

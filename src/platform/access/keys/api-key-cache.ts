@@ -10,7 +10,6 @@
  *
  * A key that turns out to be invalid gets no entry, so that invalid keys can't evict valid ones.
  */
-
 import { type PlanQuotas, quotaOf } from '../../config/plans.ts';
 import type { Caller, Identity } from '../../rpc/caller.ts';
 import type { AccessStore } from '../tables/tables.ts';

@@ -4,7 +4,6 @@
  * The limiter keeps the counts and the bans. The caller passes the time, and the quota of the account's plan. A limiter
  * is exact: concurrent requests never exceed the quota, not even by one.
  */
-
 import type { Quota } from '../../config/plans.ts';
 import type { AccountId, KeyId } from '../../rpc/caller.ts';
 import type { Ban } from '../tables/bans.ts';

@@ -8,7 +8,6 @@
  * Failure: rows that could not be stored are stored the next time, with whatever was added since; the limits go on.
  * Rows of an account or a key that is gone, as after a restore, are dropped.
  */
-
 import type { Logger } from 'pino';
 import type { KeyId } from '../../rpc/caller.ts';
 import type { DeletePortion } from '../../storage/retention.ts';

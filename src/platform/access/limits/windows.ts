@@ -8,7 +8,6 @@
  * All functions are pure but for the counter, and take the time as an argument. A counter follows a clock that jumps,
  * ahead or back: a wrong clock costs a window.
  */
-
 import type { Quota } from '../../config/plans.ts';
 import { type LimitWindow, WINDOW_SECONDS } from '../tables/bans.ts';
 

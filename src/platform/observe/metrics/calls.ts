@@ -4,7 +4,6 @@
  * A call whose caller has left counts as CANCELLED, whatever its outcome: when Envoy hedges a read, the slower of the
  * two calls is no failure.
  */
-
 import { status as Status } from '@grpc/grpc-js';
 import { Counter, Histogram, type Registry } from 'prom-client';
 import { NAME } from '../../../identity.ts';
