@@ -21,7 +21,9 @@ interface Selection {
 /** `resourceOf` makes the resources of an event's message from its type and the stored columns. */
 export function eventService<Resource>(feed: EventFeed, resourceOf: (type: string, columns: Row) => Resource) {
   const toMessage = ({ id, type, timeMs, row }: StoredEvent) => ({
-    ...{ id, type, time: toTimestamp(timeMs) },
+    id,
+    type,
+    time: toTimestamp(timeMs),
     ...resourceOf(type, JSON.parse(row)),
   });
 
