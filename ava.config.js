@@ -6,7 +6,7 @@ const environmentVariables = { NODE_COMPILE_CACHE: resolve('node_modules/.cache/
 
 // Files that may take a minute, most of it waiting, begin first: so the run does not end with one of them alone.
 const LONG =
-  /\/test\/(access\/limits\/redis|chaos|conformance|deploy|docs|edge\/kinds|examples|hosts|launcher|upgrades|walk-through)/;
+  /\/test\/(access\/limits\/redis|chaos|conformance|deploy|docs|envoy\/kinds|examples|hosts|launcher|upgrades|walk-through)/;
 
 export default {
   extensions: ['ts'],

@@ -7,7 +7,7 @@
  *
  * A request that Envoy rejects before any filter has no path in the log.
  */
-import { EDGE_HEADERS } from '../../src/platform/edge/headers.ts';
+import { EDGE_HEADERS } from '../../src/platform/rest/headers.ts';
 import { any, extension, type Message } from './message.ts';
 
 const LOGGERS = 'envoy.extensions.access_loggers';

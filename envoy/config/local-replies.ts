@@ -3,10 +3,10 @@
  * headers of the local reply describe the request, and its body has Envoy's message.
  */
 import type { Config } from '../../src/platform/config/config.ts';
-import { connectBody } from '../../src/platform/edge/connect-error.ts';
-import { EDGE_HEADERS } from '../../src/platform/edge/headers.ts';
-import { restBody } from '../../src/platform/edge/rest-protocol.ts';
 import { type ApiError, apiError, errorSaying } from '../../src/platform/errors.ts';
+import { connectBody } from '../../src/platform/rest/connect.ts';
+import { EDGE_HEADERS } from '../../src/platform/rest/headers.ts';
+import { restBody } from '../../src/platform/rest/responses.ts';
 import { toTrailers } from '../../src/platform/rpc/status.ts';
 import { LOG_NAMESPACE } from './access-log.ts';
 import { allowedOrigin } from './cors.ts';

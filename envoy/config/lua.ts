@@ -2,10 +2,10 @@
 import { CLUSTERS, KEY_PREFIXES } from '../../src/identity.ts';
 import type { Config } from '../../src/platform/config/config.ts';
 import { BODY_TIMEOUT_MS, CALL_TIMEOUT_MS, KEY_LENGTH, MAX_BODY_BYTES } from '../../src/platform/config/constants.ts';
-import { connectBody, connectHttpStatus } from '../../src/platform/edge/connect-error.ts';
-import { BAD_HOST, EDGE_HEADERS } from '../../src/platform/edge/headers.ts';
-import { restBody } from '../../src/platform/edge/rest-protocol.ts';
 import { type ApiError, apiError } from '../../src/platform/errors.ts';
+import { connectBody, connectHttpStatus } from '../../src/platform/rest/connect.ts';
+import { BAD_HOST, EDGE_HEADERS } from '../../src/platform/rest/headers.ts';
+import { restBody } from '../../src/platform/rest/responses.ts';
 import { errorHeaders, toTrailers } from '../../src/platform/rpc/status.ts';
 import type { LuaTable, LuaValue } from './json.ts';
 import { IN_BAD_HOST } from './kinds.ts';

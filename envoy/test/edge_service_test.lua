@@ -1,4 +1,4 @@
--- edge_service.lua: what callers see of the server's responses. test/edge/lua.test.ts reads the messages to the server
+-- edge_service.lua: what callers see of the server's responses. test/envoy/lua.test.ts reads the messages to the server
 -- with the server's own decoder.
 
 local harness = require("harness")

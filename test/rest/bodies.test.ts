@@ -12,7 +12,7 @@ const test = stackTest();
 const JSON_TYPE = { 'content-type': 'application/json' };
 const BODY = '{"name":"Cats"}';
 const SPOOFED = 'x-petstore-received'; // only Envoy may tell its filters how much has come
-/** What is sent, and what the error says of it. test/edge/rest.test.ts has more. */
+/** What is sent, and what the error says of it. checks.test.ts has more. */
 const OTHER_TYPES = { '': 'nothing', 'text/plain': '"text/plain"' };
 
 /** How a body can be sent: HTTP/1.1 in one piece or in chunks, HTTP/2 with and without its length. */
@@ -65,7 +65,7 @@ test('Content-Type - is required by every operation with a body, and checked bef
   }
 });
 
-/** What POST /store/orders says to a body: the start of a status and a message. test/edge/bodies.test.ts has lists. */
+/** What POST /store/orders says to a body: the start of a status and a message. test/envoy/bodies.test.ts has lists. */
 const READ: readonly (readonly [body: string, said: string])[] = [
   ...['1', '1.0', '1e0', '10E-1', '"1"', '"1.0"', '"100e-2"'].map(
     (one) => [`{"petId":999999,"quantity":${one}}`, '400 petId: pet 999999 does not exist'] as const,
@@ -113,7 +113,7 @@ test('Bodies - each number, member and value is read as it is written, or refuse
   }
 });
 
-/** What the transcoder refuses, and one of each kind that only the filter does: edge/lua.test.ts has them. */
+/** What the transcoder refuses, and one of each kind that only the filter does: test/envoy/lua.test.ts has them. */
 const MALFORMED: readonly (string | Buffer)[] = [
   ...['{', '{"name"', '{"name":"Cats}', '{"name":"Cats"}}', '{"name":"Cats"}{}', '{,"name":"Cats"}', '{"name" "Cats"}'],
   ...['{"name":Cats}', '{"name":"Cats","x":[1 2]}', '{"name":"Cats","x":NaN}', 'name=Cats', '\ufeff{}', '{}\0'],

@@ -1,6 +1,6 @@
 /**
  * What the fields of bodies and queries accept, and how values are written in JSON, through the transcoder. In process
- * test/rpc/interceptors/validation.test.ts has every rule, and test/edge/json.test.ts the JSON of every type.
+ * test/rpc/interceptors/validation.test.ts has every rule, and test/rest/json.test.ts the JSON of every type.
  */
 import anyTest, { type TestFn } from 'ava';
 import type { RestResponse } from '../support/calls/rest-client.ts';

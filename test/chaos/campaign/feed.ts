@@ -4,8 +4,8 @@
  */
 import { setTimeout as delay } from 'node:timers/promises';
 import { createClient } from '../../../gen/client/index.ts';
-import { jsonWriter } from '../../../src/platform/edge/json.ts';
 import { loadOperations } from '../../../src/platform/proto/operations.ts';
+import { jsonWriter } from '../../../src/platform/rest/json.ts';
 import { openEvents } from '../../support/calls/event-source.ts';
 import { readAll } from '../../support/calls/pages.ts';
 import { RestClient } from '../../support/calls/rest-client.ts';

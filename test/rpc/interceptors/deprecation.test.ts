@@ -1,5 +1,5 @@
 import test from 'ava';
-import { restProtocol } from '../../../src/platform/edge/rest-protocol.ts';
+import { restProtocol } from '../../../src/platform/rest/responses.ts';
 import { deprecation } from '../../../src/platform/rpc/interceptors/deprecation.ts';
 import { handler, newCall, RESPONSE } from '../../support/service/call.ts';
 

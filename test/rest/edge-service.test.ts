@@ -1,9 +1,9 @@
 /** How Envoy's own findings are worded. rest/requests.test.ts and rest/bodies.test.ts have which error each is. */
 import test, { type ExecutionContext } from 'ava';
 import type { RefuseRequest } from '../../gen/apiplatform/edge/v1/edge.ts';
-import { edgeService } from '../../src/platform/edge/edge-service.ts';
 import { ApiError } from '../../src/platform/errors.ts';
 import { loadOperations } from '../../src/platform/proto/operations.ts';
+import { edgeService } from '../../src/platform/rest/edge-service.ts';
 
 const edge = edgeService(loadOperations().byPath.values());
 

@@ -1,8 +1,8 @@
 import test from 'ava';
-import { rest } from '../../src/platform/edge/rest.ts';
-import { restProtocol } from '../../src/platform/edge/rest-protocol.ts';
 import { ApiError } from '../../src/platform/errors.ts';
 import { loadOperations } from '../../src/platform/proto/operations.ts';
+import { rest } from '../../src/platform/rest/requests.ts';
+import { restProtocol } from '../../src/platform/rest/responses.ts';
 import type { Response } from '../../src/platform/rpc/chain.ts';
 import { handler, newCall, RESPONSE } from '../support/service/call.ts';
 

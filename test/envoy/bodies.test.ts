@@ -5,8 +5,8 @@
 import { fromJson, type JsonObject, type Message, toJson } from '@bufbuild/protobuf';
 import { bodiesToRead } from '../../envoy/config/json.ts';
 import { toLua } from '../../envoy/config/lua.ts';
-import { edgeService } from '../../src/platform/edge/edge-service.ts';
 import { ApiError } from '../../src/platform/errors.ts';
+import { edgeService } from '../../src/platform/rest/edge-service.ts';
 import { parcelMessage, parcelOperations } from '../support/lists/parcels.ts';
 import { luaTest, runLua } from './luajit.ts';
 

@@ -9,7 +9,7 @@ import { type ApiError, apiError, errorSaying, invalidArgument, notAllowed, shor
 import { fieldAt, wrappedList } from '../proto/fields.ts';
 import type { Operation, RestRoute } from '../proto/operations.ts';
 import type { Service } from '../rpc/service.ts';
-import { checkContentType, checkParameters, problemOf } from './rest.ts';
+import { checkContentType, checkParameters, problemOf } from './requests.ts';
 
 /** How much of a wrong value an error quotes, in bytes of a header. */
 const MAX_VALUE = 80;

@@ -1,6 +1,6 @@
 /**
  * What only REST requests need before the handler: checks that the transcoder does not make, of path, query and
- * content type. rest-protocol.ts makes the response.
+ * content type. responses.ts makes the response.
  */
 import { isUtf8 } from 'node:buffer';
 import { type DescField, ScalarType } from '@bufbuild/protobuf';

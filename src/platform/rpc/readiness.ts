@@ -5,7 +5,7 @@
  */
 import { setTimeout as delay } from 'node:timers/promises';
 import { NAME } from '../../identity.ts';
-import type { Call } from '../rpc/chain.ts';
+import type { Call } from './chain.ts';
 
 /** The name in Envoy's health checks. Its health is the readiness of this server. */
 export const READINESS_SERVICE = `${NAME}.TakesCalls`;

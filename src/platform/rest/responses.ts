@@ -17,7 +17,7 @@ import { errorHeaders } from '../rpc/status.ts';
 import { EVENT_STREAM, eventStream } from './event-stream.ts';
 import { EDGE_HEADERS, isHead, ORIGINAL_PATH } from './headers.ts';
 import { jsonArrayWriter, jsonWriter } from './json.ts';
-import { parameterName } from './rest.ts';
+import { parameterName } from './requests.ts';
 
 const NOT_MODIFIED: HttpResponse = { status: 304, headers: {}, body: '' };
 

@@ -1,5 +1,5 @@
 import test from 'ava';
-import { MAX_WAIT_MS, READINESS_SERVICE, Readiness } from '../../src/platform/edge/readiness.ts';
+import { MAX_WAIT_MS, READINESS_SERVICE, Readiness } from '../../src/platform/rpc/readiness.ts';
 
 const EDGE = { isFromEdge: true };
 

@@ -9,9 +9,9 @@ import type { Arrival, CallOptions } from '../rpc/call.ts';
 import { type Call, encoded, type Protocol } from '../rpc/chain.ts';
 import type { Handlers } from '../rpc/private-parts.ts';
 import { GRPC_HEADERS, GRPC_OK, toFrame, toTrailers } from '../rpc/status.ts';
-import { connectBody, connectHttpStatus } from './connect-error.ts';
+import { connectBody, connectHttpStatus } from './connect.ts';
 import { EDGE_HEADERS, ORIGINAL_PATH } from './headers.ts';
-import { restError, restProtocol, withBody, withError } from './rest-protocol.ts';
+import { restError, restProtocol, withBody, withError } from './responses.ts';
 
 /** Envoy asks these services on behalf of callers over REST and Connect. */
 const EDGE_SERVICES = '/apiplatform.edge.v1.';
