@@ -6,48 +6,36 @@ import { runWithDump } from './postgres-program.ts';
 import type { Restored } from './restore-sqlite.ts';
 import { listRevived, UNKNOWN_MIGRATIONS } from './restored-data.ts';
 
-/** How often it tries to lock the tables. */
-const MOVES = 10;
-
-/**
- * Moves the tables, with their indexes and sequences, and the functions, but none of an extension. Transactions of
- * servers lock tables in other orders: after a deadlock it lets go of all, and tries again.
- */
+/** Moves the tables, with their indexes and sequences, and the functions, but none of an extension. */
 const moveTables = (kept: string) => `
 SET LOCAL lock_timeout = '10s';
 SET LOCAL client_min_messages = warning;
 DO $$ DECLARE moved record; BEGIN
-  FOR attempt IN 1..${MOVES} LOOP
-    BEGIN
-      FOR moved IN
-        SELECT * FROM (
-          SELECT oid, 'TABLE' AS kind, oid::regclass::text AS name, relnamespace AS schema FROM pg_class
-            WHERE relkind IN ('r', 'p', 'v', 'm')
-          UNION ALL SELECT oid, 'ROUTINE', oid::regprocedure::text, pronamespace FROM pg_proc
-        ) AS objects
-        WHERE schema = current_schema()::regnamespace
-          AND NOT EXISTS (SELECT FROM pg_depend WHERE objid = objects.oid AND deptype = 'e')
-      LOOP
-        EXECUTE 'CREATE SCHEMA IF NOT EXISTS ${kept}';
-        EXECUTE format('ALTER %s %s SET SCHEMA ${kept}', moved.kind, moved.name);
-      END LOOP;
-      EXIT;
-    EXCEPTION WHEN deadlock_detected OR lock_not_available THEN
-      IF attempt = ${MOVES} OR SQLSTATE = '55P03' THEN
-        RAISE EXCEPTION 'the tables are in use (%): nothing has changed, try again', SQLERRM;
-      END IF;
-    END;
+  FOR moved IN
+    SELECT * FROM (
+      SELECT oid, 'TABLE' AS kind, oid::regclass::text AS name, relnamespace AS schema FROM pg_class
+        WHERE relkind IN ('r', 'p', 'v', 'm')
+      UNION ALL SELECT oid, 'ROUTINE', oid::regprocedure::text, pronamespace FROM pg_proc
+    ) AS objects
+    WHERE schema = current_schema()::regnamespace
+      AND NOT EXISTS (SELECT FROM pg_depend WHERE objid = objects.oid AND deptype = 'e')
+  LOOP
+    EXECUTE 'CREATE SCHEMA IF NOT EXISTS ${kept}';
+    EXECUTE format('ALTER %s %s SET SCHEMA ${kept}', moved.kind, moved.name);
   END LOOP;
 END $$;
 `;
 
-/** Comes after the locks on the tables: whoever connects later finds the restored data. */
+/**
+ * Comes before the locks on the tables, for which it would wait and fail with less to say, and after them: whoever
+ * connects later finds the restored data.
+ */
 const REFUSE_SESSIONS = `
 DO $$ DECLARE others text; BEGIN
   SELECT count(*) || ' of ' || string_agg(DISTINCT usename, ', ') INTO others FROM pg_stat_activity
     WHERE datname = current_database() AND usesysid IS NOT NULL AND pid <> pg_backend_pid() HAVING count(*) > 0;
   IF others IS NOT NULL THEN
-    RAISE EXCEPTION 'sessions are connected to the database (%): stop every server, or see --help on --force', others;
+    RAISE EXCEPTION 'sessions are connected to the database (%): stop every server and what else is connected', others;
   END IF;
 END $$;
 `;
@@ -78,12 +66,12 @@ COMMIT;
 `;
 
 /**
- * `time` becomes part of the name of what is kept. `isForced`: also while sessions are connected. Throws ConfigError
- * when the dump or the database can't be used; nothing has changed then.
+ * `time` becomes part of the name of what is kept. Throws ConfigError when the dump or the database can't be used;
+ * nothing has changed then.
  */
-export async function restorePostgres(url: string, dump: string, time: string, isForced: boolean): Promise<Restored> {
+export async function restorePostgres(url: string, dump: string, time: string): Promise<Restored> {
   const kept = `before_restore_${time.toLowerCase()}`;
-  const before = `\\o /dev/null\nBEGIN;${moveTables(kept)}${isForced ? '' : REFUSE_SESSIONS}`;
+  const before = `\\o /dev/null\nBEGIN;${REFUSE_SESSIONS}${moveTables(kept)}${REFUSE_SESSIONS}`;
   const rows = await runWithDump(url, dump, before, `${CHECK_SCHEMA}COMMIT;${report(kept)}`);
   if (rows[0] !== 'kept') return { kept: undefined, revived: [] };
   const revived = rows.at(-1) === 'compared' ? rows.slice(1, -1) : undefined;

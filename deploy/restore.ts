@@ -12,21 +12,18 @@ import { endWithOneLine } from './one-line.ts';
 import { restorePostgres } from './restore-postgres.ts';
 import { placeKey, type Restored, restoreSqlite } from './restore-sqlite.ts';
 
-const HELP = `Usage: node deploy/restore.ts [--force] FILE
+const HELP = `Usage: node deploy/restore.ts FILE
 
 Puts a backup in the place of the service's data: a .sqlite file into DATA_DIR, a .dump into the database of
 DATABASE_URL, as the owner of its tables. Stop the service first. Killed at any moment, it has left the old data or the
 restored data. The old data is kept in DATA_DIR/before-restore-<UTC time>, or in the schema before_restore_<UTC time>:
 the output says where, and lists what was revoked since the backup and is valid again. The operator's key of the backup
 is used only where DATA_DIR has none.
-
-  --force  restores a .dump while sessions are connected to the database: servers go on with the restored data at once.
-           What they wrote after the backup is only in what is kept, and the same ids are given out a second time.
 `;
 
 async function main(): Promise<void> {
   process.umask(PRIVATE_UMASK);
-  const options = { help: { type: 'boolean' }, force: { type: 'boolean', default: false } } as const;
+  const options = { help: { type: 'boolean' } } as const;
   const { values, positionals } = parseArgs({ options, allowPositionals: true });
   if (values.help) {
     process.stdout.write(HELP);
@@ -46,7 +43,7 @@ async function main(): Promise<void> {
   await makePrivate(config.dataDir); // a service of another user could not read what this one writes
   const lock = lockDataFolder(config.dataDir);
   try {
-    const { kept, revived } = await restore(config, backup, values.force);
+    const { kept, revived } = await restore(config, backup);
     process.stdout.write(`restored ${backup}\n`);
     if (kept !== undefined) process.stdout.write(`kept what was there: ${kept}\n`);
     if (revived === undefined) process.stdout.write('what was there can not be compared: see what was revoked in it\n');
@@ -56,10 +53,10 @@ async function main(): Promise<void> {
   }
 }
 
-async function restore({ databaseUrl, dataDir }: Config, backup: string, isForced: boolean): Promise<Restored> {
+async function restore({ databaseUrl, dataDir }: Config, backup: string): Promise<Restored> {
   const time = new Date().toISOString().replace(/[-:]|\.\d+/g, '');
   if (databaseUrl === undefined) return restoreSqlite(dataDir, backup, time);
-  const restored = await restorePostgres(databaseUrl, backup, time, isForced);
+  const restored = await restorePostgres(databaseUrl, backup, time);
   placeKey(dataDir, backup);
   return restored;
 }

@@ -9,18 +9,6 @@ import { bootSystemd, systemdMissing } from './systemd.ts';
 
 const PAGE = readFileSync(join(ROOT, 'docs/operations.md'), 'utf8');
 const [INSTALL = ''] = /^cp deploy\/systemd[\s\S]+?(?=^```)/m.exec(PAGE) ?? [];
-const [ON_FAILURE = ''] = /^cat >\/etc\/petstore\/on-failure[\s\S]+?(?=^```)/m.exec(PAGE) ?? [];
-
-/** Writes what mail programs say, and answers as a mail server does. */
-const MAIL_SERVER = `
-  require('node:net').createServer((socket) => {
-    socket.write('220 here\\r\\n');
-    socket.on('data', (data) => {
-      require('node:fs').appendFileSync('/run/mail', data);
-      if (String(data).startsWith('DATA')) socket.write('354 go on\\r\\n');
-      else if (!/^Subject/.test(data) || String(data).endsWith('\\r\\n.\\r\\n')) socket.write('250 done\\r\\n');
-    });
-  }).listen(25, '127.0.0.1');`;
 
 const DATABASES = `
   mkdir /run/database && chown postgres /run/database
@@ -59,16 +47,6 @@ test.serial('petstore.service - serves on port 443 as its own user, and stops cl
   t.is(await run('systemctl show petstore --property=Result'), 'Result=success\n');
 });
 
-test.serial('petstore-failed@.service - sends the mail of the documentation, without privileges', async (t) => {
-  const { run } = t.context;
-  await run(ON_FAILURE);
-  await run(`node_modules/node/bin/node --eval "${MAIL_SERVER}" >/dev/null 2>&1 &`);
-  await run('rm -f /var/lib/petstore/petstore.sqlite*');
-  await t.throwsAsync(run('systemctl start petstore-backup'), { message: /petstore-backup.service failed/ });
-  const mail = await until(() => run('grep Subject /run/mail').catch(() => undefined), 'the mail');
-  t.is(mail.trim(), 'Subject: petstore-backup.service has failed');
-});
-
 test.serial(
   'Several machines - a start that fails ends at once, and is repeated until the server serves',
   async (t) => {
@@ -98,7 +76,7 @@ test.serial(
 test.serial('Sandbox - no unit starts without its file', async (t) => {
   const { run } = t.context;
   await run('rm /etc/systemd/system/petstore*.service.d/sandbox.conf; systemctl daemon-reload');
-  const units = ['petstore', 'petstore-backup', 'petstore-edge', 'petstore-failed@a', 'petstore-migrate'];
+  const units = ['petstore', 'petstore-backup', 'petstore-edge', 'petstore-migrate'];
   for (const unit of [...units, 'petstore-server@50051'])
     await t.throwsAsync(run(`systemctl start ${unit}`), { message: /Assertion failed/ }, unit);
 });

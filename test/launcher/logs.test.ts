@@ -185,17 +185,3 @@ test('Rotation - a log that somebody has deleted is there again, with what is wr
   shutdown.abort();
   await running;
 });
-
-test('Rotation - with LOG_FILES=1 empties the file, in which its writer goes on, also on a full disk', async (t) => {
-  const file = join(temporaryFolder(t), 'server.log');
-  const log = new LogFile(file);
-  log.write('an old line\n');
-  const shutdown = new AbortController();
-  const reopen = () => Promise.reject(new Error('the disk is full'));
-  const running = rotateLogs([file], reopen, { logMaxBytes: 10, logFiles: 1 }, shutdown.signal);
-  await until(() => existsSync(file) && statSync(file).size === 0, 'the rotation');
-  log.write('a line\n');
-  t.is(readFileSync(file, 'utf8'), 'a line\n');
-  shutdown.abort();
-  await running;
-});

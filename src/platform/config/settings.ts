@@ -159,7 +159,7 @@ const LOGS = {
   LOG_FILE: optional(toText, 'stdout', 'The log file of a standalone server.'),
   AUDIT_FILE: optional(toText, "the server's log", 'The audit log of a standalone server, at every `LOG_LEVEL`.'),
   LOG_MAX_BYTES: setting(toCount, '50000000', 'The size at which a log is rotated.'),
-  LOG_FILES: setting(wholeNumber('number', 1_000), '5', 'How many files of each log are kept.'),
+  LOG_FILES: setting(wholeNumber('number', 1_000, 2), '5', 'How many files of each log are kept.'),
 };
 
 const OBSERVABILITY = {

@@ -4,7 +4,7 @@
  *
  * (Libraries such as pino-roll rotate only what their own process writes. Here Envoy writes too.)
  */
-import { closeSync, existsSync, openSync, renameSync, rmSync, statSync, truncateSync } from 'node:fs';
+import { closeSync, existsSync, openSync, renameSync, rmSync, statSync } from 'node:fs';
 import type { Config } from '../config/config.ts';
 import { repeat } from './repeat.ts';
 
@@ -37,10 +37,6 @@ export async function rotateLogs(
 function rotate(file: string, { logMaxBytes, logFiles: maxFiles }: Limits): boolean {
   try {
     if (statSync(file).size < logMaxBytes) return false;
-    if (maxFiles === 1) {
-      truncateSync(file); // its writer appends
-      return false;
-    }
     rmSync(`${file}.${maxFiles - 1}`, { force: true });
     for (let number = maxFiles - 2; number >= 1; number -= 1) {
       if (existsSync(`${file}.${number}`)) renameSync(`${file}.${number}`, `${file}.${number + 1}`);
