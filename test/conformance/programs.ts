@@ -15,9 +15,13 @@ export const run = promisify(execFile);
 export const noGo =
   findProgram(['go']) === undefined ? 'NO GO FOUND, so the suites of the field are not run' : undefined;
 
-/** Runs `go` in the module of the suites, behind the tests that measure nothing of it. */
-export async function go(args: readonly string[], env: Readonly<Record<string, string>> = {}): Promise<string> {
-  const options = { cwd: MODULE, env: { ...process.env, ...env } };
+/** Runs `go` in the module of the suites, or in another, behind the tests that measure nothing of it. */
+export async function go(
+  args: readonly string[],
+  env: Readonly<Record<string, string>> = {},
+  cwd = MODULE,
+): Promise<string> {
+  const options = { cwd, env: { ...process.env, ...env } };
   return (await run('nice', ['-n', '10', 'go', ...args], options)).stdout;
 }
 

@@ -1,23 +1,14 @@
-/**
- * Checks that the Kubernetes manifests agree with each other and with the service. `npm run test:kubernetes`
- * applies them to a real API server.
- */
-import { execFile } from 'node:child_process';
-import { existsSync, globSync, readFileSync, writeFileSync } from 'node:fs';
+/** Checks that the Kubernetes manifests are valid, and agree with each other and with the service. */
+import { existsSync, globSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { promisify } from 'node:util';
 import test from 'ava';
-import { parse, parseAllDocuments, stringify } from 'yaml';
+import { parse, parseAllDocuments } from 'yaml';
 import { SETTINGS } from '../../src/platform/config/settings.ts';
 import { CLOSE_MS, DRAIN_MS } from '../../src/platform/launcher/component.ts';
 import { ROOT } from '../../src/platform/launcher/paths.ts';
 import { MAX_WAIT_MS } from '../../src/platform/rpc/readiness.ts';
-import { missing } from '../support/machine/find-program.ts';
-import { temporaryFolder } from '../support/machine/folder.ts';
+import { go, noGo } from '../conformance/programs.ts';
 import { testUnless } from '../support/machine/programs.ts';
-
-const sh = promisify(execFile);
-const promtoolTest = testUnless(missing('promtool', 'prometheus'));
 
 const FOLDER = join(ROOT, 'deploy/kubernetes');
 
@@ -27,7 +18,7 @@ const LOAD_BALANCER_S = 30;
 interface Manifest {
   readonly kind: string;
   readonly metadata: { readonly name: string };
-  // biome-ignore lint/suspicious/noExplicitAny: the API server checks the shape of the manifests
+  // biome-ignore lint/suspicious/noExplicitAny: Kubernetes' own types check the shape of the manifests
   readonly spec?: any;
 }
 
@@ -38,17 +29,34 @@ const manifests = globSync('{base/*,migration}.yaml', { cwd: FOLDER })
 const ofKind = (kind: string) => manifests.filter((manifest) => manifest.kind === kind);
 const workloads = [...ofKind('Deployment'), ...ofKind('Job')];
 
+testUnless(noGo)(
+  'Manifests - have only what Kubernetes and cert-manager know, and pods that are "restricted"',
+  async (t) => {
+    t.timeout(600_000, 'the program is compiled');
+    const paths = [join(FOLDER, 'base'), join(FOLDER, 'migration.yaml')];
+    const read = (await go(['run', '.', ...paths], {}, join(import.meta.dirname, 'manifests'))).trim().split('\n');
+    t.deepEqual(read.sort(), manifests.map(({ kind }) => kind).sort());
+  },
+);
+
 test('Kustomization - names every manifest', (t) => {
   const files = globSync('*.yaml', { cwd: join(FOLDER, 'base') });
   t.deepEqual([...parse(read('base/kustomization.yaml')).resources, 'kustomization.yaml'].sort(), files.sort());
 });
+
+/** The secrets of each workload, which are for nobody else. */
+const SECRETS: Readonly<Record<string, readonly string[]>> = {
+  'petstore-server': ['petstore', 'petstore-server-internal'],
+  'petstore-edge': ['petstore-edge-internal', 'petstore-edge-public'],
+  'petstore-migrate': ['petstore-migration'],
+};
 
 for (const { metadata, spec } of workloads) {
   const pod = spec.template.spec;
   const [container] = pod.containers;
   const env = new Map<string, string>(container.env.map(({ name, value }: Record<string, string>) => [name, value]));
 
-  test(`${metadata.name} - sets only known settings, and reads every secret from a mounted file`, (t) => {
+  test(`${metadata.name} - sets only known settings, and has its own secrets, as mounted files`, (t) => {
     const folders = container.volumeMounts.map(({ mountPath }: { mountPath: string }) => mountPath);
     for (const [name, value] of env) {
       t.true(Object.hasOwn(SETTINGS, name.replace(/_FILE$/, '')), name);
@@ -61,6 +69,9 @@ for (const { metadata, spec } of workloads) {
     }
     const mounted = container.volumeMounts.map(({ name }: { name: string }) => name).sort();
     t.deepEqual(pod.volumes.map(({ name }: { name: string }) => name).sort(), mounted);
+    const secrets = pod.volumes.flatMap(({ secret }: { secret?: { secretName: string } }) => secret?.secretName ?? []);
+    t.deepEqual(secrets.sort(), SECRETS[metadata.name]);
+    t.false(pod.automountServiceAccountToken, 'no token of the API');
   });
 
   test(`${metadata.name} - starts an existing file of an existing image`, (t) => {
@@ -82,6 +93,7 @@ for (const { metadata, spec } of ofKind('Deployment')) {
     const service = ofKind('Service').find((one) => one.metadata.name === metadata.name);
     const isFoundOutByChecks = service?.spec.externalTrafficPolicy === 'Local';
     t.true(!isFoundOutByChecks || preStopS >= LOAD_BALANCER_S, 'the load balancer still sends it connections');
+    t.is(spec.strategy.rollingUpdate.maxUnavailable, 0, 'an upgrade leaves no pod less ready');
   });
 
   test(`${metadata.name} - is ready by itself, not only while another workload responds`, (t) => {
@@ -97,6 +109,7 @@ for (const { metadata, spec } of ofKind('Deployment')) {
     for (const kind of ['PodDisruptionBudget', 'NetworkPolicy']) {
       const found = ofKind(kind).find((one) => one.metadata.name === metadata.name);
       t.deepEqual((found?.spec.selector ?? found?.spec.podSelector)?.matchLabels, labels, kind);
+      if (kind === 'PodDisruptionBudget') t.is(found?.spec.maxUnavailable, 1, 'one pod is evicted at a time');
     }
     const autoscaler = ofKind('HorizontalPodAutoscaler').find((one) => one.metadata.name === metadata.name);
     t.like(autoscaler?.spec.scaleTargetRef, { kind: 'Deployment', name: metadata.name });
@@ -141,25 +154,6 @@ test('Secrets - the migration gets another URL of the database than the servers'
       ['petstore-migration', 'migration-database-url'],
     ],
   );
-});
-
-promtoolTest('Autoscaling by calls - counts no idle streams of events', async (t) => {
-  const { metricsQuery, seriesQuery } = parse(read('autoscaling-by-calls/adapter-values.yaml')).rules.custom[0];
-  const [name = ''] = /^\w+/.exec(seriesQuery) ?? [];
-  const [expr = ''] = [
-    ['<<.Series>>', name],
-    ['<<.LabelMatchers>>', 'namespace="petstore"'],
-    ['<<.GroupBy>>', 'pod'],
-  ].reduce(([query = ''], [from = '', to = '']) => [query.replace(from, to)], [metricsQuery as string]);
-  const series = ['unary', 'stream', 'feed'].map((kind, index) => ({
-    series: `${name}{namespace="petstore",pod="a",kind="${kind}"}`,
-    values: `${10 ** index}`,
-  }));
-  const promql_expr_test = [{ expr, eval_time: '0m', exp_samples: [{ labels: '{pod="a"}', value: 1 }] }];
-  const file = join(temporaryFolder(t), 'query.test.yml');
-  writeFileSync(file, stringify({ tests: [{ interval: '1m', input_series: series, promql_expr_test }] }));
-  const { stdout } = await sh('promtool', ['test', 'rules', file]).catch((error: { stdout: string }) => error);
-  t.regex(stdout, /SUCCESS/);
 });
 
 function read(name: string): string {
