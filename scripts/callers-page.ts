@@ -1,5 +1,5 @@
 /** The pages for callers as one text, `/docs.md`, for programs that read: from the interface description. */
-import type { JsonObject } from '../src/platform/openapi/json.ts';
+import type { JsonObject } from './openapi/json.ts';
 
 interface Described extends JsonObject {
   readonly summary: string;

@@ -9,7 +9,7 @@ import { basename } from 'node:path';
 import { fromBinary, fromJsonString, toBinary, toJsonString } from '@bufbuild/protobuf';
 import { FileDescriptorSetSchema } from '@bufbuild/protobuf/wkt';
 import { withTodaysNames } from '../src/platform/proto/former-names.ts';
-import { findBreaks } from './openapi-breaks.ts';
+import { findBreaks } from './openapi/breaks.ts';
 
 /** The challenge of a 401 may have parameters (RFC 6750, section 3), so no caller may compare it as a whole. */
 const DECIDED = '401 header WWW-Authenticate: it may be Bearer error="invalid_token" now';

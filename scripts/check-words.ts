@@ -5,7 +5,7 @@
 import { globSync, readdirSync, readFileSync } from 'node:fs';
 import { API_PACKAGE, COMMON_WORDS, KEY_PREFIXES, NAME } from '../src/identity.ts';
 
-const FILES = ['src/**/*.*', 'envoy/**/*.*', 'scripts/*', 'docs-page/*'];
+const FILES = ['src/**/*.*', 'envoy/**/*.*', 'scripts/**/*.*', 'docs-page/*'];
 const OWN = /^src\/(shop\/|identity\.ts$)/;
 const LEFT_OUT = ['migrations', ...COMMON_WORDS];
 

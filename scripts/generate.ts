@@ -21,12 +21,12 @@ import { FileDescriptorSetSchema, type SourceCodeInfo_Location } from '@bufbuild
 import openapiTS, { astToString } from 'openapi-typescript';
 import { stringify } from 'yaml';
 import { API_PACKAGE, NAME } from '../src/identity.ts';
-import { describe } from '../src/platform/openapi/document.ts';
 import { loadOperations } from '../src/platform/proto/operations.ts';
 import type { HttpRule } from '../src/platform/proto/options.ts';
 import { callersPage } from './callers-page.ts';
 import { clientIndex } from './client-index.ts';
 import { clientMethods, clientServices } from './client-methods.ts';
+import { describe } from './openapi/document.ts';
 import { settingsPage } from './settings-page.ts';
 
 const GENERATED = ['gen', 'docs/settings.md'];

@@ -1,6 +1,6 @@
 import { status as Grpc } from '@grpc/grpc-js';
 import test from 'ava';
-import { anyError, type ErrorCode } from '../src/error-table.ts';
+import { anyError, type ErrorCode } from '../scripts/openapi/error-table.ts';
 import { type ApiError, invalidArgument, PLATFORM_ERRORS } from '../src/platform/errors.ts';
 import { entityTag } from '../src/platform/rpc/entity-tags.ts';
 import { toTrailers } from '../src/platform/rpc/status.ts';

@@ -1,6 +1,6 @@
 import { readFileSync } from 'node:fs';
 import test from 'ava';
-import { findBreaks } from '../../scripts/openapi-breaks.ts';
+import { findBreaks } from '../../scripts/openapi/breaks.ts';
 
 // biome-ignore lint/suspicious/noExplicitAny: the tests change any part of it
 type Document = any;

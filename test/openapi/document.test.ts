@@ -2,10 +2,10 @@ import { readFileSync } from 'node:fs';
 import { create, createFileRegistry } from '@bufbuild/protobuf';
 import { FileDescriptorSetSchema } from '@bufbuild/protobuf/wkt';
 import test from 'ava';
+import { describe } from '../../scripts/openapi/document.ts';
 import { API_PACKAGE } from '../../src/identity.ts';
 import { readConfig } from '../../src/platform/config/config.ts';
 import { IDEMPOTENCY_KEY } from '../../src/platform/config/constants.ts';
-import { describe } from '../../src/platform/openapi/document.ts';
 import { PUBLIC as ALL, type PublicOperation } from '../support/contract/resources.ts';
 import { parcelRegistry } from '../support/lists/parcels.ts';
 

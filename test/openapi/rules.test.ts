@@ -13,8 +13,8 @@ import { createValidator } from '@bufbuild/protovalidate';
 import { FieldRulesSchema, field as fieldRules } from '@bufbuild/protovalidate/gen/buf/validate/validate_pb.js';
 import test from 'ava';
 import fc from 'fast-check';
-import { toKeywords } from '../../src/platform/openapi/constraints.ts';
-import { describe } from '../../src/platform/openapi/document.ts';
+import { toKeywords } from '../../scripts/openapi/constraints.ts';
+import { describe } from '../../scripts/openapi/document.ts';
 import { parcelRegistry } from '../support/lists/parcels.ts';
 
 const readFiles = () => fromBinary(FileDescriptorSetSchema, readFileSync('gen/descriptors.binpb'));

@@ -1,7 +1,7 @@
 import { status as Status } from '@grpc/grpc-js';
 import test from 'ava';
 import { Registry } from 'prom-client';
-import { anyError, type ErrorCode } from '../../../src/error-table.ts';
+import { anyError, type ErrorCode } from '../../../scripts/openapi/error-table.ts';
 import { callMetrics } from '../../../src/platform/observe/metrics/calls.ts';
 import { type Caller, toAccountId, toKeyId } from '../../../src/platform/rpc/caller.ts';
 import type { End } from '../../../src/platform/rpc/chain.ts';

@@ -7,7 +7,7 @@ import { readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { ExecutionContext } from 'ava';
 import { parse, stringify } from 'yaml';
-import { isErrorCode } from '../../../src/error-table.ts';
+import { isErrorCode } from '../../../scripts/openapi/error-table.ts';
 import { ROOT } from '../../../src/platform/launcher/paths.ts';
 import { backup } from '../../deploy/backups.ts';
 import { missing } from '../../support/machine/find-program.ts';

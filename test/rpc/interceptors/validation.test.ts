@@ -1,8 +1,8 @@
 /** The rules of the proto files, by the interceptor that checks them. */
 import { create, type DescMessage, fromJson, toBinary } from '@bufbuild/protobuf';
 import test from 'ava';
+import { rulesOf } from '../../../scripts/openapi/constraints.ts';
 import { ApiError } from '../../../src/platform/errors.ts';
-import { rulesOf } from '../../../src/platform/openapi/constraints.ts';
 import { loadOperations } from '../../../src/platform/proto/operations.ts';
 import { createValidation, MAX_JUDGED } from '../../../src/platform/proto/validation-rules.ts';
 import { readMessage } from '../../../src/platform/rpc/interceptors/read-message.ts';

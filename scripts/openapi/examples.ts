@@ -1,7 +1,7 @@
 /** Examples, composed of those of single fields (`buf.validate`'s `example`), so that they agree with each other. */
 import { type DescField, type DescMessage, ScalarType } from '@bufbuild/protobuf';
 import { TimestampSchema } from '@bufbuild/protobuf/wkt';
-import { wrappedList } from '../proto/fields.ts';
+import { wrappedList } from '../../src/platform/proto/fields.ts';
 import { rulesOf } from './constraints.ts';
 import { isObject, type Json, type JsonObject } from './json.ts';
 

@@ -1,7 +1,8 @@
-/** The error responses of the document, from the server's own tables of errors (src/error-table.ts). */
+/** The error responses of the document, from the server's own tables of errors (error-table.ts). */
 import { STATUS_CODES } from 'node:http';
-import { anyError, type ErrorCode, isErrorCode, SHOP_SAMPLES } from '../../error-table.ts';
-import type { ApiError } from '../errors.ts';
+import type { ApiError } from '../../src/platform/errors.ts';
+import { SHOP_SAMPLES } from '../../src/shop/errors.ts';
+import { anyError, type ErrorCode, isErrorCode } from './error-table.ts';
 import { FIRST_ID } from './examples.ts';
 import type { JsonObject } from './json.ts';
 import { headers, headersIfKnown } from './parts.ts';

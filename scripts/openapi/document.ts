@@ -1,7 +1,7 @@
 /** Builds the interface description, OpenAPI 3.1, from the services of the proto files. */
 import type { FileRegistry } from '@bufbuild/protobuf';
-import { KEY_PREFIXES, SUMMARY, TITLE } from '../../identity.ts';
-import { serviceOptions } from '../proto/options.ts';
+import { KEY_PREFIXES, SUMMARY, TITLE } from '../../src/identity.ts';
+import { serviceOptions } from '../../src/platform/proto/options.ts';
 import { ErrorResponses } from './error-responses.ts';
 import { exampleOfMessage, FIRST_ID } from './examples.ts';
 import type { JsonObject } from './json.ts';

@@ -3,7 +3,7 @@
  * responses not looser. Beta and experimental operations may change. docs/compatibility.md states the rules. It knows
  * the keywords that our generator writes.
  */
-import { isObject, type Json, type JsonObject } from '../src/platform/openapi/json.ts';
+import { isObject, type Json, type JsonObject } from './json.ts';
 
 type Direction = 'request' | 'response';
 

@@ -1,7 +1,7 @@
 /** The operations of the document: one for each gRPC method with an HTTP route. */
 import type { DescField, DescMessage, DescMethod, Registry } from '@bufbuild/protobuf';
-import { type Deprecation, type Operation, toOperation } from '../proto/operations.ts';
-import { fieldOptions, operationOptions } from '../proto/options.ts';
+import { type Deprecation, type Operation, toOperation } from '../../src/platform/proto/operations.ts';
+import { fieldOptions, operationOptions } from '../../src/platform/proto/options.ts';
 import type { ErrorResponses } from './error-responses.ts';
 import { exampleOf, exampleOfMessage } from './examples.ts';
 import type { JsonObject } from './json.ts';

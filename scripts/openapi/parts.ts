@@ -37,7 +37,7 @@ export function headersIfKnown(...names: readonly string[]): JsonObject {
  * table of errors is filled in at `{{errors}}`.
  */
 export function readPage(name: string, errors: string): JsonObject {
-  const [, title = '', text = ''] = /^# (.+?)\n\n(.+)\n$/s.exec(readPart(`../../../docs/callers/${name}.md`)) ?? [];
+  const [, title = '', text = ''] = /^# (.+?)\n\n(.+)\n$/s.exec(readPart(`../../docs/callers/${name}.md`)) ?? [];
   if (text === '') throw new Error(`the page ${name}.md has no title or no text`);
   return { name: title, description: text.replace('{{errors}}', () => errors), 'x-traitTag': true };
 }

@@ -1,7 +1,7 @@
 /** The schemas of the document: proto messages and enums as JSON Schema 2020-12, the dialect of OpenAPI 3.1. */
 import { type DescEnum, type DescField, type DescMessage, type Registry, ScalarType } from '@bufbuild/protobuf';
-import { TIMESTAMP, wrappedList } from '../proto/fields.ts';
-import { fieldOptions } from '../proto/options.ts';
+import { TIMESTAMP, wrappedList } from '../../src/platform/proto/fields.ts';
+import { fieldOptions } from '../../src/platform/proto/options.ts';
 import { rulesOf, toKeywords } from './constraints.ts';
 import { exampleOf } from './examples.ts';
 import type { JsonObject } from './json.ts';

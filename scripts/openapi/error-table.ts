@@ -1,8 +1,6 @@
 /** All errors: the platform's and the shop's. */
-import { errorsOf, PLATFORM_ERRORS } from './platform/errors.ts';
-import { SHOP_ERRORS } from './shop/errors.ts';
-
-export { SHOP_SAMPLES } from './shop/errors.ts';
+import { errorsOf, PLATFORM_ERRORS } from '../../src/platform/errors.ts';
+import { SHOP_ERRORS } from '../../src/shop/errors.ts';
 
 const ERRORS = { ...PLATFORM_ERRORS, ...SHOP_ERRORS };
 

@@ -1,6 +1,6 @@
 /** The responses of success. */
 import type { DescMessage, DescMethod } from '@bufbuild/protobuf';
-import type { Operation } from '../proto/operations.ts';
+import type { Operation } from '../../src/platform/proto/operations.ts';
 import { exampleOfMessage } from './examples.ts';
 import type { JsonObject } from './json.ts';
 import { BASE, commentOf, headers, refTo } from './parts.ts';
