@@ -113,7 +113,7 @@ export function createServer(config: Config, parts: Parts) {
     operations,
     ...origins(all, config.edgeSecret),
     openCalls,
-    beforeAnswer: addAccessLogHeaders,
+    beforeResponse: addAccessLogHeaders,
     observers: [...(metrics === undefined ? [] : [metrics.observe]), logging(logger)],
     traceCall: tracing?.traceCall,
   });

@@ -90,7 +90,7 @@ test('Errors - are short and well-formed, and fit into headers, whatever a calle
 test('Error response - for REST it has the shape of the contract, and the status of the code', (t) => {
   for (const error of everyError('Grüße, 😀\n"')) {
     const call = newCall('PetService/ListPets', { metadata: { 'x-envoy-original-path': '/pets' } });
-    const { status, headers, body = '' } = call.protocol.fail(call, error);
+    const { status, headers, body = '' } = call.protocol.renderError(call, error);
     t.deepEqual(JSON.parse(String(body)), { code: error.code, message: error.message, status: error.httpStatus });
     t.is(status, error.httpStatus);
     t.is(headers?.['content-type'], 'application/json');

@@ -146,7 +146,7 @@ test('server - one that does not respond is named after ten seconds', async (t) 
   t.teardown(() => mute.close());
   const address = await listen(mute);
   const { stderr } = await t.context.command(['account', 'list', '--address', address]);
-  t.is(stderr, `petstore: the server at ${address} did not answer in time\n`);
+  t.is(stderr, `petstore: the server at ${address} did not respond in time\n`);
 });
 
 test('server - what one sends moves no cursor, and its pages come to an end', async (t) => {

@@ -145,13 +145,13 @@ export function useTrailers(call: Call, trailers: readonly Header[], failure?: F
     details.push({ '@type': `type.googleapis.com/${PACKAGE}.ConformancePayload.RequestInfo`, ...requestInfo });
   const wrapped: Protocol = {
     ...protocol,
-    respond: (...args) => add(protocol.respond(...args)),
+    render: (...args) => add(protocol.render(...args)),
     begin: (...args) => add(protocol.begin(...args)),
     piece: (...[, message]) => (message === HEADERS ? Buffer.of() : protocol.piece(call, message)),
-    fail(...[, error]) {
-      if (failure === undefined || error.code !== 'INTERNAL') return protocol.fail(call, error);
+    renderError(...[, error]) {
+      if (failure === undefined || error.code !== 'INTERNAL') return protocol.renderError(call, error);
       const [code, { message }] = [CODES.indexOf(failure.code), error];
-      const response = protocol.fail(call, Object.assign(Object.create(error), { grpcStatus: code, message }));
+      const response = protocol.renderError(call, Object.assign(Object.create(error), { grpcStatus: code, message }));
       const packed = details.map((detail) => Any.decode(encode(AnySchema, detail)));
       return add(
         isConnect ? withConnectDetails(response, packed) : withDetails(response, { code, message, details: packed }),

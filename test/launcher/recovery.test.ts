@@ -40,9 +40,9 @@ test.beforeEach(() => shared.launcher.skipOutput());
 
 const FAULTS = [
   ['server', 'SIGKILL', /The server ended unexpectedly \(signal SIGKILL\): see .*server\.log\. Starting it again/],
-  ['server', 'SIGSTOP', /The server has not answered 4 times in a row: it is killed\.\n/],
+  ['server', 'SIGSTOP', /The server has not responded 4 times in a row: it is killed\.\n/],
   ['envoy', 'SIGKILL', /Envoy ended unexpectedly \(signal SIGKILL\): see .*envoy\.log\. Starting it again/],
-  ['envoy', 'SIGSTOP', /Envoy has not answered 6 times in a row: it is killed\.\n/],
+  ['envoy', 'SIGSTOP', /Envoy has not responded 6 times in a row: it is killed\.\n/],
 ] as const;
 
 for (const [victim, signal, line] of FAULTS) {

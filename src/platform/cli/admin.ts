@@ -93,11 +93,11 @@ export function explain(error: CallError, command: Command, { address, tls }: Se
   if (code === 'OPERATOR_KEY_INVALID')
     return failure(code, `the server at ${address} does not accept the key in ${keySource}`);
   if (grpcStatus === status.INVALID_ARGUMENT) return usageError(printable(nameFlags(error, command)), code);
-  if (grpcStatus === status.DEADLINE_EXCEEDED) return failure(code, `the server at ${address} did not answer in time`);
+  if (grpcStatus === status.DEADLINE_EXCEEDED) return failure(code, `the server at ${address} did not respond in time`);
   if (grpcStatus === status.UNAVAILABLE && retryAfterMs === undefined) {
     const where = `${address}${tls ? ' by mutual TLS' : ''}`;
     const settings = 'INTERNAL_TLS_CA, INTERNAL_TLS_CERT and INTERNAL_TLS_KEY';
-    const hint = tls ? '' : `; a server with mutual TLS answers only with its host's ${settings}`;
+    const hint = tls ? '' : `; a server with mutual TLS responds only with its host's ${settings}`;
     const advice = `start the service with "npm start", or name another --address${hint}`;
     return failure('SERVER_AWAY', `nothing answers at ${where}: ${advice}`);
   }

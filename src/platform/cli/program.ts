@@ -61,7 +61,7 @@ function program(isJson: boolean, out: Writer, err: Writer): Command {
       "the server's private gRPC port (default: GRPC_HOST and GRPC_PORT: 127.0.0.1:50051)",
       toServerAddress,
     )
-    .option('--json', 'answer in JSON, for programs')
+    .option('--json', 'print JSON, for programs')
     .helpOption('-h, --help', 'show this help')
     .version(`${NAME} ${version()}`, '--version', 'show the version')
     .helpCommand(false)

@@ -166,8 +166,8 @@ async function send(
   let received: Metadata | undefined;
   try {
     const response = await new Promise<object>((resolve, reject) => {
-      const onEnd = (error: ServiceError | null, answer?: object) =>
-        error === null ? resolve(answer as object) : reject(error);
+      const onEnd = (error: ServiceError | null, message?: object) =>
+        error === null ? resolve(message as object) : reject(error);
       const options = { deadline: deadlineMs };
       const call = client.makeUnaryRequest(path, asTheyAre, decode, message, metadata, options, onEnd);
       call.on('metadata', (initial: Metadata) => (received = initial));

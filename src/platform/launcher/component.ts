@@ -16,7 +16,7 @@ export abstract class Component {
   /** The log of its processes' stdout and stderr. */
   readonly log: LogFile;
   /** How many pings in a row, one a second, may have no response: a machine may be busy. */
-  readonly maxUnansweredPings: number = 6;
+  readonly maxMissedPings: number = 6;
   #child: Child | undefined;
   /** Why the last start failed, in a line without a full stop; undefined after a success. */
   startFailure: string | undefined;

@@ -24,6 +24,6 @@ export async function callAdmin(
   const sent = request({ socketPath: adminSocket(place), method, path, signal, agent: false }).end();
   const [response] = (await once(sent, 'response')) as [IncomingMessage];
   const body = await text(response);
-  if (response.statusCode !== 200) throw new Error(`Envoy answered ${response.statusCode} to ${method} ${path}`);
+  if (response.statusCode !== 200) throw new Error(`Envoy responded ${response.statusCode} to ${method} ${path}`);
   return body;
 }

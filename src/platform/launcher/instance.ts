@@ -11,7 +11,7 @@ import { auditLog, logDir } from './paths.ts';
 export class Instance extends Component {
   readonly port: number;
   /** The writes of a frozen server end when it is killed. */
-  override readonly maxUnansweredPings = 4;
+  override readonly maxMissedPings = 4;
   readonly #file: string;
   readonly #env: NodeJS.ProcessEnv;
 

@@ -102,21 +102,21 @@ async function killWhenUnresponsive(
   child: Child,
   { shutdown, report }: Supervision,
 ): Promise<void> {
-  const { name, maxUnansweredPings } = component;
-  for (let unanswered = 0; child.isRunning && !shutdown.aborted; ) {
-    if (unanswered >= maxUnansweredPings) {
-      report(`${capitalize(name)} has not answered ${maxUnansweredPings} times in a row: it is killed.`);
+  const { name, maxMissedPings } = component;
+  for (let missed = 0; child.isRunning && !shutdown.aborted; ) {
+    if (missed >= maxMissedPings) {
+      report(`${capitalize(name)} has not responded ${maxMissedPings} times in a row: it is killed.`);
       child.process.kill('SIGKILL');
       return;
     }
-    unanswered += 1;
+    missed += 1;
     const pingedMs = performance.now();
     const onPong = () => {
-      unanswered = 0;
+      missed = 0;
     };
     component.ping(AbortSignal.timeout(PING_TIMEOUT_MS)).then(onPong, () => undefined);
     await Promise.race([pause(PING_INTERVAL_MS, shutdown), child.ended]);
-    if (performance.now() - pingedMs > LATE_MS) unanswered = Math.max(0, unanswered - 0.8);
+    if (performance.now() - pingedMs > LATE_MS) missed = Math.max(0, missed - 0.8);
   }
 }
 

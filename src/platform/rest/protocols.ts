@@ -21,9 +21,9 @@ const GRPC_START = { status: 200, headers: GRPC_HEADERS, body: '', trailers: GRP
 
 const GRPC: Protocol = {
   name: 'gRPC',
-  respond: (call, response) => ({ ...GRPC_START, body: toFrame(encoded(call, response)) }),
+  render: (call, response) => ({ ...GRPC_START, body: toFrame(encoded(call, response)) }),
   // gRPC has an HTTP status of its own for another method than POST, and for another content type.
-  fail: (_call, error) => ({
+  renderError: (_call, error) => ({
     ...GRPC_START,
     status: error.httpStatus === 405 || error.httpStatus === 415 ? error.httpStatus : 200,
     trailers: toTrailers(error),
@@ -36,12 +36,12 @@ const GRPC: Protocol = {
 const CONNECT: Protocol = {
   ...GRPC,
   name: 'Connect',
-  respond: (call, response) => withBody(call, 200, 'application/proto', encoded(call, response)),
-  fail: (call, error) => withError(call, error, connectHttpStatus(error), connectBody(error)),
+  render: (call, response) => withBody(call, 200, 'application/proto', encoded(call, response)),
+  renderError: (call, error) => withError(call, error, connectHttpStatus(error), connectBody(error)),
 };
 
 /** Envoy's own questions: it passes an error on to the caller as it is. */
-const EDGE: Protocol = { ...GRPC, name: 'edge', fail: restError };
+const EDGE: Protocol = { ...GRPC, name: 'edge', renderError: restError };
 
 /**
  * Finds out where a call comes from, and which connections are an edge's.

@@ -30,12 +30,12 @@ export function restProtocol(operations: Iterable<Operation>): Protocol {
   const feeds = new Map([...operations].filter(({ isFeed }) => isFeed).map((feed) => [feed, eventStream(feed.output)]));
   return {
     name: 'REST',
-    respond(call, response) {
+    render(call, response) {
       const render = renderers.get(call.operation);
       if (render === undefined) throw new Error(`${call.operation.path} is not part of REST`);
       return render(call, response);
     },
-    fail: restError,
+    renderError: restError,
     begin(call, first) {
       if (call.operation.isFeed) return EVENT_STREAM;
       const { contentType = '' } = (first ?? {}) as Partial<HttpBody>;

@@ -11,17 +11,17 @@ import { type ApiError, apiError } from '../errors.ts';
 import type { Operation } from '../proto/operations.ts';
 import { readRequest } from '../proto/request.ts';
 import type { Remember } from '../storage/model.ts';
-import { Answer } from './answer.ts';
 import type { Caller, Identity } from './caller.ts';
 import type { Call, Codec, End, Protocol, Response, StreamResponse } from './chain.ts';
 import type { EntityTags } from './entity-tags.ts';
+import { Exchange } from './exchange.ts';
 import { Messages, unreadable } from './messages.ts';
 import { SharedMessages } from './service.ts';
 import { invalidTimeout, parseTimeout } from './status.ts';
 
 /** Longer request ids are replaced: they would only fill the logs. */
 const MAX_REQUEST_ID = 128;
-/** How long an answer may be unread. */
+/** How long a response may be unread. */
 const UNREAD_MS = 30_000;
 const STALLED_MS = 1_000;
 /** How long what a feed has sent may be unread once it has ended. */
@@ -40,8 +40,8 @@ export interface MaxAges {
 export interface CallOptions {
   /** Finds out where a call comes from, and how its caller speaks. */
   readonly originOf: (call: Arrival) => Pick<Call, 'protocol' | 'address' | 'isForwarded' | 'isFromEdge'>;
-  /** Called just before each call is answered. It may add response headers. */
-  readonly beforeAnswer?: (call: Call, error?: ApiError) => void;
+  /** Called just before each response. It may add response headers. */
+  readonly beforeResponse?: (call: Call, error?: ApiError) => void;
 }
 
 export class IncomingCall implements Call {
@@ -60,11 +60,11 @@ export class IncomingCall implements Call {
   remember?: Remember;
   resumeAfter?: bigint;
   identify?: () => Identity | Promise<Identity>;
-  readonly #answer: Answer;
+  readonly #exchange: Exchange;
   readonly #headers: IncomingHttpHeaders;
   /** True on a connection of Envoy. */
   readonly isByEdge: boolean;
-  readonly #beforeAnswer: CallOptions['beforeAnswer'];
+  readonly #beforeResponse: CallOptions['beforeResponse'];
   readonly #startMs = performance.now();
   #request: Message | undefined;
   /** True while the deadline of the body counts. */
@@ -85,9 +85,9 @@ export class IncomingCall implements Call {
     const timeoutMs = parseTimeout(this.header('grpc-timeout'));
     const messages = new Messages(this.header('grpc-encoding'));
     const onExpired = () => this.giveUp(apiError('DEADLINE_EXCEEDED'));
-    this.#answer = new Answer(stream, messages, timeoutMs ?? Number.POSITIVE_INFINITY, onExpired);
+    this.#exchange = new Exchange(stream, messages, timeoutMs ?? Number.POSITIVE_INFINITY, onExpired);
     this.isByEdge = isByEdge;
-    this.#beforeAnswer = options.beforeAnswer;
+    this.#beforeResponse = options.beforeResponse;
     this.operation = operation;
     this.codec = codec;
     const { protocol, address, isForwarded, isFromEdge } = options.originOf(this);
@@ -97,7 +97,7 @@ export class IncomingCall implements Call {
     this.isFromEdge = isFromEdge;
     const requestId = this.header('x-request-id');
     this.requestId = requestId !== undefined && requestId.length <= MAX_REQUEST_ID ? requestId : randomUUID();
-    if (timeoutMs === undefined) this.#answer.failRead(invalidTimeout(this));
+    if (timeoutMs === undefined) this.#exchange.failRead(invalidTimeout(this));
   }
 
   header(name: string): string | undefined {
@@ -111,7 +111,7 @@ export class IncomingCall implements Call {
 
   /** The connection; undefined once it is gone. */
   get session(): Http2Session | undefined {
-    return this.#answer.session;
+    return this.#exchange.session;
   }
 
   get request(): Message {
@@ -119,18 +119,18 @@ export class IncomingCall implements Call {
     return this.#request;
   }
 
-  isCancelled = (): boolean => this.#reason !== undefined || this.#answer.isLate;
+  isCancelled = (): boolean => this.#reason !== undefined || this.#exchange.isLate;
 
   onClose(listener: () => void): void {
-    this.#answer.onClose(listener);
+    this.#exchange.onClose(listener);
   }
 
   async receive(): Promise<void> {
     this.#isReceiving = true;
     try {
-      const bytes = (await this.#answer.read())?.();
+      const bytes = (await this.#exchange.read())?.();
       if (bytes === undefined) throw unreadable('there is no message', Status.UNIMPLEMENTED);
-      if ((await this.#answer.read()) !== undefined)
+      if ((await this.#exchange.read()) !== undefined)
         throw unreadable('there is more than one message', Status.UNIMPLEMENTED);
       this.#request = readRequest(this.operation, bytes);
     } finally {
@@ -139,15 +139,15 @@ export class IncomingCall implements Call {
   }
 
   async *messages(): AsyncIterable<Buffer> {
-    for (let next = await this.#answer.read(); next !== undefined; next = await this.#answer.read()) yield next();
+    for (let next = await this.#exchange.read(); next !== undefined; next = await this.#exchange.read()) yield next();
   }
 
   /** Called now and then: ends what has waited for the caller for too long. A stream has a maximum age. */
   checkAge({ maxStreamMs, maxFeedMs }: MaxAges): void {
     const ageMs = performance.now() - this.#startMs;
     const { isStream, isFeed } = this.operation;
-    this.#answer.endStalled(isFeed && this.#reason !== undefined ? UNREAD_AFTER_FEED_MS : UNREAD_MS);
-    if (this.#isReceiving && ageMs > BODY_TIMEOUT_MS) this.#answer.failRead(apiError('REQUEST_TIMEOUT'));
+    this.#exchange.endStalled(isFeed && this.#reason !== undefined ? UNREAD_AFTER_FEED_MS : UNREAD_MS);
+    if (this.#isReceiving && ageMs > BODY_TIMEOUT_MS) this.#exchange.failRead(apiError('REQUEST_TIMEOUT'));
     if (isFeed && ageMs > maxFeedMs) this.giveUp(apiError('UNAVAILABLE'));
     else if (isStream && !isFeed && ageMs > maxStreamMs) this.giveUp(apiError('DEADLINE_EXCEEDED'));
   }
@@ -155,44 +155,44 @@ export class IncomingCall implements Call {
   /** True when the call has waited for its message, or for its caller to read, for longer than callers usually need. */
   get isStalled(): boolean {
     const receivingMs = this.#isReceiving ? performance.now() - this.#startMs : 0;
-    return this.#reason === undefined && Math.max(receivingMs, this.#answer.unreadMs) > STALLED_MS;
+    return this.#reason === undefined && Math.max(receivingMs, this.#exchange.unreadMs) > STALLED_MS;
   }
 
   /** Gives the call up: its caller gets this error, and what it waits for ends. */
   giveUp(error: ApiError): void {
     if (this.#reason !== undefined) return;
     this.#reason = error;
-    this.#answer.failRead(error);
+    this.#exchange.failRead(error);
     // A feed ends between two events, also for a reader who lags: he goes on after the last one.
-    if (this.#answer.unreadMs > STALLED_MS && !this.operation.isFeed) this.#answer.reset();
+    if (this.#exchange.unreadMs > STALLED_MS && !this.operation.isFeed) this.#exchange.reset();
     else this.fail(error);
   }
 
   /**
-   * Answers with the response. Rejects when it can't be encoded or sent; the caller may have got a part of a stream.
+   * Responds with this. Rejects when it can't be encoded or sent; the caller may have got a part of a stream.
    */
   async respond(response: Response): Promise<void> {
     if ('messages' in response) return this.#stream(response);
-    const answer = this.protocol.respond(this, response);
-    this.#beforeAnswer?.(this);
-    this.#answer.respond(answer, this.responseHeaders);
+    const rendered = this.protocol.render(this, response);
+    this.#beforeResponse?.(this);
+    this.#exchange.respond(rendered, this.responseHeaders);
   }
 
-  /** The first message decides on the headers, so that an error before it is a whole answer. */
+  /** The first message decides on the headers, so that an error before it is a whole response. */
   async #stream({ messages }: StreamResponse): Promise<void> {
     const begin = (first: unknown) => {
       this.#hasBegun = true;
       const start = this.protocol.begin(this, first);
-      this.#beforeAnswer?.(this);
-      this.#answer.begin(start, this.responseHeaders);
+      this.#beforeResponse?.(this);
+      this.#exchange.begin(start, this.responseHeaders);
     };
     for await (const message of messages) {
       if (!this.#hasBegun) begin(message);
       const bytes = this.#encode(message);
-      if (bytes.length > 0 && !(await this.#answer.send(bytes))) return;
+      if (bytes.length > 0 && !(await this.#exchange.send(bytes))) return;
     }
     if (!this.#hasBegun) begin(undefined);
-    this.#answer.finish();
+    this.#exchange.finish();
   }
 
   #encode(message: unknown): Buffer {
@@ -204,20 +204,20 @@ export class IncomingCall implements Call {
   /** How the call ended, with this error or with none. If it was given up before, that is how. */
   end(thrown: ApiError | undefined): End {
     const error = this.#reason ?? thrown;
-    const hasLeft = this.#reason === undefined && this.#answer.isClosed;
+    const hasLeft = this.#reason === undefined && this.#exchange.isClosed;
     const code = hasLeft ? Status.CANCELLED : (error?.grpcStatus ?? Status.OK);
     const isEndOfFeed = this.operation.isFeed && this.#hasBegun && error === this.#reason;
     return { code, error: isEndOfFeed ? undefined : error, durationMs: performance.now() - this.#startMs };
   }
 
-  /** Answers with an error. Never throws: an error that can't be sent resets the call, and is how it ended. */
+  /** Responds with an error. Never throws: an error that can't be sent resets the call, and is how it ended. */
   fail(error: ApiError): void {
     try {
-      this.#beforeAnswer?.(this, error);
-      this.#answer.abort(this.protocol.fail(this, error), this.responseHeaders, this.operation.isFeed);
+      this.#beforeResponse?.(this, error);
+      this.#exchange.abort(this.protocol.renderError(this, error), this.responseHeaders, this.operation.isFeed);
     } catch (cause) {
       this.#reason = apiError('INTERNAL', this, { cause });
-      this.#answer.reset();
+      this.#exchange.reset();
     }
   }
 }

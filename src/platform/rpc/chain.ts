@@ -113,8 +113,8 @@ export interface HttpResponse {
 /** How a caller speaks, and what the response to such a caller looks like. */
 export interface Protocol {
   readonly name: 'gRPC' | 'REST' | 'Connect' | 'edge';
-  respond(call: Call, response: UnaryResponse): HttpResponse;
-  fail(call: Call, error: ApiError): HttpResponse;
+  render(call: Call, response: UnaryResponse): HttpResponse;
+  renderError(call: Call, error: ApiError): HttpResponse;
   /** The start of a stream, without a body. It may depend on the first message; undefined for an empty stream. */
   begin(call: Call, first: unknown): HttpResponse;
   /** A message of a stream, as bytes. */

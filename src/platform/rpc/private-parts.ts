@@ -1,6 +1,6 @@
 /**
  * The private parts of grpc-js and of Node that this server needs, all of them: grpc-js listens, and keeps the
- * connections. It neither reads calls nor answers them. `test/rpc/private-parts.test.ts` fails when they change.
+ * connections. It neither reads calls nor responds to them. `test/rpc/private-parts.test.ts` fails when they change.
  */
 import {
   constants,
@@ -51,7 +51,7 @@ export interface Handlers {
 
 /**
  * Gives every call of a server that does not listen yet to `take`, in place of grpc-js's own handlers. By itself
- * grpc-js answers a call of an unknown method, or with a wrong content type, at once: to callers without a key, and
+ * grpc-js responds to a call of an unknown method, or with a wrong content type, at once: to callers without a key, and
  * without ever reading what they send, so that Node keeps the stream for good.
  */
 export function takeEveryCall(server: Server, { isEdge, isInUse, take }: Handlers): void {

@@ -1,7 +1,7 @@
 /**
  * gRPC reflection (https://github.com/grpc/grpc/blob/master/doc/server-reflection.md): shows the listed services, their
- * imports, and the details of errors. An answer has the file and its imports, but no import twice on one stream. So
- * nobody has to ask for the extensions of a type, and such questions are answered with an error.
+ * imports, and the details of errors. A response has the file and its imports, but no import twice on one stream. So
+ * nobody has to ask for the extensions of a type, and such questions get an error.
  */
 import { create, type DescFile, type Message, toBinary } from '@bufbuild/protobuf';
 import { FileDescriptorProtoSchema } from '@bufbuild/protobuf/wkt';
@@ -14,11 +14,11 @@ import { type Implementation, RAW } from './service.ts';
 
 const PATHS = ['v1', 'v1alpha'].map((version) => `/grpc.reflection.${version}.ServerReflection/ServerReflectionInfo`);
 
-/** More than any tool asks on one stream. Anybody may ask, and an answer is many times larger than its request. */
+/** More than any tool asks on one stream. Anybody may ask, and a response is many times larger than its request. */
 const MAX_REQUESTS = 200;
 const MAX_BYTES = 262_144;
 
-/** A request of either version, with the cases that are answered. */
+/** A request of either version, with the cases that are supported. */
 type Request = Message & {
   readonly host: string;
   readonly messageRequest: {
@@ -27,7 +27,7 @@ type Request = Message & {
   };
 };
 
-/** Both versions of reflection, which list `services`. A request is read when the answer to the one before is sent. */
+/** Both versions of reflection, which list `services`. A request is read when the response to the last is sent. */
 export function reflection({ registry }: Operations, services: readonly string[]): Implementation {
   const files = withImports([...services, 'google.rpc.ErrorInfo'].flatMap((name) => registry.get(name)?.file ?? []));
   /** Serialised: that takes some 100 µs. */
@@ -41,7 +41,7 @@ export function reflection({ registry }: Operations, services: readonly string[]
     return file !== undefined && files.has(file) ? file : undefined;
   };
 
-  const answerTo = ({ messageRequest: { case: kind, value } }: Request, sent: Set<DescFile>) => {
+  const responseTo = ({ messageRequest: { case: kind, value } }: Request, sent: Set<DescFile>) => {
     if (kind === 'listServices') {
       return { case: 'listServicesResponse', value: { service: services.map((name) => ({ name })) } };
     }
@@ -62,12 +62,12 @@ export function reflection({ registry }: Operations, services: readonly string[]
       requests += 1;
       if (requests > MAX_REQUESTS) throw tooMany(MAX_REQUESTS, 'stream', `address:${call.address}`);
       const originalRequest = readRequest({ input }, bytes) as Request;
-      const messageResponse = answerTo(originalRequest, sent);
+      const messageResponse = responseTo(originalRequest, sent);
       const response: Record<string, unknown> = { validHost: originalRequest.host, originalRequest, messageResponse };
-      const answer = Buffer.from(toBinary(output, create(output, response)));
-      sentBytes += answer.length;
+      const sending = Buffer.from(toBinary(output, create(output, response)));
+      sentBytes += sending.length;
       if (sentBytes > MAX_BYTES) throw tooMany(MAX_BYTES, 'stream', `address:${call.address}`);
-      yield answer;
+      yield sending;
     }
   }
   return PATHS.map((path) => ({ codec: { path, ...RAW }, handler: reflect }));

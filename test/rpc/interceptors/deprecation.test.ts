@@ -10,6 +10,6 @@ test('Deprecation - its link and the link to the next page of a list both stay',
   const operation = { ...call.operation, deprecation: { ...announced, successorOf: () => '/new' } }; // none is a list
   const response = { ...RESPONSE, message: { pets: [], nextPageToken: 'abc' } };
   await deprecation(Object.assign(call, { operation }), handler(response).next);
-  restProtocol([operation]).respond(call, response);
+  restProtocol([operation]).render(call, response);
   t.is(call.responseHeaders.get('link'), '</new>; rel="successor-version", </pets?pageToken=abc>; rel="next"');
 });

@@ -143,7 +143,7 @@ export class RedisClient {
 
   #report(): void {
     this.#isReported = true;
-    const { message, code = 'it does not answer' } = (this.#cause ?? {}) as Partial<NodeJS.ErrnoException>;
+    const { message, code = 'it does not respond' } = (this.#cause ?? {}) as Partial<NodeJS.ErrnoException>;
     const cause = (message || code).replace(SECRETS, ''); // the message of an AggregateError is empty
     this.#logger.warn({ cause }, 'Redis is unavailable: this server counts the limits by itself until Redis is back');
   }

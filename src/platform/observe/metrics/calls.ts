@@ -26,7 +26,7 @@ export function callMetrics(registry: Registry) {
   const calls = counter('grpc_calls_total', 'Completed calls, by method and gRPC status code.', 'method', 'code');
   const durations = new Histogram({
     name: `${NAME}_grpc_call_duration_seconds`,
-    help: 'Time from the headers of a call to its answer, in the server. Streams are not in it.',
+    help: 'Time from the headers of a call to its response, in the server. Streams are not in it.',
     labelNames: ['method'],
     buckets: CALL_SECONDS,
     registers,

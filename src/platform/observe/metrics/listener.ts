@@ -40,8 +40,8 @@ export async function listen(
       if (!isOwnName(name)) refuse(421, 'Use an address, localhost, or the METRICS_HOST.\n');
       else if (url !== '/metrics' || (method !== 'GET' && method !== 'HEAD')) refuse(404);
       else {
-        const answer = (text: string) => response.writeHead(200, { 'content-type': source.contentType }).end(text);
-        collect().then(answer, () => refuse(500));
+        const respond = (text: string) => response.writeHead(200, { 'content-type': source.contentType }).end(text);
+        collect().then(respond, () => refuse(500));
       }
     },
   );

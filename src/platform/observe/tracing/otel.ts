@@ -117,7 +117,7 @@ function withLog(exporter: SpanExporter, logger: Pick<Logger, 'info' | 'warn'>):
     const hasFailed = code !== ExportResultCode.SUCCESS;
     if (hasFailed === isFailing) return;
     isFailing = hasFailed;
-    const cause = error?.message || 'it does not answer';
+    const cause = error?.message || 'it does not respond';
     if (hasFailed) logger.warn({ cause }, 'traces can not be sent: spans are dropped until they can');
     else logger.info('traces are sent again');
   };

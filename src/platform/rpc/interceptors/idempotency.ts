@@ -4,10 +4,10 @@
  *
  * The record of a successful request is stored in the same transaction as its effect, so neither exists without the
  * other. Of concurrent requests with one key, on one server or several, the database accepts one record: the other
- * transactions are rolled back, and their requests are answered from that record.
+ * transactions are rolled back, and their requests get the response of that record.
  *
  * Failure: a failed request leaves no record, so the next one is carried out. When a response is lost, even in a crash,
- * its record remains, and the repeated request is answered from it.
+ * its record remains, and the repeated request gets it.
  */
 import { hash } from 'node:crypto';
 import { toBinary } from '@bufbuild/protobuf';

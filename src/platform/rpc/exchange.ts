@@ -1,11 +1,11 @@
 /**
- * The answer to a call: the one object that owns its HTTP/2 stream, from the headers to the end. It lets the messages
- * of the request in, one at a time, and it alone writes to the caller. Every answer, a gRPC message too, is headers,
+ * The exchange of a call: the one object that owns its HTTP/2 stream, from the headers to the end. It lets the messages
+ * of the request in, one at a time, and it alone writes to the caller. Every response, a gRPC message too, is headers,
  * bytes and perhaps trailers on the stream.
  *
  * | state       | what has been sent          | respond, begin | send     | finish   | abort    | deadline    |
  * |-------------|-----------------------------|----------------|----------|----------|----------|-------------|
- * | `open`      | nothing                     | sends          | -        | -        | answers  | `onExpired` |
+ * | `open`      | nothing                     | sends          | -        | -        | responds | `onExpired` |
  * | `streaming` | headers, perhaps messages   | -              | sends    | ends     | ends     | `onExpired` |
  * | `ending`    | everything; may be unread   | -              | -        | -        | -        | -           |
  * | `closed`    | the stream is gone          | -              | -        | -        | -        | -           |
@@ -13,11 +13,11 @@
  * "-" does nothing. The stream closes in every state: the caller leaves, the session or a write fails, or everything
  * has been read. Then the state is `closed`, and whoever waits for `read`, `send` or `onClose` learns it.
  *
- * A call that has been answered leaves nothing: what the caller still sends is discarded, since Node never destroys a
+ * A call that has its response leaves nothing: what the caller still sends is discarded, since Node never destroys a
  * stream with data that nobody reads. A caller who has not sent everything ends the stream himself when he has the
- * answer, as Envoy does. One who does not is told to stop a second later (RST_STREAM with NO_ERROR; RFC 9113, section
- * 8.1): at once would be too early for clients that then take the answer for lost. Only who sends `MAX_FRAMES` is told
- * at once.
+ * response, as Envoy does. One who does not is told to stop a second later (RST_STREAM with NO_ERROR; RFC 9113, section
+ * 8.1): at once would be too early for clients that then take the response for lost. Only who sends `MAX_FRAMES` is
+ * told at once.
  */
 import { constants, type Http2Session, type ServerHttp2Stream } from 'node:http2';
 import { apiError } from '../errors.ts';
@@ -26,12 +26,12 @@ import { type Encoded, type Messages, unreadable } from './messages.ts';
 
 /** A request has fewer DATA frames. Each costs a microsecond, so a body in frames of one byte costs as 500 calls. */
 const MAX_FRAMES = 2_000;
-/** How long a caller who has the answer may go on sending. */
+/** How long a caller who has the response may go on sending. */
 const STOP_MS = 1_000;
 /** Node takes a longer time for none: 25 days. */
 const MAX_TIMER_MS = 2 ** 31 - 1;
 
-export class Answer {
+export class Exchange {
   readonly #deadlineMs: number;
   readonly #deadlineTimer: NodeJS.Timeout | undefined;
   #state: 'open' | 'streaming' | 'ending' | 'closed' = 'open';
@@ -64,7 +64,7 @@ export class Answer {
     return this.#state === 'closed';
   }
 
-  /** True when nobody waits for the answer any more. The clock tells: a busy event loop runs a timer late. */
+  /** True when nobody waits for the response any more. The clock tells: a busy event loop runs a timer late. */
   get isLate(): boolean {
     return this.isClosed || Date.now() >= this.#deadlineMs;
   }
@@ -98,7 +98,7 @@ export class Answer {
   }
 
   /**
-   * Answers with the whole response, and these headers besides its own.
+   * Responds with all of this, and these headers besides its own.
    *
    * @throws TypeError for a header that is invalid in HTTP. The call is reset then.
    */
@@ -161,7 +161,7 @@ export class Answer {
   reset(): void {
     if (this.#state === 'closed') return;
     this.#state = 'ending';
-    this.#stream.destroy(new Error('the answer was given up'));
+    this.#stream.destroy(new Error('the response was given up'));
   }
 
   /** For how long the caller has not read all that was sent; 0 when he has. */
@@ -169,7 +169,7 @@ export class Answer {
     return this.#unreadSinceMs === undefined ? 0 : performance.now() - this.#unreadSinceMs;
   }
 
-  /** Ends what waits for the caller for too long: to read, for `maxUnreadMs`, or to stop sending after the answer. */
+  /** Ends what waits for the caller for too long: to read, for `maxUnreadMs`, or to stop sending after the response. */
   endStalled(maxUnreadMs: number): void {
     if (this.unreadMs > maxUnreadMs) this.reset();
     else if (this.unreadMs > STOP_MS && !this.#stream.readableEnded && this.#stream.writableFinished) {
@@ -240,7 +240,7 @@ export class Answer {
     }
   }
 
-  /** Too many make the request malformed, and end the stream when that has been answered. */
+  /** Too many make the request malformed, and end the stream after the response that says so. */
   #onFrame(frame: Buffer): void {
     this.#frames += 1;
     if (!this.#isOver) {
@@ -250,7 +250,7 @@ export class Answer {
       else this.#stream.pause();
     } else if (this.#frames >= MAX_FRAMES && this.#state === 'ending') {
       this.#frames = Number.NEGATIVE_INFINITY;
-      setImmediate(() => this.#stream.close(constants.NGHTTP2_NO_ERROR)); // at once, the answer would not be sent
+      setImmediate(() => this.#stream.close(constants.NGHTTP2_NO_ERROR)); // at once, the response would not be sent
     }
   }
 

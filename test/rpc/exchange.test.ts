@@ -1,6 +1,6 @@
 /**
- * The table at the head of src/platform/rpc/answer.ts: whatever happens in whatever state of an answer, the caller gets
- * one answer or a reset, and nothing is left. Every cell is walked over its own connection.
+ * The table at the head of src/platform/rpc/exchange.ts: whatever happens in whatever state of a call, its caller gets
+ * one response or a reset, and nothing is left. Every cell is walked over its own connection.
  */
 import { setTimeout as delay } from 'node:timers/promises';
 import anyTest, { type ExecutionContext, type TestFn } from 'ava';
@@ -20,14 +20,14 @@ import {
   streamsOf,
 } from './scripted-server.ts';
 
-/** `unread` and `open` are one state of the answer: in `unread` the request has not been read, nor sent completely. */
+/** `unread` and `open` are one state of the exchange: in `unread` the request is not read, nor sent completely. */
 const STATES = ['unread', 'open', 'streaming', 'ending', 'closed'] as const;
 type State = (typeof STATES)[number];
 
 /** What the caller gets. `left`: it has ended the call itself, or lost the connection. */
 type Expected = Outcome | 'left';
 
-/** By event: for a call that has not been answered, for a stream that has begun, and for an answer that is unread. */
+/** By event: for a call without a response, for a stream that has begun, for a response that is unread. */
 const TABLE = {
   respond: ['answered', 'answered', 'answered'],
   refuse: ['refused', 'refused', 'answered'],
@@ -61,9 +61,9 @@ const STREAMING: readonly Event[] = ['begin', 'send', 'finish', 'abort', 'never 
 /** Long enough to reach any state. */
 const DEADLINE = '1000m';
 const CANCEL = 8;
-/** Longer than an answer may be unread. */
+/** Longer than a response may be unread. */
 const UNREAD_MS = 31_000;
-/** For a busy machine, and less than an answer may be unread: what is left by then is left for good. */
+/** For a busy machine, and less than a response may be unread: what is left by then is left for good. */
 const PATIENCE_MS = 20_000;
 const ERROR = apiError('UNAVAILABLE');
 
@@ -118,7 +118,7 @@ async function enter({ context: { server } }: Test, protocol: CallerProtocol, st
 }
 
 const WHOLE = { message: piece('more'), bytes: Buffer.from('more') };
-/** An answer besides the one that the method gives. */
+/** A response besides the one that the method gives. */
 const respond = ({ call }: Scripted) => void call.respond(WHOLE).catch(() => undefined);
 
 async function* pieces(count: number, error?: Error) {
@@ -212,7 +212,7 @@ const isGone = ({ session }: Scripted) => session === undefined || session.destr
 
 for (const protocol of PROTOCOLS) {
   for (const state of STATES) {
-    test(`Answer - ${protocol}, ${state}: every event leads to one answer or a reset`, async (t) => {
+    test(`Exchange - ${protocol}, ${state}: every event leads to one response or a reset`, async (t) => {
       const left = state === 'unread' ? RUNNING : [];
       const atOnce = EVENTS.filter((event) => event !== 'never read' && !left.includes(event));
       await Promise.all(atOnce.map((event) => walk(t, protocol, state, event)));
@@ -220,7 +220,7 @@ for (const protocol of PROTOCOLS) {
   }
 }
 
-test.serial('Answer - an answer that is never read ends after 30 seconds, and leaves nothing', async (t) => {
+test.serial('Exchange - a response that is never read ends after 30 seconds, and leaves nothing', async (t) => {
   const cells = PROTOCOLS.flatMap((protocol) => STATES.map((state) => [protocol, state, 'never read'] as const));
   const open = await Promise.all(cells.map(async (cell) => ({ cell, opened: await walk(t, ...cell) })));
   await delay(2_000);
@@ -234,7 +234,7 @@ test.serial('Answer - an answer that is never read ends after 30 seconds, and le
   }
 });
 
-test.after('Answer - nothing is open any more, and nothing was thrown outside of a call', (t) => {
+test.after('Exchange - nothing is open any more, and nothing was thrown outside of a call', (t) => {
   t.deepEqual(t.context.server.openCalls.counts(), { unary: 0, stream: 0, feed: 0 });
   t.deepEqual(t.context.faults, []);
 });
