@@ -1,12 +1,10 @@
 /** The program of the page "Following changes" that keeps a copy, killed where an id that is stored too early shows. */
-import { execFile } from 'node:child_process';
-import { globSync } from 'node:fs';
 import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
 import { createServer, request } from 'node:http';
 import { tmpdir } from 'node:os';
-import { basename, join } from 'node:path';
+import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
-import { isDeepStrictEqual, promisify } from 'node:util';
+import { isDeepStrictEqual } from 'node:util';
 import { readAll } from '../support/calls/pages.ts';
 import { change } from '../support/machine/database.ts';
 import { listen } from '../support/machine/ports.ts';
@@ -52,15 +50,6 @@ async function changeAll({ rest }: TestStack): Promise<void> {
   await rest.post('/store/orders', { petId, quantity: 3 });
   await rest.delete(`/pets/${await rest.pet()}`);
 }
-
-test('Programs in Python - none has the name of a module of Python, which it would hide', async (t) => {
-  const page = await readFile('docs/callers/getting-started.md', 'utf8');
-  const files = globSync('examples/**/*.py').map((file) => basename(file, '.py'));
-  const names = [...files, ...[...page.matchAll(/`(?:python3 )?(\w+)\.py`/g)].map(([, name = '']) => name)];
-  t.true(names.length >= 3);
-  const hidden = 'import sys; print([name for name in sys.argv[1:] if name in sys.stdlib_module_names])';
-  t.is((await promisify(execFile)('python3', ['-c', hidden, ...names])).stdout, '[]\n');
-});
 
 test('A copy - misses nothing when it is killed between ready and the lists, or later', async (t) => {
   const page = await readFile('docs/callers/following-changes.md', 'utf8');

@@ -1,20 +1,24 @@
-/** The server's process: its start, and its end after a signal or with its launcher. */
+/** The server's process: its start, and its end after a signal, by kill -9 or with its launcher. */
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { chmodSync, readdirSync, readFileSync, statSync } from 'node:fs';
+import { chmodSync, existsSync, readdirSync, readFileSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import { status as Code, type ServiceError } from '@grpc/grpc-js';
 import { CategoryServiceService as Categories } from '../../gen/petstore/v1/categories.ts';
+import { InventoryServiceService as Inventory } from '../../gen/petstore/v1/inventory.ts';
+import { OrderServiceService as Orders } from '../../gen/petstore/v1/orders.ts';
 import { generateKey } from '../../src/platform/access/keys/format.ts';
 import { openSqlite } from '../../src/platform/storage/sqlite.ts';
 import { compile } from '../../src/platform/storage/statement.ts';
 import { createStore } from '../../src/platform/storage/store.ts';
 import { MIGRATIONS, TABLES } from '../../src/schema.ts';
 import { toCategoryId } from '../../src/shop/categories/table.ts';
+import { GrpcCaller } from '../support/calls/grpc-caller.ts';
 import { beginCall } from '../support/calls/unfinished-call.ts';
 import { freePorts } from '../support/machine/ports.ts';
-import { TestProcess } from '../support/service/process.ts';
+import { TcpProxy } from '../support/machine/tcp-proxy.ts';
+import { type ServerProcess, TestProcess } from '../support/service/process.ts';
 import { until } from '../support/until.ts';
 import { start, test } from './server-processes.ts';
 
@@ -150,3 +154,38 @@ test('Migrate - refuses the schema of a newer release with one line, as a server
   }
   t.deepEqual(readFileSync(file), before);
 });
+
+test('kill -9 - between commit and response: a retry gets the first response, with no second write', async (t) => {
+  const first = await start(t);
+  const petId = await first.grpc.pet({ stock: 5 });
+  const proxy = await TcpProxy.open(Number(first.address.split(':')[1]));
+  const caller = new GrpcCaller(`127.0.0.1:${proxy.port}`, first.key);
+  await caller.category(); // opens the connection
+  proxy.dropResponses();
+  const request = { order: { petId, quantity: 2 } };
+  const withKey = { metadata: { 'idempotency-key': 'a' } };
+  const unanswered = caller.failure(Orders.placeOrder, request, withKey);
+  const stock = async ({ grpc }: ServerProcess) => (await grpc.call(Inventory.getInventoryItem, { petId })).quantity;
+  await until(async () => (await stock(first)) === 3, 'the commit');
+  await first.end('SIGKILL');
+  await proxy.close();
+  t.truthy(await unanswered);
+  caller.close();
+
+  const second = await start(t);
+  const again = await second.grpc.exchange(Orders.placeOrder, request, withKey);
+  t.deepEqual(again.headers.get('idempotency-replayed'), ['true']);
+  const placed = await second.grpc.call(Orders.listOrders, { petId, pageToken: '' });
+  t.deepEqual(placed.orders, [again.message]);
+  t.is(await stock(second), 3);
+});
+
+for (const file of ['petstore.sqlite-wal', 'demo.key']) {
+  test(`kill -9 - during the first start, when ${file} appears: the next start succeeds`, async (t) => {
+    const { dataDir } = t.context;
+    const [port] = await freePorts(1);
+    const first = new TestProcess('src/main.ts', { DATA_DIR: dataDir, GRPC_PORT: String(port) });
+    await until(() => existsSync(join(dataDir, file)), file).finally(() => first.end('SIGKILL'));
+    t.truthy(await (await start(t)).grpc.category());
+  });
+}

@@ -115,24 +115,15 @@ export function idempotencyTests(): void {
     );
   });
 
-  test('Idempotency records - are returned as written; a limited number of the oldest is deleted', async (t) => {
+  test('Idempotency records - are returned as written, whatever their bytes', async (t) => {
     const { store } = t.context;
-    const old = [
-      newRecord({ id: `-_${'A9z'.repeat(13)}--`, createdAtMs: NOW_MS - 1 }),
+    for (const record of [
+      newRecord({ id: `-_${'A9z'.repeat(13)}--` }),
       newRecord({ response: Buffer.alloc(0), requestDigest: Buffer.alloc(32), createdAtMs: 0 }),
-      newRecord({ response: Buffer.from('nul \0 and \x1a0'), createdAtMs: NOW_MS - 2 }),
-    ];
-    const young = newRecord({ createdAtMs: 2 ** 45 });
-    for (const record of [...old, young]) await create(store, record);
-    await newCategory(store); // has no record
-    const find = () => Promise.all([...old, young].map(({ id }) => store.idempotency.find(id)));
-    t.deepEqual(await find(), [...old, young]);
-    const deleted = [];
-    for (let portion = 0; portion < 3; portion += 1) {
-      deleted.push(await store.transaction((tx) => tx.idempotency.deleteOldest(2, NOW_MS, 0)));
+      newRecord({ response: Buffer.from('nul \0 and \x1a0'), createdAtMs: 2 ** 45 }),
+    ]) {
+      await create(store, record);
+      t.deepEqual(await store.idempotency.find(record.id), record);
     }
-    t.deepEqual(deleted, [2, 1, 0]);
-    t.deepEqual(await find(), [undefined, undefined, undefined, young]);
-    t.is(await countCategories(store), 5, 'their categories stay');
   });
 }
