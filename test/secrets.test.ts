@@ -2,7 +2,6 @@
 import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import type { ServiceError } from '@grpc/grpc-js';
-import anyTest, { type TestFn } from 'ava';
 import { Plan } from '../gen/apiplatform/admin/v1/admin.ts';
 import { CategoryServiceService as Categories } from '../gen/petstore/v1/categories.ts';
 import { PetServiceService as Pets } from '../gen/petstore/v1/pets.ts';
@@ -14,17 +13,8 @@ import { connectOperator } from './support/calls/operator.ts';
 import type { RestClient } from './support/calls/rest-client.ts';
 import { http1, http2 } from './support/calls/wire.ts';
 import { change } from './support/machine/database.ts';
+import { sharing } from './support/service/sharing.ts';
 import { startTestStack, type TestStack } from './support/service/stack.ts';
-
-interface Session {
-  readonly secrets: readonly string[];
-  /** Every file that the service has written, except key files. */
-  readonly files: ReadonlyMap<string, Buffer>;
-  /** Every error body and error trailer. */
-  readonly errors: readonly string[];
-}
-
-const test = anyTest as TestFn<Session>;
 
 /** Paths without a key, which the access log shows. */
 const SHOWN_PATHS = ['/pets/1', '/store/inventory/-9223372036854775808', '/docs/swagger-ui-bundle.js', '/wp-login.php'];
@@ -32,8 +22,10 @@ const SHOWN_PATHS = ['/pets/1', '/store/inventory/-9223372036854775808', '/docs/
 /** The number of a key's first characters that are stored to identify it. */
 const DISPLAYED = 12;
 
-test.before(async (t) => {
+/** Secrets, every error body and error trailer, and every file that the service has written, except key files. */
+const test = sharing(undefined, async ({ teardown }) => {
   const stack = await startTestStack({ LOG_LEVEL: 'trace', BAN_GRACE_SECONDS: '0' });
+  teardown(stack.close);
   const { config, rest, grpc } = stack;
   const direct = new GrpcCaller(stack.grpcAddress, undefined);
   const operator = await connectOperator(stack);
@@ -67,8 +59,7 @@ test.before(async (t) => {
 
   const operatorKey = readFileSync(operatorKeyFile(config.dataDir), 'utf8').trim();
   const secrets = [...keys.filter((key) => key !== undefined), operatorKey];
-  t.context = { secrets, files: readAll(config.dataDir), errors };
-  await stack.close();
+  return { secrets, errors, files: readAll(config.dataDir) };
 });
 
 const percentEncoded = (text: string) => Buffer.from(text).toString('hex').replace(/../g, '%$&');

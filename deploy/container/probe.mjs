@@ -2,9 +2,8 @@
  * A health check for images without a shell or curl, and for systemd. Exits with 0 if all is well.
  *
  *   node probe.mjs http://127.0.0.1:9464/metrics   the response is a 200
- *   node probe.mjs tcp://127.0.0.1:50051           the port accepts a connection, and keeps it open
  *   node probe.mjs healthz                         the public port of the settings responds with 200 to /healthz
- *   node probe.mjs open PORT                       the same for the port of a setting
+ *   node probe.mjs open PORT                       the port of a setting accepts a connection, and keeps it open
  *
  * With --wait it asks again until that is so, or systemd's MAINPID has ended: systemd then starts that process again,
  * but only after this one. The certificate of an https URL is not verified: it is for another name than 127.0.0.1.

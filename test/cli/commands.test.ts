@@ -1,7 +1,6 @@
 /** What the commands print as JSON, and texts that no session of the docs shows (test/docs). */
 import { symlink } from 'node:fs/promises';
 import { join } from 'node:path';
-import anyTest, { type TestFn } from 'ava';
 import { Plan } from '../../gen/apiplatform/admin/v1/admin.ts';
 import { PetServiceService as Pets } from '../../gen/petstore/v1/pets.ts';
 import { isWellFormed } from '../../src/platform/access/keys/format.ts';
@@ -10,19 +9,19 @@ import { ROOT } from '../../src/platform/launcher/paths.ts';
 import { toAccountId } from '../../src/platform/rpc/caller.ts';
 import { connectOperator } from '../support/calls/operator.ts';
 import { withinOneDay } from '../support/service/limit-windows.ts';
-import { startTestServer, type TestServer } from '../support/service/server.ts';
+import { startTestServer } from '../support/service/server.ts';
+import { sharing } from '../support/service/sharing.ts';
 import { json, type Petstore, petstore, run, settingsOf, text } from './command.ts';
 
-const test = anyTest as TestFn<TestServer & { command: Petstore }>;
 const REFUSALS = 5;
 const PER_DAY = 3;
 
-test.before(async (t) => {
+const test = sharing(undefined, async ({ teardown }) => {
   const server = await startTestServer({ BAN_REFUSALS: `${REFUSALS}`, BAN_GRACE_SECONDS: '0' });
-  t.context = { ...server, command: petstore(settingsOf(server)) };
+  teardown(server.close);
+  return { ...server, command: petstore(settingsOf(server)) };
 });
 test.beforeEach(() => withinOneDay(60_000));
-test.after.always((t) => t.context.close());
 
 const RFC_3339 = /^\d{4}-\d{2}-\d{2}T\d{2}:\d{2}:\d{2}\.\d{3}Z$/;
 
@@ -51,10 +50,7 @@ test('account - create, show, set, suspend and resume print it: ids are numbers,
 
 test('account list, key list - print the rows of all pages', async (t) => {
   const { command } = t.context;
-  const operator = await connectOperator({
-    grpcAddress: t.context.address,
-    config: { dataDir: settingsOf(t.context).DATA_DIR },
-  });
+  const operator = await connectOperator({ ...t.context, grpcAddress: t.context.address });
   const { id } = await operator.account(Plan.PLAN_FREE);
   t.is(await text(command, `key list --account ${id}`), `Account ${id} has no key.`);
   for (let i = 0; i < 120; i += 1) await Promise.all([operator.account(Plan.PLAN_FREE), operator.key(id)]);

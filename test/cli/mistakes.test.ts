@@ -2,22 +2,22 @@
 import { mkdir, writeFile } from 'node:fs/promises';
 import { createServer, type ServerHttp2Stream } from 'node:http2';
 import { join } from 'node:path';
-import anyTest, { type ExecutionContext, type TestFn } from 'ava';
+import type { ExecutionContext } from 'ava';
 import { generateKey } from '../../src/platform/access/keys/format.ts';
 import { listen } from '../support/machine/ports.ts';
-import { startTestStack, type TestStack } from '../support/service/stack.ts';
-import { MAIN, type Petstore, petstore, run, type Settings } from './command.ts';
+import { type SharedBy, sharing } from '../support/service/sharing.ts';
+import { startTestStack } from '../support/service/stack.ts';
+import { MAIN, petstore, run, type Settings } from './command.ts';
 
-type Context = TestStack & { command: Petstore };
-const test = anyTest as TestFn<Context>;
 const [FAILED, USAGE] = [1, 2];
 
-test.before(async (t) => {
+const test = sharing(undefined, async ({ teardown }) => {
   const stack = await startTestStack();
-  const { grpcPort, dataDir } = stack.config;
-  t.context = { ...stack, command: petstore({ GRPC_PORT: String(grpcPort), DATA_DIR: dataDir }) };
+  teardown(stack.close);
+  const settings = { GRPC_PORT: String(stack.config.grpcPort), DATA_DIR: stack.config.dataDir };
+  return { ...stack, settings, command: petstore(settings) };
 });
-test.after.always((t) => t.context.close());
+type Context = SharedBy<typeof test>;
 
 /** The command must fail with one line on stderr, and with the same message in JSON. */
 async function fails(
@@ -129,12 +129,10 @@ test('API key - one that is missing or damaged is named, and never repeated', as
 });
 
 test('output - that can not be written is a failure on one line, with exit code 1', async (t) => {
-  const { grpcPort, dataDir } = t.context.config;
   const list = `"${process.execPath}" "${MAIN}" account list`;
-  const env = { GRPC_PORT: String(grpcPort), DATA_DIR: dataDir };
   const [plain, inJson] = [
-    await run('/bin/sh', ['-c', `${list} > /dev/full`], env),
-    await run('/bin/sh', ['-c', `${list} --json > /dev/full`], env),
+    await run('/bin/sh', ['-c', `${list} > /dev/full`], t.context.settings),
+    await run('/bin/sh', ['-c', `${list} --json > /dev/full`], t.context.settings),
   ];
   t.deepEqual([plain.exitCode, inJson.exitCode], [FAILED, FAILED]);
   const message = /^petstore: (the output can't be written: ENOSPC[^\n]*)\n$/.exec(plain.stderr)?.[1];

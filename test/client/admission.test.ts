@@ -14,26 +14,16 @@ interface Attempt {
   refuse(retryAfterMs: number): Promise<void>;
 }
 
-interface Context {
-  /** The open attempts, oldest first. */
-  readonly sent: Attempt[];
-  /** How each call ended. */
-  readonly ends: Record<string, string>;
-  /** Makes a call with a timeout. Resolves when it has been sent, if it may be. */
-  call(name: string, timeoutMs: number): Promise<void>;
-  /** Advances the clock and runs due timers. */
-  pass(ms: number): Promise<void>;
-  readonly admission: Admission;
-}
-
-const test = anyTest as TestFn<Context>;
 const SECOND = 1_000;
 const HOUR = 3_600 * SECOND;
 
-test.beforeEach((t) => {
+/** An admission of two calls at a time, and a clock that stands still. */
+function start() {
   mock.timers.enable({ apis: ['setTimeout', 'Date'], now: 1_800_000_000_000 });
   const admission = new Admission(2);
+  /** The open attempts, oldest first. */
   const sent: Attempt[] = [];
+  /** How each call ended. */
   const ends: Record<string, string> = {};
   const send = (name: string) => {
     const { promise, resolve, reject } = Promise.withResolvers<void>();
@@ -50,11 +40,12 @@ test.beforeEach((t) => {
     sent.push(attempt);
     return promise;
   };
-  t.context = {
+  return {
     admission,
     sent,
     ends,
-    call(name, timeoutMs) {
+    /** Makes a call with a timeout. Resolves when it has been sent, if it may be. */
+    call(name: string, timeoutMs: number) {
       const patience = { deadlineMs: Date.now() + timeoutMs, signal: undefined };
       admission
         .run(() => send(name), patience)
@@ -64,11 +55,17 @@ test.beforeEach((t) => {
         );
       return settled();
     },
-    async pass(ms) {
+    /** Advances the clock and runs due timers. */
+    async pass(ms: number) {
       mock.timers.tick(ms);
       await settled();
     },
   };
+}
+
+const test = anyTest as TestFn<ReturnType<typeof start>>;
+test.beforeEach((t) => {
+  t.context = start();
 });
 test.afterEach.always(() => mock.timers.reset());
 
@@ -78,7 +75,7 @@ function refusal(retryAfterMs: number): CallError {
 }
 
 /** Returns the names of the open attempts. */
-function names({ sent }: Context): string {
+function names({ sent }: ReturnType<typeof start>): string {
   return sent.map(({ name }) => name).join(' ');
 }
 

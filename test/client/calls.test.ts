@@ -1,21 +1,18 @@
-import anyTest, { type TestFn } from 'ava';
 import { createClient, etagOf, type Pet, type PetstoreClient, PetstoreError, pages } from '../../gen/client/index.ts';
 import { REQUESTS } from '../../gen/client/methods.ts';
 import { CategoryServiceService as Categories } from '../../gen/petstore/v1/categories.ts';
 import { InventoryServiceService as Inventory } from '../../gen/petstore/v1/inventory.ts';
 import { OrderServiceService as Orders } from '../../gen/petstore/v1/orders.ts';
 import { NewPet as NewPetMessage, PetServiceService as Pets } from '../../gen/petstore/v1/pets.ts';
-import { startTestStack, type TestStack } from '../support/service/stack.ts';
+import { sharing } from '../support/service/sharing.ts';
+import { startTestStack } from '../support/service/stack.ts';
 
-const test = anyTest as TestFn<TestStack & { client: PetstoreClient }>;
-
-test.before(async (t) => {
+const test = sharing(undefined, async ({ teardown }) => {
   const stack = await startTestStack();
-  t.context = { ...stack, client: createClient({ address: stack.grpcAddress, apiKey: stack.key }) };
-});
-test.after.always(async ({ context }) => {
-  await context.client.close();
-  await context.close();
+  teardown(stack.close);
+  const client = createClient({ address: stack.grpcAddress, apiKey: stack.key });
+  teardown(client.close);
+  return { ...stack, client };
 });
 
 /** The error of a call. */
@@ -94,21 +91,9 @@ test('client - the second of two conflicting writes gets PRECONDITION_FAILED', a
   const late = categories.replaceCategory({ categoryId, category: { name: 'Small cats' } }, { ifMatch });
   t.like(await errorOf(late), { code: 'PRECONDITION_FAILED', grpcStatus: 10 });
   t.is((await categories.getCategory({ categoryId })).name, 'Big cats');
+  t.deepEqual(Object.keys(changed).sort(), ['description', 'id', 'name'], 'the tag is not a field of the message');
+  t.throws(() => etagOf({ ...changed }), { instanceOf: TypeError });
   t.deepEqual(await categories.deleteCategory({ categoryId }, { ifMatch: etagOf(changed) }), {});
-});
-
-test('client - a create sent twice with one idempotency key is done once, through the public port too', async (t) => {
-  const { client, publicAddress, key } = t.context;
-  const create = ({ categories }: PetstoreClient) =>
-    categories.createCategory({ category: { name: 'Dogs' } }, { idempotencyKey: 'dogs-1' });
-  const first = await create(client);
-  const other = createClient({ address: publicAddress, apiKey: key });
-  const second = await create(other);
-  t.deepEqual(second, first);
-  t.is(etagOf(second), etagOf(first));
-  t.deepEqual(Object.keys(second).sort(), ['description', 'id', 'name'], 'the tag is not a field of the message');
-  t.throws(() => etagOf({ ...second }), { instanceOf: TypeError });
-  await other.close();
 });
 
 test('client - an error has the reason, the status, the message and every invalid field', async (t) => {

@@ -15,22 +15,20 @@ import { until } from '../support/until.ts';
 
 type Stream = ServerWritableStream<WatchEventsRequest, WatchEventsResponse>;
 
-interface Context {
-  readonly server: Server;
-  readonly port: number;
-  readonly client: PetstoreClient;
+async function start() {
   /** The streams that the server has got, which the test writes and ends. */
-  readonly streams: Stream[];
-}
-const test = anyTest as TestFn<Context>;
-
-test.beforeEach(async (t) => {
   const streams: Stream[] = [];
   const server = new Server();
   const watchEvents = (stream: Stream) => void streams.push(stream);
   server.addService(EventServiceService, { listEvents: () => undefined, watchEvents });
   const port = await promisify(server.bindAsync).call(server, '127.0.0.1:0', ServerCredentials.createInsecure());
-  t.context = { server, port, streams, client: createClient({ address: `127.0.0.1:${port}`, apiKey: 'key' }) };
+  return { server, port, streams, client: createClient({ address: `127.0.0.1:${port}`, apiKey: 'key' }) };
+}
+type Context = Awaited<ReturnType<typeof start>>;
+
+const test = anyTest as TestFn<Context>;
+test.beforeEach(async (t) => {
+  t.context = await start();
 });
 test.afterEach.always(async ({ context }) => {
   await context.client.close();
@@ -104,13 +102,18 @@ test('events - an error that a retry does not mend is thrown at once', async (t)
   }
 });
 
+/** What a server sends that names a time to wait. */
+function pushback(ms: string): Metadata {
+  const metadata = new Metadata();
+  metadata.set('grpc-retry-pushback-ms', ms);
+  return metadata;
+}
+
 test('events - waits also when the server names a time that no timer can have', async (t) => {
   follow(t.context.client);
-  const pushback = new Metadata();
-  pushback.set('grpc-retry-pushback-ms', '3000000000');
   await nth(t.context, 0);
   const beganMs = performance.now();
-  for (const n of [0, 1]) end(await nth(t.context, n), Status.RESOURCE_EXHAUSTED, pushback);
+  for (const n of [0, 1]) end(await nth(t.context, n), Status.RESOURCE_EXHAUSTED, pushback('3000000000'));
   await nth(t.context, 2);
   t.true(performance.now() - beganMs >= 600);
 });
@@ -123,9 +126,7 @@ test('events - waits longer after each end without a message, and as long as the
   const third = await nth(t.context, 2);
   const backoffMs = performance.now() - beganMs;
   t.true(backoffMs >= 600, `${backoffMs} ms`);
-  const pushback = new Metadata();
-  pushback.set('grpc-retry-pushback-ms', '2000');
-  end(third, Status.RESOURCE_EXHAUSTED, pushback);
+  end(third, Status.RESOURCE_EXHAUSTED, pushback('2000'));
   await nth(t.context, 3);
   t.true(performance.now() - beganMs >= backoffMs + 2_000);
   const waitsMs: number[] = [];
@@ -179,9 +180,7 @@ test('events - an abort, a break and a close end the iteration, and the stream a
 test('events - an abort while it waits for the server ends the iteration at once', async (t) => {
   t.timeout(30_000);
   const { done, abort } = follow(t.context.client);
-  const metadata = new Metadata();
-  metadata.set('grpc-retry-pushback-ms', '600000');
-  end(await nth(t.context, 0), Status.RESOURCE_EXHAUSTED, metadata);
+  end(await nth(t.context, 0), Status.RESOURCE_EXHAUSTED, pushback('600000'));
   setTimeout(() => abort.abort(new Error('no longer')), 500); // it waits by then, or has not begun to
   await t.throwsAsync(done, { message: 'no longer' });
 });

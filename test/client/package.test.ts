@@ -1,26 +1,15 @@
 /** The client as users get it: packed, installed into an empty project, compiled against and run. */
 import { execFile, execFileSync } from 'node:child_process';
-import { copyFile, mkdir, mkdtemp, readdir, readFile, rm, writeFile } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
+import { copyFile, mkdir, mkdtemp, readdir, readFile, writeFile } from 'node:fs/promises';
 import { delimiter, join } from 'node:path';
 import { promisify } from 'node:util';
 import { ROOT } from '../../src/platform/launcher/paths.ts';
+import { temporaryFolder } from '../support/machine/folder.ts';
 import { testUnless } from '../support/machine/programs.ts';
-import { type Certificates, makeCertificates, noOpenssl, startTlsFront } from '../support/machine/tls.ts';
+import { makeCertificates, noOpenssl, startTlsFront } from '../support/machine/tls.ts';
 import { missesNothing } from '../support/service/following-programs.ts';
-import { startTestStack, type TestStack } from '../support/service/stack.ts';
-
-interface Context extends TestStack {
-  readonly certificates: Certificates;
-  /** `host:port`. */
-  readonly front: string;
-  /** An empty project in which the package has been installed. */
-  readonly project: string;
-  /** The names of the docs' samples, each a file of the project. */
-  readonly samples: readonly string[];
-  /** The one of them that follows events, without end. */
-  readonly follower: string;
-}
+import { type SharedBy, sharing } from '../support/service/sharing.ts';
+import { startTestStack } from '../support/service/stack.ts';
 
 const run = promisify(execFile);
 const UPGRADES = `${ROOT}/test/upgrades/`;
@@ -28,18 +17,16 @@ const OLDEST = 20;
 const oldest = findNode(OLDEST);
 const noOldest = oldest === undefined ? `NO NODE ${OLDEST} FOUND in PATH, so the client is not run on it` : undefined;
 
-const test = testUnless<Context>(noOpenssl);
-const testOnOldest = noOpenssl === undefined ? testUnless<Context>(noOldest) : test;
-
-test.before(async (t) => {
+/** The service, an empty project with the package, the docs' samples in its files, and which one follows events. */
+const test = sharing(noOpenssl, async (t) => {
   t.timeout(300_000, 'npm fetches the dependencies');
-  const project = await mkdtemp(join(tmpdir(), 'petstore-client-test-'));
-  const [stack, certificates] = await Promise.all([startTestStack(), makeCertificates()]);
-  const front = await startTlsFront(stack.config.port, certificates);
-  const samples = await readSamples(stack.publicAddress, front);
+  const project = temporaryFolder(t);
+  const stack = await startTestStack();
+  t.teardown(stack.close);
+  const certificates = await makeCertificates();
+  t.teardown(certificates.remove);
+  const samples = await readSamples(stack.publicAddress, await startTlsFront(stack.config.port, certificates));
   const follower = `sample-${samples.findIndex((sample) => sample.includes('client.events(')) + 1}`;
-  const names = samples.map((_, i) => `sample-${i + 1}`);
-  t.context = { ...stack, certificates, front, project, samples: names, follower };
   for (const file of ['ca.pem', 'client.pem', 'client-key.pem']) {
     await copyFile(join(certificates.folder, file), join(project, file));
   }
@@ -50,12 +37,9 @@ test.before(async (t) => {
   await run('npm', ['install', ...quiet, join(project, 'packed', tarball)], { cwd: project });
   await mkdir(join(project, 'src'));
   for (const [i, sample] of samples.entries()) await writeFile(join(project, `src/sample-${i + 1}.ts`), sample);
+  return { ...stack, project, follower, samples: samples.map((_, i) => `sample-${i + 1}`) };
 });
-test.after.always(async ({ context }) => {
-  await context.certificates.remove();
-  await rm(context.project, { recursive: true, force: true });
-  await context.close();
-});
+const testOnOldest = noOpenssl === undefined ? testUnless<SharedBy<typeof test>>(noOldest) : test;
 
 /** What the page says once, for all samples. */
 const OPEN = `import { createClient } from 'petstore-client';

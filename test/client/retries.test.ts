@@ -1,39 +1,31 @@
 /** What the client repeats, with which metadata, and how it stays within the limits. */
 import { createServer, type IncomingHttpHeaders, type ServerHttp2Stream } from 'node:http2';
 import { status as Status } from '@grpc/grpc-js';
-import anyTest, { type TestFn } from 'ava';
 import { createClient, type PetstoreClient, type PetstoreError } from '../../gen/client/index.ts';
-import { connectOperator, type Operator } from '../support/calls/operator.ts';
+import { connectOperator } from '../support/calls/operator.ts';
 import { listen } from '../support/machine/ports.ts';
 import { TcpProxy } from '../support/machine/tcp-proxy.ts';
 import { withinOneMinute } from '../support/service/limit-windows.ts';
-import { startTestStack, type TestStack } from '../support/service/stack.ts';
+import { type SharedBy, sharing } from '../support/service/sharing.ts';
+import { startTestStack } from '../support/service/stack.ts';
 import { until } from '../support/until.ts';
 
-interface Context extends TestStack {
-  readonly operator: Operator;
-  readonly proxy: TcpProxy;
-  /** Calls through the proxy. */
-  readonly client: PetstoreClient;
-  readonly direct: PetstoreClient;
-}
-
-const test = anyTest as TestFn<Context>;
-
-test.before(async (t) => {
+const test = sharing(undefined, async ({ teardown }) => {
   const stack = await startTestStack();
+  teardown(stack.close);
   const proxy = await TcpProxy.open(stack.config.grpcPort);
-  const client = createClient({ address: `127.0.0.1:${proxy.port}`, apiKey: stack.key });
-  const direct = createClient({ address: stack.grpcAddress, apiKey: stack.key });
-  t.context = { ...stack, operator: await connectOperator(stack), proxy, client, direct };
+  teardown(() => proxy.close());
+  const [client, direct] = [`127.0.0.1:${proxy.port}`, stack.grpcAddress].map((address) => {
+    const opened = createClient({ address, apiKey: stack.key });
+    teardown(opened.close);
+    return opened;
+  }) as [PetstoreClient, PetstoreClient];
+  const operator = await connectOperator(stack);
+  teardown(() => operator.close());
   await client.pets.listPets({}); // connects
+  return { ...stack, operator, proxy, client, direct };
 });
-test.after.always(async ({ context }) => {
-  await Promise.all([context.client.close(), context.direct.close()]);
-  await context.proxy.close();
-  context.operator.close();
-  await context.close();
-});
+type Context = SharedBy<typeof test>;
 
 /** Breaks the connection when the call has been done, before its response arrives. */
 async function broken<Answer>({ proxy, direct }: Context, name: string, call: () => Promise<Answer>): Promise<Answer> {

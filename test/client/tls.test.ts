@@ -1,34 +1,27 @@
 import { createClient, type PetstoreError, type TlsOptions } from '../../gen/client/index.ts';
-import { testUnless } from '../support/machine/programs.ts';
-import { type Certificates, makeCertificates, noOpenssl, startTlsFront } from '../support/machine/tls.ts';
-import { startTestStack, type TestStack } from '../support/service/stack.ts';
+import { makeCertificates, noOpenssl, startTlsFront } from '../support/machine/tls.ts';
+import { sharing } from '../support/service/sharing.ts';
+import { startTestStack } from '../support/service/stack.ts';
 
-interface Context extends TestStack {
-  readonly certificates: Certificates;
-  /** `host:port`. */
-  readonly front: string;
-  readonly pem: Readonly<Record<'ca' | 'cert' | 'key' | 'otherCa' | 'otherCert' | 'otherKey', Buffer>>;
-}
-
-const test = testUnless<Context>(noOpenssl);
-
-test.before(async (t) => {
-  const [stack, certificates] = await Promise.all([startTestStack(), makeCertificates()]);
-  const files = { ca: 'ca', cert: 'client', key: 'client-key' };
-  const others = { otherCa: 'stranger', otherCert: 'stranger', otherKey: 'stranger-key' };
-  const read = Object.entries({ ...files, ...others }).map(async ([name, file]) => {
-    return [name, await certificates.read(`${file}.pem`)];
-  });
-  const pem = Object.fromEntries(await Promise.all(read));
-  t.context = { ...stack, certificates, front: await startTlsFront(stack.config.port, certificates), pem };
-});
-test.after.always(async ({ context }) => {
-  await context.certificates.remove();
-  await context.close();
+const test = sharing(noOpenssl, async ({ teardown }) => {
+  const stack = await startTestStack();
+  teardown(stack.close);
+  const certificates = await makeCertificates();
+  teardown(certificates.remove);
+  const read = (name: string) => certificates.read(`${name}.pem`);
+  const own = { ca: await read('ca'), cert: await read('client'), key: await read('client-key') };
+  const stranger = await read('stranger');
+  const others = { otherCa: stranger, otherCert: stranger, otherKey: await read('stranger-key') };
+  const front = await startTlsFront(stack.config.port, certificates);
+  return { ...stack, front, pem: { ...own, ...others } };
 });
 
 /** How a call ends: OK, or the error's code. */
-async function outcome({ key: apiKey }: Context, address: string, tls?: boolean | TlsOptions): Promise<string> {
+async function outcome(
+  { key: apiKey }: { readonly key: string },
+  address: string,
+  tls?: boolean | TlsOptions,
+): Promise<string> {
   const client = createClient({ address, apiKey, maxAttempts: 1, ...(tls === undefined ? {} : { tls }) });
   const end = client.pets.listPets({}, { timeoutMs: 60_000 }).then(
     () => 'OK',

@@ -14,7 +14,7 @@ import { launch, launchForAll, type Test, test } from '../launcher/launch.ts';
 import { startLoad } from '../support/calls/load.ts';
 import { RestClient } from '../support/calls/rest-client.ts';
 import { until } from '../support/until.ts';
-import { backup, fails, run } from './backups.ts';
+import { backup, fails, run, succeeds } from './backups.ts';
 import { makeStore } from './stores.ts';
 
 const shared = launchForAll();
@@ -38,7 +38,7 @@ test.serial('Backup - is made during writes, with the operator key, readable by 
   t.is(statSync(folder).mode & 0o777, 0o700);
 
   const elsewhere = { ...launcher.settings, DATA_DIR: join(dirname(dataDir), 'another machine') };
-  t.is((await run('restore', [file], elsewhere)).code, 0);
+  await succeeds(t, run('restore', [file], elsewhere));
   const [one, other] = [dataDir, elsewhere.DATA_DIR].map((place) => readFileSync(join(place, 'operator.key'), 'utf8'));
   t.is(one, other);
   t.is(statSync(join(elsewhere.DATA_DIR, 'petstore.sqlite')).mode & 0o777, 0o600);
@@ -47,9 +47,8 @@ test.serial('Backup - is made during writes, with the operator key, readable by 
 test.serial('Drill - restores the newest backup beside the running service', async (t) => {
   const { settings } = shared.launcher;
   const folder = dirname(file);
-  const drill = await run('drill', ['--from', folder], settings);
-  t.is(drill.code, 0, drill.errors);
-  const [categories = '', orders, pets = '', last = ''] = drill.output.split('\n');
+  const output = await succeeds(t, run('drill', ['--from', folder], settings));
+  const [categories = '', orders, pets = '', last = ''] = output.split('\n');
   t.regex(categories, /^categories {2}(\d+) in the backup, \1 served, \d+ now$/);
   t.regex(pets, /^pets {8}(\d+) in the backup, \1 served, \d+ now$/);
   t.is(orders, 'orders      0 in the backup, 0 served, 0 now');
@@ -77,8 +76,7 @@ test.serial('Backup - is made during writes and can be restored, without later w
     'a damaged one changes nothing',
   );
 
-  const { code, output, errors } = await run('restore', [file], launcher.settings);
-  t.deepEqual({ code, errors }, { code: 0, errors: '' });
+  const output = await succeeds(t, run('restore', [file], launcher.settings));
   t.true(output.startsWith(`restored ${file}\n`), output);
   const again = await launch(t, launcher.settings).opened();
   const restored = new RestClient(again.url, key);
@@ -97,9 +95,7 @@ test('Backup - --keep deletes the oldest backups and no other file, also after a
   const old = ['20260101', '99980101', '99990101'].map((date) => `${named(date)}.sqlite`);
   const files = [...old, `${named('20260101')}.operator.key`, 'notes.sqlite'];
   for (const name of files) writeFileSync(join(folder, name), '');
-  const { code, output } = await run('backup', ['--to', folder, '--keep', '2'], settings);
-  t.is(code, 0);
-  const made = basename(output.trim());
+  const made = basename((await succeeds(t, run('backup', ['--to', folder, '--keep', '2'], settings))).trim());
   const left = [made, made.replace('.sqlite', '.operator.key'), `${named('99990101')}.sqlite`, 'notes.sqlite'];
   t.deepEqual(readdirSync(folder).sort(), left.sort());
 });

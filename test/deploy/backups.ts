@@ -28,6 +28,13 @@ export async function run(
   return { code, output: running.output, errors: running.errors };
 }
 
+/** Asserts that a program ends with exit code 0. Resolves with its output. */
+export async function succeeds(t: ExecutionContext<unknown>, ending: Promise<Ended>): Promise<string> {
+  const { code, output, errors } = await ending;
+  t.is(code, 0, errors);
+  return output;
+}
+
 /** Asserts that a program ends with exit code 1 and this line alone. */
 export async function fails(t: ExecutionContext<unknown>, ending: Promise<Ended>, line: RegExp): Promise<void> {
   const { errors, ...ended } = await ending;

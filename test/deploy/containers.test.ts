@@ -95,8 +95,6 @@ opensslTest('Probe - asks the URL, the port or what the settings name, with TLS 
     [`http://127.0.0.1:${http}/healthz`, {}, ''],
     [`http://127.0.0.1:${http}/bad`, {}, 'probe: status 503\n'],
     [`http://127.0.0.1:${tcp}/`, {}, 'probe: no answer in 2500 ms\n'],
-    [`tcp://127.0.0.1:${tcp}`, {}, ''],
-    ['tcp://127.0.0.1:1', {}, closed],
     ['healthz', {}, ''],
     ['healthz', { PORT: String(http), TLS_CERT: '' }, ''],
     ['healthz', { TLS_CERT: '', PROXY_PROTOCOL: 'yes' }, ''], // the port is open

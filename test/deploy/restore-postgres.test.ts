@@ -10,7 +10,7 @@ import { query, startPostgres } from '../support/machine/postgres.ts';
 import { startServerProcess } from '../support/service/process.ts';
 import { type SharedBy, sharing } from '../support/service/sharing.ts';
 import { until } from '../support/until.ts';
-import { backup, dumpsMissing, fails, run } from './backups.ts';
+import { backup, dumpsMissing, fails, run, succeeds } from './backups.ts';
 
 const test = sharing(dumpsMissing, async ({ teardown }) => {
   const server = await startPostgres(['fsync=off']);
@@ -55,8 +55,7 @@ test('Restore - of a dump from before a migration: it can run again, and what wa
     `INSERT INTO categories (name) VALUES ('later');
      INSERT INTO pets (name, category_id, status) VALUES ('Tom', 2, 'sold'); INSERT INTO colours VALUES (1)`,
   );
-  const { code, output, errors } = await run('restore', [dump], settings);
-  t.is(code, 0, errors);
+  const output = await succeeds(t, run('restore', [dump], settings));
   const [schema = ''] = await kept(url);
   t.is(output, `restored ${dump}\nkept what was there: the schema ${schema}\n`);
   t.deepEqual(await categories(url), ['old']);
@@ -68,7 +67,7 @@ test('Restore - of a dump from before a migration: it can run again, and what wa
 
   const next = await backup(join(folder, 'backups'), settings);
   const empty = await t.context.createDatabase();
-  t.is((await run('restore', [next], { ...settings, DATABASE_URL: empty })).code, 0);
+  await succeeds(t, run('restore', [next], { ...settings, DATABASE_URL: empty }));
   t.deepEqual(await kept(empty), [], 'a backup has no kept schema');
   t.deepEqual(await categories(empty), ['old', 'new']);
 });
@@ -83,8 +82,7 @@ test('Restore - of tables in a schema of their own, also into a database without
   const settings = { DATA_DIR: join(folder, 'data'), DATABASE_URL: inShop(url) };
   const dump = await backup(join(folder, 'backups'), settings);
   for (const database of [url, empty]) {
-    const { code, errors } = await run('restore', [dump], { ...settings, DATABASE_URL: inShop(database) });
-    t.is(code, 0, errors);
+    await succeeds(t, run('restore', [dump], { ...settings, DATABASE_URL: inShop(database) }));
     t.deepEqual(await categories(database, 'shop'), ['old']);
   }
 });
@@ -148,8 +146,7 @@ test('Restore - works with the output of pg_restore 17, which sets what PostgreS
     (real) => `echo -n "${set.slice(0, 7)}"; sleep 0.2; echo "${set.slice(7)}"; ${real} "$@"`,
   );
   await query(url, "INSERT INTO categories (name) VALUES ('later')");
-  const { code, errors } = await run('restore', [dump], { ...settings, ...programs });
-  t.is(code, 0, errors);
+  await succeeds(t, run('restore', [dump], { ...settings, ...programs }));
   t.deepEqual(await categories(url), ['old']);
 });
 

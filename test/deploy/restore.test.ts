@@ -9,7 +9,7 @@ import { change } from '../support/machine/database.ts';
 import { temporaryFolder } from '../support/machine/folder.ts';
 import { freePorts } from '../support/machine/ports.ts';
 import { TestProcess } from '../support/service/process.ts';
-import { backup, fails, run } from './backups.ts';
+import { backup, fails, run, succeeds } from './backups.ts';
 import { categoriesIn, makeCrashedStore, makeStore, startOn } from './stores.ts';
 
 /** The places of a test. The data folder does not exist yet. */
@@ -36,8 +36,7 @@ test('Restore - after a crash: what was there is kept whole, and can be restored
   const { folder, dataDir, settings } = places(t);
   const file = await backupOf(folder, 'backed up');
   await makeCrashedStore(dataDir, 'crashed');
-  const { code, output, errors } = await run('restore', [file], settings);
-  t.is(code, 0, errors);
+  const output = await succeeds(t, run('restore', [file], settings));
   const [where = ''] = kept(dataDir);
   t.is(output, `restored ${file}\nkept what was there: ${where}\n`);
   t.deepEqual(categoriesIn(dataDir), ['backed up']);
@@ -45,7 +44,7 @@ test('Restore - after a crash: what was there is kept whole, and can be restored
   await startOn(dataDir);
 
   await delay(1_100); // the names of what is kept have seconds
-  t.is((await run('restore', [join(where, 'petstore.sqlite')], settings)).code, 0);
+  await succeeds(t, run('restore', [join(where, 'petstore.sqlite')], settings));
   t.deepEqual(categoriesIn(dataDir), ['crashed']);
   t.deepEqual(kept(dataDir).map(categoriesIn), [['crashed'], ['backed up']]);
 });
@@ -57,8 +56,7 @@ test('Restore - a damaged store is kept as it is, with its write-ahead log', asy
   const damaged = Buffer.alloc(8_192, 'no database ');
   writeFileSync(join(dataDir, 'petstore.sqlite'), damaged);
   const log = readFileSync(join(dataDir, 'petstore.sqlite-wal'));
-  const { code, output, errors } = await run('restore', [file], settings);
-  t.is(code, 0, errors);
+  const output = await succeeds(t, run('restore', [file], settings));
   const [where = ''] = kept(dataDir);
   t.true(output.includes(where) && output.includes('can not be compared'), output);
   t.deepEqual(categoriesIn(dataDir), ['backed up']);
@@ -128,8 +126,7 @@ test('Restore - lists what was revoked or suspended since the backup, and leaves
   const file = await backup(join(folder, 'backups'), settings);
   change(dataDir, "UPDATE api_keys SET revoked_at_ms = 9 WHERE hash = x'01'; UPDATE accounts SET suspended = (id = 2)");
   writeFileSync(join(dataDir, 'operator.key'), 'a new key\n');
-  const { code, output } = await run('restore', [file], settings);
-  t.is(code, 0);
+  const output = await succeeds(t, run('restore', [file], settings));
   t.deepEqual(output.split('\n').slice(2), [
     'valid again: key 1 (pst_aaaa...) of account 1 was revoked: petstore key revoke 1',
     'valid again: account 2 was suspended: petstore account suspend 2',
@@ -150,6 +147,6 @@ test('Restore - a refused one leaves the file of a killed one, which prevents an
     ['petstore.sqlite.restoring'],
   );
   await t.throwsAsync(startOn(dataDir), { instanceOf: ConfigError, message: /a restore was not finished/ });
-  t.is((await run('restore', [good], settings)).code, 0);
+  await succeeds(t, run('restore', [good], settings));
   t.deepEqual(categoriesIn(dataDir), ['good']);
 });

@@ -5,6 +5,7 @@ import { until } from '../support/until.ts';
 
 interface Operation {
   readonly operationId: string;
+  readonly summary: string;
   readonly tags: readonly [string];
   readonly deprecated?: boolean;
   readonly 'x-stability'?: string;
@@ -13,10 +14,11 @@ interface Operation {
 }
 
 interface Description {
+  readonly tags: readonly { readonly name: string; readonly description: string; readonly 'x-traitTag'?: boolean }[];
   readonly paths: Readonly<Record<string, Readonly<Record<string, Operation>>>>;
 }
 
-const description: Description = JSON.parse(readFileSync('gen/openapi/openapi.json', 'utf8'));
+export const description: Description = JSON.parse(readFileSync('gen/openapi/openapi.json', 'utf8'));
 export const operations = Object.entries(description.paths).flatMap(([path, methods]) =>
   Object.entries(methods).map(([method, operation]) => ({ path, method, operation })),
 );

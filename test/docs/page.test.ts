@@ -1,12 +1,13 @@
 /**
- * The docs page in a real browser: what it shows, on two pages, one as it opens and one with an operation of each kind
- * open; then in use: the key, "Try it out", and the live feed of GET /events/stream.
+ * The docs page in a real browser: what it shows, on two pages, one as it opens and `expanded`, with an operation of
+ * each kind open; then in use: the key, "Try it out", and the live feed of GET /events/stream.
  */
 import axe, { type AxeResults, type RunOptions } from 'axe-core';
-import type { Browser, BrowserContextOptions, Page } from 'playwright-core';
+import type { BrowserContextOptions, Page } from 'playwright-core';
 import { openEvents } from '../support/calls/event-source.ts';
-import { browserTest, startBrowser, type WatchedPage, watchedPage } from '../support/machine/browser.ts';
-import { startTestStack, type TestStack } from '../support/service/stack.ts';
+import { browserMissing, startBrowser, watchedPage } from '../support/machine/browser.ts';
+import { type SharedBy, sharing } from '../support/service/sharing.ts';
+import { startTestStack } from '../support/service/stack.ts';
 import { until } from '../support/until.ts';
 import {
   authorize,
@@ -20,25 +21,15 @@ import {
   tryOut,
 } from './docs-page.ts';
 
-interface Context {
-  readonly service: TestStack;
-  readonly browser: Browser;
-  /** The page as it opens. */
-  readonly page: Page;
-  /** The page with an operation of each kind open. */
-  readonly expanded: Page;
-  /** Both. */
-  readonly pages: readonly WatchedPage[];
-}
-
 const PHONE = { viewport: { width: 360, height: 740 }, isMobile: true, hasTouch: true };
 const DESKTOP = { width: 1280, height: 800 };
 
 // Serial, and in this order: what a test has opened stays open. Pages that load side by side make each other slow.
-const test = browserTest<Context>();
-
-test.before(async (t) => {
-  const [service, browser] = [await startTestStack(), await startBrowser()];
+const test = sharing(browserMissing, async ({ teardown }) => {
+  const service = await startTestStack();
+  teardown(service.close);
+  const browser = await startBrowser();
+  teardown(() => browser.close());
   const open = async (options: BrowserContextOptions) => {
     const watched = await watchedPage(browser, options);
     await watched.page.goto(`${service.rest.url}/docs`);
@@ -47,13 +38,9 @@ test.before(async (t) => {
   };
   const pages = [await open({ viewport: DESKTOP }), await open(PHONE)] as const;
   const [{ page }, { page: expanded }] = pages;
-  t.context = { service, browser, pages, page, expanded };
   await expanded.setViewportSize(DESKTOP);
   await openOperations(expanded);
-});
-test.after.always(async ({ context }) => {
-  await context.browser?.close();
-  await context.service?.close();
+  return { service, pages, page, expanded };
 });
 test.afterEach.always((t) => {
   const { service, pages } = t.context;
@@ -232,7 +219,7 @@ async function openFeed(page: Page) {
 }
 
 /** Whether the account has streams open at this server: then there is no room for ten. */
-async function areStreamsOpen({ service }: Context): Promise<boolean> {
+async function areStreamsOpen({ service }: SharedBy<typeof test>): Promise<boolean> {
   const streams = await Promise.all(
     Array.from({ length: 10 }, () => openEvents(`${service.rest.url}/events/stream`, service.key)),
   );

@@ -17,6 +17,7 @@ import { isError } from '../support/contract/errors.ts';
 import { testUnless } from '../support/machine/programs.ts';
 import { stackTest } from '../support/service/shared-stack.ts';
 import type { TestStack } from '../support/service/stack.ts';
+import { description, operations } from './docs-page.ts';
 
 const test = stackTest();
 
@@ -55,17 +56,6 @@ const FILES: readonly (readonly [path: string, file: string, headers: Readonly<R
     (name) => [`/docs/${name}`, `node_modules/swagger-ui-dist/${name}`, LIBRARY] as const,
   ),
 ];
-
-interface Description {
-  readonly tags: readonly { readonly name: string; readonly description: string; readonly 'x-traitTag'?: boolean }[];
-  readonly paths: Record<string, Record<string, Operation>>;
-}
-interface Operation {
-  readonly summary: string;
-  readonly deprecated?: boolean;
-  readonly 'x-stability'?: string;
-}
-const description: Description = JSON.parse(readFileSync('gen/openapi/openapi.json', 'utf8'));
 
 const BROWSER = { headers: { accept: 'text/html,application/xhtml+xml,application/xml;q=0.9,*/*;q=0.8' } };
 
@@ -144,15 +134,13 @@ test('GET /docs/nothing - is ROUTE_NOT_FOUND, and no other file on disk is serve
 
 test('GET /docs.md - has every page for callers, and every operation with its marker', async (t) => {
   const { text } = await t.context.rest.withKey(undefined).get('/docs.md');
-  const { paths, tags } = description;
-  for (const { name, description } of tags.filter((tag) => tag['x-traitTag'])) {
-    t.true(text.includes(`\n## ${name}\n\n${description}\n`), name);
+  for (const { name, description: page } of description.tags.filter((tag) => tag['x-traitTag'])) {
+    t.true(text.includes(`\n## ${name}\n\n${page}\n`), name);
   }
-  for (const [path, methods] of Object.entries(paths)) {
-    for (const [verb, { summary, 'x-stability': stability, deprecated }] of Object.entries(methods)) {
-      const markers = [stability, deprecated && 'deprecated'].filter(Boolean).map((marker) => ` (${marker})`);
-      t.true(text.includes(`\n- \`${verb.toUpperCase()} ${path}\`: ${summary}${markers.join('')}\n`), path);
-    }
+  for (const { path, method, operation } of operations) {
+    const { summary, 'x-stability': stability, deprecated } = operation;
+    const markers = [stability, deprecated && 'deprecated'].filter(Boolean).map((marker) => ` (${marker})`);
+    t.true(text.includes(`\n- \`${method.toUpperCase()} ${path}\`: ${summary}${markers.join('')}\n`), path);
   }
   for (const file of readdirSync('docs/callers')) {
     const [, title] = /^# (.+)/.exec(readFileSync(`docs/callers/${file}`, 'utf8')) ?? [];

@@ -10,19 +10,18 @@ import type { ExecutionContext } from 'ava';
 import { ROOT } from '../../src/platform/launcher/paths.ts';
 import { findProgram } from '../support/machine/find-program.ts';
 import { temporaryFolder } from '../support/machine/folder.ts';
-import { testUnless } from '../support/machine/programs.ts';
+import { sharing } from '../support/service/sharing.ts';
 import { startTestStack, type TestStack } from '../support/service/stack.ts';
 
 const OAPI_CODEGEN = 'github.com/oapi-codegen/oapi-codegen/v2/cmd/oapi-codegen@v2.8.0';
 const DOCUMENT = join(ROOT, 'gen/openapi/openapi.json');
 
 const missing = ['go', 'python3'].find((name) => findProgram([name]) === undefined);
-const test = testUnless<TestStack>(missing && `NO ${missing} FOUND, so generated clients are not tested`);
-
-test.before(async (t) => {
-  t.context = await startTestStack();
+const test = sharing(missing && `NO ${missing} FOUND, so generated clients are not tested`, async ({ teardown }) => {
+  const stack = await startTestStack();
+  teardown(stack.close);
+  return stack;
 });
-test.after.always(({ context }) => context.close());
 
 /** Runs shell commands in a folder of their own, beside the session's program. Resolves with the output. */
 async function run(t: ExecutionContext<TestStack>, program: string, commands: string): Promise<string> {

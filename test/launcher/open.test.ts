@@ -1,7 +1,8 @@
 /** What an open service shows to its user, and what it hides from everybody else. */
 import { execFile } from 'node:child_process';
+import { once } from 'node:events';
 import { readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs';
-import { request } from 'node:http';
+import { type IncomingMessage, request } from 'node:http';
 import { connect } from 'node:net';
 import { availableParallelism, userInfo } from 'node:os';
 import { join } from 'node:path';
@@ -113,34 +114,22 @@ onLinux('Envoy - opens no Unix socket but its admin interface, which only its ow
   t.deepEqual([found.isSocket(), found.mode & 0o777, found.uid], [true, 0o600, userInfo().uid]);
 });
 
-interface StatisticsRequest {
-  /** Default: GET. */
-  readonly method?: string;
-  readonly path: string;
-  /** The Host header. Default: the address of the port. */
-  readonly host?: string;
-}
-
-/** Sends a request to the statistics port, with a Host that `fetch` would not send. */
-function send({ method = 'GET', path, host }: StatisticsRequest): Promise<{ status: number; body: string }> {
-  const headers = host === undefined ? {} : { host };
+/** Sends a request to the statistics port, with any Host. */
+async function send(path: string, method = 'GET', host = '127.0.0.1'): Promise<{ status: number; body: string }> {
   const port = Number(shared.launcher.settings.ENVOY_ADMIN_PORT);
-  return new Promise((resolve, reject) => {
-    const target = { host: '127.0.0.1', port, method, path, headers, agent: false };
-    request(target, async (response) => resolve({ status: response.statusCode ?? 0, body: await text(response) }))
-      .once('error', reject)
-      .end();
-  });
+  const sent = request({ host: '127.0.0.1', port, method, path, headers: { host }, agent: false }).end();
+  const [response] = (await once(sent, 'response')) as [IncomingMessage];
+  return { status: response.statusCode ?? 0, body: await text(response) };
 }
 
 const LIVE = '/stats?filter=^server.live$';
 
 test.serial('Statistics - can be read on the port, under every loopback name', async (t) => {
-  const { status, body } = await send({ path: '/stats/prometheus' });
+  const { status, body } = await send('/stats/prometheus');
   t.is(status, 200);
   t.regex(body, /^envoy_cluster_membership_healthy\{envoy_cluster_name="petstore"\} 1$/m);
   for (const host of ['127.0.0.1', 'localhost', 'localhost:1', 'LOCALHOST:9901', '[::1]', '[::1]:9901']) {
-    t.deepEqual(await send({ path: LIVE, host }), { status: 200, body: 'server.live: 1\n' });
+    t.deepEqual(await send(LIVE, 'GET', host), { status: 200, body: 'server.live: 1\n' });
   }
 });
 
@@ -148,19 +137,19 @@ const CHANGING = ['/quitquitquit', '/logging?level=trace', '/drain_listeners', '
 const PRIVATE = ['/', '/config_dump', '/clusters', '/server_info', '/memory', '/certs', '/listeners', '/ready'];
 const DISGUISED = ['/stats/', '//stats', '/stats/../quitquitquit', '/stats/%2e%2e/config_dump', '/stats%2fprometheus'];
 const HOSTS = ['evil.example', 'evil.example:9901', '127.0.0.1.evil.example', 'localhost.evil.example', '0.0.0.0', 'x'];
-const REFUSED: readonly StatisticsRequest[] = [
-  ...CHANGING.flatMap((path) => ['POST', 'GET', 'PUT'].map((method) => ({ method, path }))),
-  ...[...PRIVATE, ...DISGUISED, '/STATS'].map((path) => ({ path })),
-  ...['POST', 'PUT', 'DELETE', 'HEAD', 'OPTIONS', 'TRACE'].map((method) => ({ method, path: '/stats' })),
-  { method: 'POST', path: '/stats/prometheus' },
-  ...HOSTS.map((host) => ({ path: '/stats', host })),
+const REFUSED: readonly Readonly<Parameters<typeof send>>[] = [
+  ...CHANGING.flatMap((path) => ['POST', 'GET', 'PUT'].map((method) => [path, method] as const)),
+  ...[...PRIVATE, ...DISGUISED, '/STATS'].map((path) => [path] as const),
+  ...['POST', 'PUT', 'DELETE', 'HEAD', 'OPTIONS', 'TRACE'].map((method) => ['/stats', method] as const),
+  ['/stats/prometheus', 'POST'],
+  ...HOSTS.map((host) => ['/stats', 'GET', host] as const),
 ];
 
 test.serial('Statistics - the port serves nothing else: other requests are refused and change nothing', async (t) => {
   for (const sent of REFUSED) {
-    const { status, body } = await send(sent);
-    t.regex(String(status), /^40[0345]$/, JSON.stringify(sent));
-    t.is(body, '', JSON.stringify(sent));
+    const { status, body } = await send(...sent);
+    t.regex(String(status), /^40[0345]$/, sent.join());
+    t.is(body, '', sent.join());
   }
   const { state, command_line_options } = JSON.parse(
     await callAdmin({ dataDir: shared.folder }, 'GET', '/server_info'),

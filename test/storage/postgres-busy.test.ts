@@ -1,9 +1,7 @@
 /** Storage when PostgreSQL is slow, out of connections, or has a row that stays locked. */
 import type { ExecutionContext } from 'ava';
 import { Client } from 'pg';
-import { Availability } from '../../src/platform/storage/availability.ts';
 import { openPostgres } from '../../src/platform/storage/postgres.ts';
-import { PostgresPool } from '../../src/platform/storage/postgres-pool.ts';
 import { compile } from '../../src/platform/storage/statement.ts';
 import { createStore } from '../../src/platform/storage/store.ts';
 import { StoreUnavailable } from '../../src/platform/storage/store-errors.ts';
@@ -12,36 +10,30 @@ import { categoryService } from '../../src/shop/categories/service.ts';
 import { inventoryService } from '../../src/shop/inventory/service.ts';
 import { orderService } from '../../src/shop/orders/service.ts';
 import type { Pet, PetId } from '../../src/shop/pets/table.ts';
-import { postgresMissing, query, startPostgres, type TestPostgres } from '../support/machine/postgres.ts';
-import { testUnless } from '../support/machine/programs.ts';
+import { postgresMissing, query, startPostgres } from '../support/machine/postgres.ts';
 import { TcpProxy } from '../support/machine/tcp-proxy.ts';
+import { type SharedBy, sharing } from '../support/service/sharing.ts';
 import { until } from '../support/until.ts';
+import { openPool } from './pool.ts';
 import { newPet } from './suite/database.ts';
 
 const MAX_CONNECTIONS = 20;
 
-interface Context {
-  readonly server: TestPostgres;
-  readonly url: string;
-  readonly store: Store;
-  /** The warnings in the log. */
-  readonly reported: string[];
-}
-const test = testUnless<Context>(postgresMissing);
-
-test.before(async (t) => {
+const test = sharing(postgresMissing, async ({ teardown }) => {
   const server = await startPostgres([`max_connections=${MAX_CONNECTIONS}`, 'superuser_reserved_connections=0']);
-  t.context = { ...t.context, server };
+  teardown(server.stop);
+  return server;
 });
-test.beforeEach(async (t) => {
-  const { server } = t.context;
-  const url = await server.createDatabase();
+type Test = ExecutionContext<SharedBy<typeof test>>;
+
+/** A store with a database of its own, and the warnings in its log. */
+async function openStore(t: Test) {
+  const url = await t.context.createDatabase();
   const reported: string[] = [];
   const store = createStore(await openPostgres(url, MIGRATIONS, loggingTo(reported)), TABLES);
-  t.context = { server, url, store, reported };
-});
-test.afterEach.always((t) => t.context.store?.close().catch(() => undefined)); // a test may have closed it
-test.after.always((t) => t.context.server?.stop());
+  t.teardown(() => store.close());
+  return { url, store, reported };
+}
 
 const CATS = { name: 'Cats', description: undefined };
 const CONTEXT = { isCancelled: () => false };
@@ -78,7 +70,7 @@ async function lockWaits(url: string): Promise<number> {
 }
 
 test.serial('Locked rows - their changes queue on one connection each, others neither fail nor wait', async (t) => {
-  const { store, url, reported } = t.context;
+  const { store, url, reported } = await openStore(t);
   const [locked, other] = [await newPet(store, { quantity: 1_000 }), await newPet(store, { quantity: 1_000 })];
   const { id: orderId = 0n } = await order(store, locked.id);
   const lock = await lockRows(url, locked);
@@ -113,7 +105,7 @@ test.serial('Locked rows - their changes queue on one connection each, others ne
 });
 
 /** Opens connections until the server refuses one. */
-async function takeAll(t: ExecutionContext<Context>, url: string): Promise<Client[]> {
+async function takeAll(t: Test, url: string): Promise<Client[]> {
   const others: Client[] = [];
   t.teardown(() => Promise.all(others.map((client) => client.end())));
   const isTaken = async () => {
@@ -128,7 +120,7 @@ async function takeAll(t: ExecutionContext<Context>, url: string): Promise<Clien
 }
 
 test.serial('Out of connections - calls share the open ones without failing, and more are opened later', async (t) => {
-  const { url, store, reported } = t.context;
+  const { url, store, reported } = await openStore(t);
   const pet = await newPet(store, { quantity: 1_000 });
   const others = await takeAll(t, url);
   // Orders of one pet queue, for 5 s at most: so they are few.
@@ -149,25 +141,10 @@ test.serial('Out of connections - calls share the open ones without failing, and
   }, 'more connections');
 });
 
-/** A pool that reaches the server through a proxy. */
-async function openPool(t: ExecutionContext<Context>, size: number) {
-  const { url } = t.context;
-  const proxy = await TcpProxy.open(Number(new URL(url).port));
-  const through = Object.assign(new URL(url), { port: String(proxy.port) }).href;
-  const pool = new PostgresPool(
-    { url: through, size, isPooled: false },
-    new Availability(loggingTo([]).logger, 'away'),
-  );
-  t.teardown(async () => {
-    await pool.close();
-    await proxy.close();
-  });
-  return { proxy, pool, call: () => pool.use((connection) => connection.query('SELECT pg_sleep(0.005)')) };
-}
-
 test.serial('Out of connections - calls that take turns seldom ask the server for more of them', async (t) => {
-  const { url } = t.context;
-  const { proxy, call } = await openPool(t, 6);
+  const url = await t.context.createDatabase();
+  const { proxy, query } = await openPool(t, url, 6);
+  const call = () => query('SELECT pg_sleep(0.005)');
   await call();
   await takeAll(t, url);
   const callers = Array.from({ length: 100 }, async () => {
@@ -178,7 +155,7 @@ test.serial('Out of connections - calls that take turns seldom ask the server fo
 });
 
 test.serial('Connections - beyond 2,000 calls that wait for one, further ones are unavailable at once', async (t) => {
-  const { pool } = await openPool(t, 1);
+  const { pool } = await openPool(t, await t.context.createDatabase());
   const { promise, resolve } = Promise.withResolvers<void>();
   const calls = Array.from({ length: 2_001 }, () => pool.use(() => promise));
   const refusal = await refusalOf(pool.use(() => promise));
@@ -188,19 +165,20 @@ test.serial('Connections - beyond 2,000 calls that wait for one, further ones ar
 });
 
 test.serial('Connections - one whose response is lost is not used again', async (t) => {
-  const { proxy, call } = await openPool(t, 1);
-  await call();
+  const { proxy, query } = await openPool(t, await t.context.createDatabase());
+  await query('SELECT 1');
   proxy.dropResponses();
-  await t.throwsAsync(call(), { instanceOf: StoreUnavailable });
+  await t.throwsAsync(query('SELECT 1'), { instanceOf: StoreUnavailable });
   proxy.restore();
-  await t.notThrowsAsync(call());
+  await t.notThrowsAsync(query('SELECT 1'));
   t.is(proxy.accepted, 2);
 });
 
 const COUNT_OURS = "SELECT count(*) FROM pg_stat_activity WHERE application_name = 'petstore'";
 
 test.serial('Slow by 500 ms - calls take longer without failing, and the database is not unavailable', async (t) => {
-  const { url, reported } = t.context;
+  const url = await t.context.createDatabase();
+  const reported: string[] = [];
   const link = await TcpProxy.open(Number(new URL(url).port));
   const far = Object.assign(new URL(url), { port: link.port });
   const store = createStore(await openPostgres(far.href, MIGRATIONS, loggingTo(reported)), TABLES);
@@ -214,7 +192,7 @@ test.serial('Slow by 500 ms - calls take longer without failing, and the databas
 });
 
 test.serial('Standing still - a transaction, as of a frozen server, delays nobody for more than 5 s', async (t) => {
-  const { url } = t.context;
+  const url = await t.context.createDatabase();
   const standing = () =>
     query(url, "SELECT FROM pg_stat_activity WHERE datname = current_database() AND state = 'idle in transaction'");
   const engine = await openPostgres(url, MIGRATIONS);

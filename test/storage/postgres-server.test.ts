@@ -5,11 +5,9 @@ import { Client } from 'pg';
 import { hashKey } from '../../src/platform/access/keys/format.ts';
 import { demoKeyFile, ensureDemoKey } from '../../src/platform/access/keys/key-files.ts';
 import { ConfigError } from '../../src/platform/config/config.ts';
-import { Availability } from '../../src/platform/storage/availability.ts';
 import type { Runner } from '../../src/platform/storage/engine.ts';
 import { openPostgres } from '../../src/platform/storage/postgres.ts';
 import { toStartError, unavailable } from '../../src/platform/storage/postgres-errors.ts';
-import { PostgresPool } from '../../src/platform/storage/postgres-pool.ts';
 import { compile, param } from '../../src/platform/storage/statement.ts';
 import { createStore } from '../../src/platform/storage/store.ts';
 import { Cancelled, StoreUnavailable } from '../../src/platform/storage/store-errors.ts';
@@ -18,8 +16,8 @@ import type { Pet } from '../../src/shop/pets/table.ts';
 import { temporaryFolder } from '../support/machine/folder.ts';
 import { postgresMissing, query, startPostgres, type TestPostgres } from '../support/machine/postgres.ts';
 import { testUnless } from '../support/machine/programs.ts';
-import { TcpProxy } from '../support/machine/tcp-proxy.ts';
 import { until } from '../support/until.ts';
+import { openPool } from './pool.ts';
 import { addOne, newPet } from './suite/database.ts';
 import { runPlanSuite } from './suite/query-plans.ts';
 
@@ -109,45 +107,32 @@ test('PostgreSQL - a migration whose process stands still keeps its locks for 10
   await t.throwsAsync(migrating, { instanceOf: StoreUnavailable });
 });
 
-/** A pool of one connection, and what the log says of the database. */
-async function watchedPool() {
-  const logged: string[] = [];
-  const log = (_: object, text: string) => logged.push(text);
-  const availability = new Availability({ info: log, warn: log }, 'away');
-  const pool = new PostgresPool({ url: await server.createDatabase(), size: 1, isPooled: false }, availability);
-  return { logged, availability, pool };
-}
-
 test('PostgreSQL - a call that is cancelled before its query does not count as a response', async (t) => {
-  const { logged, availability, pool } = await watchedPool();
+  const { logged, availability, pool, query } = await openPool(t, await server.createDatabase());
   availability.noteFailure(new Error('no response'), performance.now());
   const cancelled = pool.use(() => Promise.reject(new Cancelled()));
   await t.throwsAsync(cancelled, { instanceOf: Cancelled });
   t.deepEqual(logged, ['away']);
   await until(async () => {
-    await pool.use((connection) => connection.query('SELECT 1'));
+    await query('SELECT 1');
     return logged.length > 1;
   }, 'a response that counts');
   t.deepEqual(logged, ['away', 'the database is back']);
-  await pool.close();
 });
 
 test('PostgreSQL - a call that gets no connection in time is refused, and the database is not away', async (t) => {
-  const { logged, pool } = await watchedPool();
+  const { logged, pool, query } = await openPool(t, await server.createDatabase());
   const end = Promise.withResolvers<void>();
   const first = pool.use(() => end.promise);
-  const refused = pool.use((connection) => connection.query('SELECT 1'));
-  await t.throwsAsync(refused, { instanceOf: StoreUnavailable });
+  await t.throwsAsync(query('SELECT 1'), { instanceOf: StoreUnavailable });
   end.resolve();
   await first;
   t.deepEqual(logged, []);
-  await pool.close();
 });
 
 test('PostgreSQL - is unavailable when it lacks time or resources, and away when it ends connections', async (t) => {
-  const { logged, pool } = await watchedPool();
-  const raise = (code: string) =>
-    pool.use((connection) => connection.query(`DO $$ BEGIN RAISE EXCEPTION USING ERRCODE = '${code}'; END $$`));
+  const { logged, query } = await openPool(t, await server.createDatabase());
+  const raise = (code: string) => query(`DO $$ BEGIN RAISE EXCEPTION USING ERRCODE = '${code}'; END $$`);
   const areUnavailable = async (...codes: string[]) => {
     for (const code of codes) await t.throwsAsync(raise(code), { instanceOf: StoreUnavailable }, code);
   };
@@ -156,7 +141,6 @@ test('PostgreSQL - is unavailable when it lacks time or resources, and away when
   await areUnavailable('08006', '57P01', '57P02', '57P03', '57P05', '25006');
   t.deepEqual(logged, ['away']);
   await t.throwsAsync(raise('23505'), { code: '23505' });
-  await pool.close();
 });
 
 /** What no PostgreSQL sends: rows and errors that end too soon, lengths and types that do not exist. */
@@ -173,12 +157,8 @@ const BROKEN: Readonly<Record<string, readonly number[]>> = {
 
 for (const [name, bytes] of Object.entries(BROKEN)) {
   test(`PostgreSQL - a response with ${name} ends its connection alone, and the call is unavailable`, async (t) => {
-    const url = new URL(await server.createDatabase());
-    const proxy = await TcpProxy.open(Number(url.port));
-    url.port = String(proxy.port);
-    const availability = new Availability({ info: () => undefined, warn: () => undefined }, 'away');
-    const pool = new PostgresPool({ url: url.href, size: 1, isPooled: false }, availability);
-    const select = () => pool.use((connection) => connection.query('SELECT 1 AS one'));
+    const { proxy, query } = await openPool(t, await server.createDatabase());
+    const select = () => query('SELECT 1 AS one');
     for (const accepted of [1, 2]) {
       t.deepEqual((await select()).rows, [{ one: 1 }]);
       t.is(proxy.accepted, accepted);
@@ -188,8 +168,6 @@ for (const [name, bytes] of Object.entries(BROKEN)) {
     proxy.replaceNext(Buffer.from(bytes)); // while it connects
     await t.throwsAsync(select(), { instanceOf: StoreUnavailable });
     t.deepEqual((await select()).rows, [{ one: 1 }]);
-    await pool.close();
-    await proxy.close();
   });
 }
 
@@ -231,13 +209,14 @@ test('PostgreSQL - transactions and statements are READ COMMITTED with timeouts,
 test('Conflicts - of two transactions that deadlock one runs again, and both succeed', async (t) => {
   const store = createStore(await openPostgres(await server.createDatabase(), MIGRATIONS), TABLES);
   const pets = [await newPet(store), await newPet(store)] as const;
-  let runs = 0;
+  let [runs, held] = [0, 0];
   const rename = (name: string, ...[first, second]: readonly Pet[]) =>
     store.transaction(async (tx) => {
       runs += 1;
       for (const pet of [first, second]) {
         if (pet !== undefined) await tx.pets.update({ ...pet, name });
-        await until(() => runs >= 2, 'both');
+        held += 1;
+        await until(() => held >= 2, 'both');
       }
     });
   await Promise.all([rename('one', ...pets), rename('other', ...pets.toReversed())]);
@@ -297,24 +276,8 @@ test('PostgreSQL - a database that does not exist or refuses the login is report
   }
 });
 
-/** Many rows: PostgreSQL scans a small table instead of using an index. */
-const FILL = [
-  "INSERT INTO categories (name) SELECT 'Kind ' || n FROM generate_series(1, 1000) AS n",
-  `INSERT INTO pets (name, category_id, status)
-   SELECT 'Pet ' || n, 1 + n % 1000, CASE n % 50 WHEN 0 THEN 'available' ELSE 'sold' END
-    FROM generate_series(1, 50000) AS n`,
-  'INSERT INTO orders (pet_id, quantity, complete) SELECT n % 5000, 1, n % 50 <> 0 FROM generate_series(1, 50000) AS n',
-  "INSERT INTO accounts (name, plan, created_at_ms) SELECT 'Account', 'free', n FROM generate_series(1, 5000) AS n",
-  `INSERT INTO api_keys (account_id, hash, prefix, created_at_ms)
-   SELECT 1 + n % 100, decode(md5(n::text), 'hex'), 'pst_12345678', n FROM generate_series(1, 5000) AS n`,
-  'INSERT INTO usage SELECT 1 + n % 500, n / 500, 1, 0 FROM generate_series(0, 49999) AS n',
-  `INSERT INTO idempotency_records (id, request_digest, answer, created_at_ms)
-   SELECT md5(n::text), '', '', n FROM generate_series(1, 5000) AS n`,
-  'ANALYZE',
-];
-
-/** Disables sorts and bitmap scans: PostgreSQL prefers them for few rows, but not for many. */
-const IN_ORDER = '?options=-c%20enable_sort%3Doff%20-c%20enable_bitmapscan%3Doff';
+/** An index is used wherever it can be: the tables are empty, and PostgreSQL would scan, sort or build a bitmap. */
+const BY_INDEX = `?options=${['seqscan', 'sort', 'bitmapscan'].map((way) => `-c%20enable_${way}%3Doff`).join('%20')}`;
 
 interface Plan {
   readonly 'Node Type': string;
@@ -324,9 +287,7 @@ interface Plan {
 
 if (postgresMissing === undefined) {
   runPlanSuite(async () => {
-    const url = await server.createDatabase();
-    const engine = await openPostgres(`${url}${IN_ORDER}`, MIGRATIONS);
-    for (const sql of FILL) await query(url, sql); // without the time limit of a server's statements
+    const engine = await openPostgres(`${await server.createDatabase()}${BY_INDEX}`, MIGRATIONS);
     return {
       engine,
       async searched({ name, sql, bind }, values) {

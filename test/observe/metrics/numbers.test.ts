@@ -1,5 +1,4 @@
 /** The numbers of the metrics of a server: each is checked after the event that it counts, in this order. */
-import { dirname } from 'node:path';
 import { AdminServiceService as Admin, Plan } from '../../../gen/apiplatform/admin/v1/admin.ts';
 import { HealthService } from '../../../gen/grpc/health/v1/health.ts';
 import { PetServiceService as Pets } from '../../../gen/petstore/v1/pets.ts';
@@ -24,8 +23,7 @@ const test = sharing(undefined, async ({ teardown }) => {
     BAN_GRACE_SECONDS: '0',
   });
   teardown(server.close);
-  const dataDir = dirname(server.database.file);
-  const operator = await connectOperator({ grpcAddress: server.address, config: { dataDir } });
+  const operator = await connectOperator({ ...server, grpcAddress: server.address });
   teardown(() => operator.close());
   return { server, port, operator };
 });

@@ -6,23 +6,10 @@ import type { ExecutionContext } from 'ava';
 import { listen } from '../../support/machine/ports.ts';
 import { until } from '../../support/until.ts';
 
-export interface Span {
-  readonly traceId: string;
-  readonly spanId: string;
-  /** Empty at the root. */
-  readonly parentSpanId: string;
-  readonly name: string;
-  /** The kind, as protobuf numbers it: 1 internal, 2 server, 3 client. */
-  readonly kind: number;
-  /** The resource's `service.name`. */
-  readonly service: string;
-  readonly attributes: Readonly<Record<string, unknown>>;
-  /** 2 is an error. */
-  readonly status: number;
-}
-
+export type Span = ReturnType<typeof decode>[number];
 export type Collector = Awaited<ReturnType<typeof startCollector>>;
 
+/** Kinds of spans. */
 export const [SERVER, CLIENT] = [2, 3];
 
 /** Starts a collector, which ends with the test, or with all tests of a file. */
@@ -125,18 +112,20 @@ class Fields {
 }
 
 /** Decodes an ExportTraceServiceRequest (opentelemetry/proto/trace/v1/trace.proto). */
-function decode(body: Uint8Array): Span[] {
+function decode(body: Uint8Array) {
   return new Fields(body).messages(1).flatMap((resourceSpans) => {
     const resource = attributesOf(resourceSpans.messages(1)[0], 1);
     const spans = resourceSpans.messages(2).flatMap((scopeSpans) => scopeSpans.messages(2));
     return spans.map((span) => ({
       traceId: span.bytes(1).toString('hex'),
       spanId: span.bytes(2).toString('hex'),
+      /** Empty at the root. */
       parentSpanId: span.bytes(4).toString('hex'),
       name: span.text(5),
       kind: span.number(6),
       service: String(resource['service.name']),
       attributes: attributesOf(span, 9),
+      /** 2 is an error. */
       status: span.messages(15)[0]?.number(3) ?? 0,
     }));
   });

@@ -25,9 +25,12 @@ const TIMEOUT_MS = 90_000;
 
 const executablePath = process.env.CHROMIUM || findProgram(NAMES);
 
+/** What is missing, for `testUnless`. */
+export const browserMissing = executablePath === undefined ? MISSING : undefined;
+
 /** ava's `test` for a file that needs a browser. */
 export function browserTest<Context>(): TestFn<Context> {
-  return testUnless(executablePath === undefined ? MISSING : undefined);
+  return testUnless(browserMissing);
 }
 
 /** Starts a headless browser with an empty temporary profile. */
@@ -35,8 +38,6 @@ export function startBrowser(): Promise<Browser> {
   if (executablePath === undefined) throw new Error(MISSING);
   return chromium.launch({ executablePath, args: FLAGS });
 }
-
-export type WatchedPage = Awaited<ReturnType<typeof watchedPage>>;
 
 /** A page in its own context, with its requests and errors. */
 export async function watchedPage(browser: Browser, options: BrowserContextOptions) {

@@ -27,6 +27,7 @@ export async function startTestServer(settings: Readonly<Record<string, string>>
   return {
     store,
     database,
+    config,
     /** `host:port`. */
     address,
     key,

@@ -11,12 +11,12 @@ export type SharedBy<Test> = Test extends TestFn<infer Shared> ? Shared : never;
  */
 export function sharing<Shared>(
   missing: string | undefined,
-  start: (t: Pick<ExecutionContext, 'teardown'>) => Promise<Shared>,
+  start: (t: Pick<ExecutionContext, 'teardown' | 'timeout'>) => Promise<Shared>,
 ): TestFn<Shared> {
   const test = testUnless<Shared>(missing);
   const ends: (() => unknown)[] = [];
   test.serial.before(async (t) => {
-    t.context = await start({ teardown: (end) => void ends.unshift(end) });
+    t.context = await start({ teardown: (end) => void ends.unshift(end), timeout: t.timeout });
   });
   test.after.always(async () => {
     for (const end of ends) await end();
