@@ -14,7 +14,6 @@ import { ROOT } from '../../src/platform/launcher/paths.ts';
 import { leftOpen, PROBED } from '../hostile/campaign/probe.ts';
 import { hostileTest } from '../hostile/campaign/service.ts';
 import { callFrom, type Door, openFrom, type Protocol, type Received } from '../support/calls/callers.ts';
-import { connectOperator } from '../support/calls/operator.ts';
 
 const test = hostileTest(PROBED);
 
@@ -184,9 +183,8 @@ test('Kinds - docs/internals/calls.md shows the table', (t) => {
 
 test('Kinds - each with any body and key has its answer in time and leaves nothing open', async (t) => {
   t.timeout(120_000);
-  const { publicAddress, key } = t.context;
+  const { publicAddress, key, operator } = t.context;
   const door = { port: Number(publicAddress.split(':')[1]) };
-  const operator = await connectOperator(t.context);
   const rows = new Set(REQUESTS.map(({ row }) => row));
   t.deepEqual(
     KINDS.map(({ name }) => name).filter((name) => !rows.has(name)),
@@ -257,6 +255,5 @@ test('Kinds - each with any body and key has its answer in time and leaves nothi
     const status = kind.isGrpc ? 200 : expected(kind, BODIES['of JSON'] ?? {}, 'known');
     t.is(await sendInPieces(door, kind, key, false), String(status), `${kind.request} in pieces`);
   }
-  operator.close();
   t.is(await leftOpen(t.context), undefined);
 });

@@ -1,38 +1,17 @@
-/** When Envoy asks the server about a caller (EdgeService.Judge). */
+/** When Envoy asks the server about a caller (EdgeService.Judge), and what it tells of that. */
 import { once } from 'node:events';
-import type { ClientHttp2Session, IncomingHttpHeaders, OutgoingHttpHeaders } from 'node:http2';
-import anyTest, { type TestFn } from 'ava';
+import type { OutgoingHttpHeaders } from 'node:http2';
 import { PetServiceService as Pets } from '../../gen/petstore/v1/pets.ts';
 import { generateKey } from '../../src/platform/access/keys/format.ts';
-import { connectOperator } from '../support/calls/operator.ts';
-import { openSession, targetOf } from '../support/calls/sockets.ts';
+import { exchange } from '../support/calls/http2.ts';
+import { openSession, openSocket, targetOf } from '../support/calls/sockets.ts';
 import { statistic } from '../support/service/exposition.ts';
 import { withinOneMinute } from '../support/service/limit-windows.ts';
-import { startTestStack, type TestStack } from '../support/service/stack.ts';
+import { stackTest } from '../support/service/shared-stack.ts';
+import type { TestStack } from '../support/service/stack.ts';
 
-interface Context extends TestStack {
-  /** One connection, so one worker thread of Envoy: each has its own set of known keys. */
-  readonly session: ClientHttp2Session;
-}
-
-const test = anyTest as TestFn<Context>;
-
-test.before(async (t) => {
-  const stack = await startTestStack();
-  t.context = { ...stack, session: await openSession(targetOf(stack.publicAddress, '127.0.0.1')) };
-});
-test.after.always(async ({ context }) => {
-  context.session.destroy();
-  await context.close();
-});
-
-async function statusOf(session: ClientHttp2Session, headers: OutgoingHttpHeaders, body?: string): Promise<number> {
-  const stream = session.request({ ':path': '/pets', ...headers }, { endStream: body === undefined });
-  if (body !== undefined) stream.end(body);
-  const [response] = (await once(stream, 'response')) as [IncomingHttpHeaders];
-  stream.close();
-  return Number(response[':status']);
-}
+/** The secret has what means something in Envoy's configuration and in Lua. Without it the server speaks no REST. */
+const test = stackTest({ EDGE_SECRET: `%%100%REQ(X)%"\\'{{}}[[]]` });
 
 /** How many questions Envoy has asked about callers whose key it does not know. */
 function questions({ config }: TestStack): Promise<number> {
@@ -40,10 +19,11 @@ function questions({ config }: TestStack): Promise<number> {
 }
 
 test.serial('Envoy - asks once about an accepted key, in any spelling, and each time about another', async (t) => {
-  const { session, key } = t.context;
-  const operator = await connectOperator(t.context);
-  const limited = (await operator.key((await operator.account({ perMinute: 1, perDay: 10 })).id)).key;
-  operator.close();
+  const { publicAddress, key, operator } = t.context;
+  const limited = await operator.keyOf({ perMinute: 1, perDay: 10 });
+  // One connection, so one worker thread of Envoy: each has its own set of known keys.
+  const session = await openSession(targetOf(publicAddress, '127.0.0.1'));
+  t.teardown(() => session.destroy());
   const json = { ':method': 'POST', 'content-type': 'application/json' };
   const grpc = { ...json, ':path': Pets.listPets.path, 'content-type': 'application/grpc' };
   const unknown = generateKey();
@@ -66,8 +46,20 @@ test.serial('Envoy - asks once about an accepted key, in any spelling, and each 
   let total = await questions(t.context);
   for (const [headers, status, asked, body] of steps) {
     const about = `${headers[':method'] ?? 'GET'} ${headers[':path']} ${headers.authorization?.slice(0, 12)}`;
-    t.is(await statusOf(session, headers, body), status, about);
+    const sent = { body: body === undefined ? undefined : Buffer.from(body) };
+    t.is((await exchange(session, { ':path': '/pets', ...headers }, sent)).status, status, about);
     total += asked;
     t.is(await questions(t.context), total, about);
   }
+});
+
+test("Envoy's statistics - are answered while others hold connections with half a request", async (t) => {
+  const port = t.context.config.envoyAdminPort;
+  for (let i = 0; i < 40; i += 1) {
+    const socket = openSocket(targetOf(`127.0.0.1:${port}`, '127.0.0.1'));
+    t.teardown(() => socket.destroy());
+    await once(socket, 'connect');
+    socket.write('GET /stats HTTP/1.1\r\nHost: localhost\r\n');
+  }
+  t.is((await fetch(`http://127.0.0.1:${port}/stats/prometheus`)).status, 200);
 });

@@ -1,6 +1,5 @@
 /** Bodies as a whole: content type, JSON, size, however they are sent. fields.test.ts has their values. */
 import { Plan } from '../../gen/apiplatform/admin/v1/admin.ts';
-import { connectOperator } from '../support/calls/operator.ts';
 import { http1, http2 } from '../support/calls/wire.ts';
 import { isError } from '../support/contract/errors.ts';
 import { requestsTo } from '../support/contract/resources.ts';
@@ -169,7 +168,6 @@ const MAX = 65_536;
 test('BODY_TOO_LARGE - a body of 64 KiB is accepted, one byte more is a 413', async (t) => {
   const padded = (size: number) => BODY + ' '.repeat(size - BODY.length);
   const filled = (size: number) => `{"name":"Cats","x":"${'x'.repeat(size - 22)}"}`;
-  const operator = await connectOperator(t.context);
   for (const transport of TRANSPORTS) {
     for (const bodyOf of [padded, filled]) {
       t.is((await send(t.context, transport, 'application/json', bodyOf(MAX))).status, 201);
@@ -177,11 +175,10 @@ test('BODY_TOO_LARGE - a body of 64 KiB is accepted, one byte more is a 413', as
       isError(t, response, 413, 'BODY_TOO_LARGE', 'the request body is larger than 64 KiB');
     }
     for (const size of [MAX + 1, 3 * MAX]) {
-      const unused = { ...t.context, key: await operator.keyOf(Plan.PLAN_PRO) }; // Envoy asks about it
+      const unused = { ...t.context, key: await t.context.operator.keyOf(Plan.PLAN_PRO) }; // Envoy asks about it
       isError(t, await send(unused, transport, 'application/json', padded(size)), 413, 'BODY_TOO_LARGE');
     }
   }
-  operator.close();
 });
 
 /** Bodies that the filters make longer, by a little or by a seventh, and what the server says to 64 KiB of each. */
@@ -193,11 +190,10 @@ const GROWING = {
 };
 
 test('BODY_TOO_LARGE - is decided by the size as it is sent, not by what Envoy makes of it', async (t) => {
-  const operator = await connectOperator(t.context);
   for (const [body, message] of Object.entries(GROWING)) {
     const sized = (size: number) => body + ' '.repeat(size - body.length);
     for (const transport of TRANSPORTS) {
-      const unused = { ...t.context, key: await operator.keyOf(Plan.PLAN_PRO) }; // Envoy asks about it
+      const unused = { ...t.context, key: await t.context.operator.keyOf(Plan.PLAN_PRO) }; // Envoy asks about it
       for (const caller of [t.context, unused]) {
         const whole = await send(caller, transport, 'application/json', sized(MAX), '/store/orders');
         isError(t, whole, 400, 'UNKNOWN_PET', message);
@@ -206,7 +202,6 @@ test('BODY_TOO_LARGE - is decided by the size as it is sent, not by what Envoy m
       }
     }
   }
-  operator.close();
 });
 
 test('INVALID_ARGUMENT - names the field for any body of up to 64 KiB, query and value', async (t) => {

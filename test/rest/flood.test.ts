@@ -5,7 +5,6 @@ import type { ExecutionContext } from 'ava';
 import { Plan } from '../../gen/apiplatform/admin/v1/admin.ts';
 import { generateKey } from '../../src/platform/access/keys/format.ts';
 import { exchange, exchangeAlone, rawGrpc } from '../support/calls/http2.ts';
-import { connectOperator } from '../support/calls/operator.ts';
 import { openSession, targetOf } from '../support/calls/sockets.ts';
 import { isError } from '../support/contract/errors.ts';
 import { stackTest } from '../support/service/shared-stack.ts';
@@ -84,9 +83,7 @@ test.serial('A flood - costs callers with a key nothing, nor other addresses, no
 });
 
 test.serial('Many callers - that begin at once with one valid key are all served', async (t) => {
-  const operator = await connectOperator(t.context);
-  const authorization = `Bearer ${await operator.keyOf(Plan.PLAN_BUSINESS)}`;
-  operator.close();
+  const authorization = `Bearer ${await t.context.operator.keyOf(Plan.PLAN_BUSINESS)}`;
   const target = targetOf(t.context.publicAddress, '127.5.0.1');
   const sessions = await Promise.all(Array.from({ length: 300 }, () => openSession(target)));
   const answers = await Promise.all(sessions.map((session) => exchange(session, { ':path': '/pets', authorization })));

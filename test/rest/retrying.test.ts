@@ -6,7 +6,6 @@ import type { ExecutionContext } from 'ava';
 import { OrderServiceService as Orders } from '../../gen/petstore/v1/orders.ts';
 import { PetServiceService as Pets } from '../../gen/petstore/v1/pets.ts';
 import { GrpcCaller } from '../support/calls/grpc-caller.ts';
-import { connectOperator } from '../support/calls/operator.ts';
 import type { RestClient, RestResponse } from '../support/calls/rest-client.ts';
 import { http1, http2 } from '../support/calls/wire.ts';
 import { isError, isInvalid } from '../support/contract/errors.ts';
@@ -265,14 +264,12 @@ test('Idempotency-Key - only a success is stored: after an error the key is free
 });
 
 test('Idempotency-Key - is per account and operation', async (t) => {
-  const { rest } = t.context;
-  const operator = await connectOperator(t.context);
+  const { rest, operator } = t.context;
   const { id: account } = await operator.account({ perMinute: 1_000, perDay: 1_000 });
   const [one, same] = [
     rest.withKey((await operator.key(account)).key),
     rest.withKey((await operator.key(account)).key),
   ];
-  operator.close();
   const [key, json] = [newKey(), { name: 'Cats' }];
   const mine = await post(rest, '/categories', key, json);
   const theirs = await post(one, '/categories', key, json);

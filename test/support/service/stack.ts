@@ -1,9 +1,10 @@
 /** The whole service for a test or a benchmark: server, Envoy and database, on free ports, in a temporary folder. */
 import { readFile } from 'node:fs/promises';
-import { demoKeyFile } from '../../../src/platform/access/keys/key-files.ts';
+import { demoKeyFile, operatorKeyFile } from '../../../src/platform/access/keys/key-files.ts';
 import { type Config, ConfigError, readConfig } from '../../../src/platform/config/config.ts';
 import { startStack } from '../../../src/platform/launcher/stack.ts';
 import { GrpcCaller } from '../calls/grpc-caller.ts';
+import { Operator } from '../calls/operator.ts';
 import { RestClient } from '../calls/rest-client.ts';
 import { freePortRange, freePorts } from '../machine/ports.ts';
 import { createDataDir } from './process.ts';
@@ -26,8 +27,11 @@ export async function startTestStack(
   const { path: dataDir, remove } = await createDataDir();
   await prepare?.(readConfig({ DATA_DIR: dataDir, ...env }));
   const { config, stack } = await startOnFreePorts(dataDir, env, program);
-  const key = program === undefined ? (await readFile(demoKeyFile(dataDir), 'utf8')).trim() : 'none';
+  const keyIn = async (file: string) => (program === undefined ? (await readFile(file, 'utf8')).trim() : 'none');
+  const key = await keyIn(demoKeyFile(dataDir));
   const grpc = new GrpcCaller(`127.0.0.1:${config.port}`, key);
+  const grpcAddress = `127.0.0.1:${config.grpcPort}`;
+  const operator = new Operator(grpcAddress, config.operatorKey ?? (await keyIn(operatorKeyFile(dataDir))));
   return {
     config,
     stack,
@@ -37,14 +41,17 @@ export async function startTestStack(
     grpc,
     /** The same over REST. */
     rest: new RestClient(`http://127.0.0.1:${config.port}`, key),
+    /** Calls its private port as the operator. */
+    operator,
     /** `host:port` of the gRPC server. */
-    grpcAddress: `127.0.0.1:${config.grpcPort}`,
+    grpcAddress,
     /** `host:port` of Envoy's public port. */
     publicAddress: `127.0.0.1:${config.port}`,
     /** Stops everything and removes the folder. Call it in `test.after.always`. */
     async close() {
       stack.ended.catch(() => undefined); // a test may have ended a process on purpose
       grpc.close();
+      operator.close();
       await stack.stop();
       await remove();
     },
