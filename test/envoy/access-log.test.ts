@@ -6,7 +6,6 @@ import anyTest, { type TestFn } from 'ava';
 import { PetServiceService as Pets } from '../../gen/petstore/v1/pets.ts';
 import { generateKey } from '../../src/platform/access/keys/format.ts';
 import { openEvents } from '../support/calls/event-source.ts';
-import { connectOperator } from '../support/calls/operator.ts';
 import type { RestRequest } from '../support/calls/rest-client.ts';
 import { withinOneMinute } from '../support/service/limit-windows.ts';
 import { startTestStack, type TestStack } from '../support/service/stack.ts';
@@ -115,9 +114,7 @@ const REQUESTS: readonly (readonly [name: string, Send, Partial<Line>])[] = [
 
 test.before(async (t) => {
   const service = await startTestStack({ ADDRESS_BURST: '20', ADDRESS_PER_SECOND: '1' });
-  const operator = await connectOperator(service);
-  const stack = { ...service, limited: await operator.keyOf({ perMinute: 1, perDay: 1_000 }) };
-  operator.close();
+  const stack = { ...service, limited: await service.operator.keyOf({ perMinute: 1, perDay: 1_000 }) };
   await withinOneMinute(10_000);
   const names = new Map<unknown, string>();
   for (const [name, send] of REQUESTS) names.set(await send(stack), name);

@@ -2,19 +2,16 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import test from 'ava';
 import { startStack } from '../../src/platform/launcher/stack.ts';
-import { connectOperator } from '../support/calls/operator.ts';
 import { withinOneDay } from '../support/service/limit-windows.ts';
 import { startTestStack } from '../support/service/stack.ts';
 import { until } from '../support/until.ts';
 
 test("limits - a stop loses nothing of the day's count, kill -9 its last second, and neither a ban", async (t) => {
   await withinOneDay(60_000);
-  const { rest, stack, config, ...first } = await startTestStack({ BAN_GRACE_SECONDS: '0' });
-  t.teardown(() => first.close());
-  const operator = await connectOperator({ config, ...first });
+  const { rest, stack, config, operator, close } = await startTestStack({ BAN_GRACE_SECONDS: '0' });
+  t.teardown(close);
   const caller = rest.withKey(await operator.keyOf({ perMinute: 100_000, perDay: 40 }));
   const banned = rest.withKey(await operator.keyOf({ perMinute: 100_000, perDay: 1 }));
-  operator.close();
   const use = (times: number) => Promise.all(Array.from({ length: times }, () => caller.get('/pets')));
   /** What is left after a request that the server has answered: Envoy may not send it one at once. */
   const left = () =>
