@@ -1,29 +1,64 @@
 /** Lists, page by page, through the whole. test/storage has them while rows come and go, test/rpc every wrong token. */
-import anyTest, { type TestFn } from 'ava';
 import { nextOf, walk } from '../support/calls/pages.ts';
 import { isInvalid } from '../support/contract/errors.ts';
 import { LISTS, PUBLIC, requestsTo } from '../support/contract/resources.ts';
-import { startTestStack, type TestStack } from '../support/service/stack.ts';
-
-const test = anyTest as TestFn<TestStack>;
+import { sharing } from '../support/service/sharing.ts';
+import { startTestStack } from '../support/service/stack.ts';
 
 /** Each list has as many rows, or more: one resource may need another. */
 const ROWS = 101;
 type Row = Readonly<Record<string, number>>;
 
-test.before(async (t) => {
-  t.context = await startTestStack();
-  const { rest } = t.context;
+const test = sharing(undefined, async ({ teardown }) => {
+  const stack = await startTestStack();
+  teardown(stack.close);
+  const { rest } = stack;
   for (const { template } of PUBLIC.filter(({ takesIdempotencyKey }) => takesIdempotencyKey)) {
     const missing = ROWS - (await walk(rest, template)).flat().length;
     const makeOne = async () => {
       const [request] = await requestsTo(rest, (one) => one.takesIdempotencyKey && one.template === template);
-      t.is((await rest.post(template, request?.json)).status, 201);
+      await rest.created(template, request?.json);
     };
     await Promise.all(Array.from({ length: missing }, makeOne));
   }
+  return stack;
 });
-test.after.always((t) => t.context.close());
+
+test.serial('Link - is the path of the next page, with the other query parameters unchanged', async (t) => {
+  const { rest } = t.context;
+  const categoryId = await rest.category();
+  await Promise.all(Array.from({ length: 6 }, () => rest.pet({ categoryId })));
+  const encoded = [...`${categoryId}`].map((digit) => `%3${digit}`).join('');
+  for (const start of [
+    `/pets?limit=2&status=available&categoryId=${categoryId}&`,
+    `/pets/?categoryId=${encoded}&limit=2&`,
+    '/store/orders?complete=false&limit=2&',
+    '/store/inventory?status=available&limit=2&',
+    '/categories?',
+  ]) {
+    const next = nextOf((await rest.get(start.slice(0, -1))).headers) ?? '';
+    const second = nextOf((await rest.get(next)).headers) ?? '';
+    for (const path of [next, second]) {
+      t.true(path.startsWith(`${start}pageToken=`), path);
+      t.regex(path.slice(start.length), /^pageToken=[\w-]+$/); // one page token, the new one
+    }
+    t.not(second, next);
+  }
+});
+
+// It changes the rows that others walk.
+test.serial('Pages - one of 100 rows of the maximum size is complete', async (t) => {
+  const { rest } = t.context;
+  const { body: first } = await rest.get('/categories?limit=100');
+  // The characters with the longest JSON: twelve bytes each.
+  const json = { name: '\u{E0041}'.repeat(200), description: '\u{E0041}'.repeat(2_000) };
+  await Promise.all(first.map(({ id }: { id: number }) => rest.put(`/categories/${id}`, json)));
+  const { body } = await rest.get('/categories?limit=100');
+  t.deepEqual(
+    body,
+    first.map(({ id }: { id: number }) => ({ id, ...json })),
+  );
+});
 
 for (const { template: path, response } of LISTS) {
   const idName = response.list?.message?.fields[0]?.jsonName ?? '';

@@ -144,19 +144,6 @@ test('If-Match - without the current tag is a 412 PRECONDITION_FAILED, and nothi
   }
 });
 
-test('Conditions - two lines of one are one list', async (t) => {
-  const { rest, publicAddress, key } = t.context;
-  const path = `/categories/${await rest.category()}`;
-  const tag = await tagAt(rest, path);
-  for (const [method, name, status] of [
-    ['GET', 'If-None-Match', 304],
-    ['DELETE', 'If-Match', 204],
-  ] as const) {
-    const head = `${method} ${path} HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer ${key}\r\n`;
-    t.is((await http1(publicAddress, `${head}${name}: "x"\r\n${name}: ${tag}\r\n\r\n`)).status, status);
-  }
-});
-
 test('If-Match - * matches any existing resource', async (t) => {
   const { rest } = t.context;
   for (const write of await writes(rest)) {
