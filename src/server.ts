@@ -88,7 +88,8 @@ export function createServer(config: Config, parts: Parts) {
     deprecation, // after `message` and `etags`: a malformed request was no use of the operation
     idempotency(store.idempotency), // after all others: a replay counts, and an invalid request gets a 400
   ];
-  const forOperator = [audit(auditLog), operatorOnly(operatorKey, anonymous), message];
+  const { interceptor: auditCall, refused } = audit(auditLog);
+  const forOperator = [operatorOnly(operatorKey, anonymous, refused), auditCall, message];
 
   const shop = shopServices(store, events);
   // Callers see these, and not the operator's services nor Envoy's.

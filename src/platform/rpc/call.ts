@@ -54,7 +54,6 @@ export class IncomingCall implements Call {
   readonly requestId: string;
   readonly responseHeaders = new Map<string, string>();
   caller?: Caller;
-  isOperator?: true;
   ifMatch?: EntityTags;
   ifNoneMatch?: EntityTags;
   remember?: Remember;

@@ -67,8 +67,6 @@ export interface Call {
   readonly responseHeaders: Map<string, string>;
   /** Set by `authentication`. */
   caller?: Caller;
-  /** Set by `operatorOnly`: the call came with the operator's key. */
-  isOperator?: true;
   /** Set by `etags`: a write must find one of these tags, or change nothing. */
   ifMatch?: EntityTags;
   /** Set by `authentication` for a feed: looks again whose key it came with. */

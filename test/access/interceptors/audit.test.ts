@@ -2,9 +2,11 @@ import test from 'ava';
 import pino from 'pino';
 import { CreateKeyRequest } from '../../../gen/apiplatform/admin/v1/admin.ts';
 import { audit } from '../../../src/platform/access/interceptors/audit.ts';
+import { operatorOnly } from '../../../src/platform/access/interceptors/authentication.ts';
+import { generateKey } from '../../../src/platform/access/keys/format.ts';
 import { apiError } from '../../../src/platform/errors.ts';
 import type { Next } from '../../../src/platform/rpc/chain.ts';
-import { run as end, newCall, type TestCall } from '../../support/service/call.ts';
+import { run as end, handler, newCall, type TestCall } from '../../support/service/call.ts';
 
 // biome-ignore lint/suspicious/noExplicitAny: a log line is whatever was logged
 type Line = any;
@@ -12,21 +14,21 @@ type Line = any;
 function newAudit() {
   const lines: Line[] = [];
   const logger = pino({ base: null, timestamp: false }, { write: (line: string) => lines.push(JSON.parse(line)) });
-  const interceptor = audit(logger);
+  const { interceptor, refused } = audit(logger);
   const run = (call: TestCall, next: Next) => end(call, (received) => interceptor(received, next));
-  return { lines, run };
+  /** Sends a call without the operator's key, whose address may be beyond its limit. */
+  const attempt = (count: () => Promise<void>) => {
+    const enter = operatorOnly(generateKey('operator'), { count }, refused);
+    return end(operatorCall('ListAccounts'), (call) => enter(call, handler().next));
+  };
+  return { lines, run, attempt };
 }
 
 const METADATA = { authorization: 'Bearer SECRET-KEY', 'user-agent': `cli/1 ${'x'.repeat(500)}`, cookie: 'SECRET' };
 
-function operatorCall(method: string, bytes: Uint8Array): TestCall {
-  return Object.assign(newCall(`/apiplatform.admin.v1.AdminService/${method}`, { bytes, metadata: METADATA }), {
-    isOperator: true as const,
-  });
+function operatorCall(method: string, bytes: Uint8Array = Buffer.of()): TestCall {
+  return newCall(`/apiplatform.admin.v1.AdminService/${method}`, { bytes, metadata: METADATA });
 }
-
-const refused = () => newCall('/apiplatform.admin.v1.AdminService/ListAccounts', { metadata: METADATA });
-const refuse: Next = () => Promise.reject(apiError('OPERATOR_KEY_INVALID'));
 
 test('Audit - a call is a line with method, arguments, created ids, outcome, address and user agent', async (t) => {
   const { lines, run } = newAudit();
@@ -53,16 +55,16 @@ test('Audit - a call is a line with method, arguments, created ids, outcome, add
 });
 
 test('Audit - an attempt without the key is a warning that contains nothing of the request', async (t) => {
-  const { lines, run } = newAudit();
-  await run(refused(), refuse);
+  const { lines, attempt } = newAudit();
+  await attempt(async () => undefined);
   t.like(lines[0], { level: 40, method: 'ListAccounts', outcome: 'OPERATOR_KEY_INVALID', address: '127.0.0.1' });
   t.is(lines[0].arguments, undefined);
   t.notRegex(JSON.stringify(lines), /SECRET/);
 });
 
 test('Audit - attempts beyond the limit of their address are no lines', async (t) => {
-  const { lines, run } = newAudit();
+  const { lines, attempt } = newAudit();
   const limited = { window: 'minute', limit: 60, retryAfterSeconds: 1 } as const;
-  await run(refused(), () => Promise.reject(apiError('RATE_LIMITED', limited)));
+  await attempt(() => Promise.reject(apiError('RATE_LIMITED', limited)));
   t.deepEqual(lines, []);
 });

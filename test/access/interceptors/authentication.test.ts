@@ -42,11 +42,12 @@ test('Authentication - a call with a valid key gives the share of its address ba
 });
 
 test('Operator - a call with the operator key passes, any other is OPERATOR_KEY_INVALID and counts', async (t) => {
-  let counted = 0;
-  const interceptor = operatorOnly(OPERATOR_KEY, {
-    count: async () => {
-      counted += 1;
-    },
+  let [counted, refused] = [0, 0];
+  const count = async () => {
+    counted += 1;
+  };
+  const interceptor = operatorOnly(OPERATOR_KEY, { count }, () => {
+    refused += 1;
   });
   const send = (authorization: string) =>
     interceptor(newCall('PetService/GetPet', { metadata: { authorization } }), handler().next).catch(
@@ -57,7 +58,7 @@ test('Operator - a call with the operator key passes, any other is OPERATOR_KEY_
     '',
     ...[KEY, generateKey('operator'), OPERATOR_KEY.slice(0, -1), `${OPERATOR_KEY}0`].map((key) => `Bearer ${key}`),
   ];
-  t.is(counted, 0);
+  t.deepEqual([counted, refused], [0, 0]);
   for (const authorization of wrong) t.is(await send(authorization), 'OPERATOR_KEY_INVALID');
-  t.is(counted, wrong.length);
+  t.deepEqual([counted, refused], [wrong.length, wrong.length]);
 });

@@ -6,6 +6,7 @@
  */
 import { toJson } from '@bufbuild/protobuf';
 import type { Logger } from 'pino';
+import type { ApiError } from '../../errors.ts';
 import type { Call, Interceptor, Response } from '../../rpc/chain.ts';
 import { toApiError } from '../../rpc/status.ts';
 
@@ -13,23 +14,11 @@ const MAX_USER_AGENT = 128;
 
 const LOGGED_FIELDS = ['accountId', 'keyId', 'plan', 'perMinute', 'perDay', 'expireTime', 'days'];
 
-export function audit(log: Pick<Logger, 'info' | 'warn'>): Interceptor {
-  const write = (call: Call, outcome: string, made?: object) => {
-    const { isOperator = false } = call;
-    if (outcome === 'RATE_LIMITED') return;
-    const fields = {
-      method: call.operation.path.split('/').at(-1),
-      ...(isOperator ? { arguments: argumentsOf(call), made } : {}),
-      outcome,
-      address: call.address,
-      userAgent: call.header('user-agent')?.slice(0, MAX_USER_AGENT),
-      requestId: call.requestId,
-    };
-    if (isOperator) log.info(fields, 'the operator');
-    else log.warn(fields, 'refused: not the operator');
-  };
-
-  return async (call, next) => {
+/** `interceptor` is behind the check of the key. `refused` is for a call that does not pass it. */
+export function audit(log: Pick<Logger, 'info' | 'warn'>) {
+  const write = (call: Call, outcome: string, made?: object) =>
+    log.info({ ...fieldsOf(call, outcome), arguments: argumentsOf(call), made }, 'the operator');
+  const interceptor: Interceptor = async (call, next) => {
     try {
       const response = await next(call);
       write(call, 'OK', createdIds(call, response));
@@ -38,6 +27,18 @@ export function audit(log: Pick<Logger, 'info' | 'warn'>): Interceptor {
       write(call, toApiError(error, call.requestId).code);
       throw error;
     }
+  };
+  const refused = (call: Call, { code }: ApiError) => log.warn(fieldsOf(call, code), 'refused: not the operator');
+  return { interceptor, refused };
+}
+
+function fieldsOf(call: Call, outcome: string) {
+  return {
+    method: call.operation.path.split('/').at(-1),
+    outcome,
+    address: call.address,
+    userAgent: call.header('user-agent')?.slice(0, MAX_USER_AGENT),
+    requestId: call.requestId,
   };
 }
 

@@ -1,6 +1,6 @@
 /** Identifies the caller by `Authorization: Bearer <API_KEY>` (RFC 6750, section 2.1). */
 import { timingSafeEqual } from 'node:crypto';
-import { apiError } from '../../errors.ts';
+import { type ApiError, apiError } from '../../errors.ts';
 import type { Caller } from '../../rpc/caller.ts';
 import type { Call, Interceptor } from '../../rpc/chain.ts';
 import type { ApiKeyCache } from '../keys/api-key-cache.ts';
@@ -38,18 +38,23 @@ export function authentication(keys: Pick<ApiKeyCache, 'identify'>, anonymous: A
 
 /**
  * Admits only the operator. A request without the operator's key counts against its address: beyond the limit it gets a
- * 429, before that a 401.
+ * 429, before that a 401, of which `refused` learns.
  */
-export function operatorOnly(operatorKey: string, anonymous: Pick<AnonymousLimits, 'count'>): Interceptor {
+export function operatorOnly(
+  operatorKey: string,
+  anonymous: Pick<AnonymousLimits, 'count'>,
+  refused: (call: Call, error: ApiError) => void,
+): Interceptor {
   const expected = hashKey(operatorKey);
   return async (call, next) => {
     const key = bearerToken(call);
     // Hashes have the same length, so the comparison takes the same time for every key.
     if (key === undefined || !timingSafeEqual(hashKey(key), expected)) {
       await anonymous.count(call, false);
-      throw apiError('OPERATOR_KEY_INVALID');
+      const error = apiError('OPERATOR_KEY_INVALID');
+      refused(call, error);
+      throw error;
     }
-    call.isOperator = true;
     return next(call);
   };
 }
