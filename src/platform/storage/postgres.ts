@@ -98,7 +98,7 @@ export async function openPostgres(
     reader: { all: (statement, params) => readPool.use((connection) => connection.single(statement, params)) },
     // The planner chooses an index by the values of the parameters. It would not see those of several callers.
     compilePage: (name, _columns, compose) => compile(name, compose(param)),
-    whereIdIn: (query, column) => query.whereRaw('?? = any(?)', [column, param('ids')] as never),
+    whereIdIn: (query, column) => query.whereRaw('?? = any(?)', [column, param('ids')]),
     elementsOf: (name) =>
       knex.raw('json_array_elements(cast(? as json)) with ordinality as elements (value, key)', [param(name)]),
     fromHex: (sql) => `decode(${sql}, 'hex')`,

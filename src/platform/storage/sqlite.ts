@@ -101,10 +101,7 @@ export async function openSqlite(
       const share = (_: unknown, found: readonly Row[]) => found.map(({ rows }) => JSON.parse(String(rows)) as Row[]);
       return { ...statement, bind: (params) => bindAll([params]), shared: { bindAll, share } };
     },
-    whereIdIn: (query, column) =>
-      query.whereIn(column, (ids) => {
-        ids.select('value').fromRaw('json_each(?)', [param('ids')] as never);
-      }),
+    whereIdIn: (query, column) => query.whereRaw('?? in (select value from json_each(?))', [column, param('ids')]),
     // Its rowid is its own order, so that a statement in the order of the keys sorts nothing.
     elementsOf: (name) => knex.raw('(select value, rowid as key from json_each(?))', [param(name)]),
     fromHex: (sql) => `unhex(${sql})`,

@@ -96,7 +96,7 @@ export function pages<R extends object>(
       select(given)
         .where(id, '>', given('after'))
         .where(paramsOf(filtered, given))
-        .orderByRaw('?? limit ?', [id, param('rows')] as never); // knex's `limit` takes no parameter
+        .orderByRaw('?? limit ?', [id, param('rows')]); // knex's `limit` takes no parameter
     return variants(`${table.name}.page:${filtered}`, (name) => compilePage(name, table.columns, compose));
   };
   const readers = memo<(params: Params) => Promise<Page<R>>>();
@@ -128,7 +128,7 @@ export function oldest({ knex }: Engine, name: string, key: string, timeMs: stri
   const inOrder = (...columns: string[]) =>
     knex(name)
       .select(columns)
-      .orderByRaw('?? limit ?', [key, param('count')] as never);
+      .orderByRaw('?? limit ?', [key, param('count')]);
   const next = inOrder(`${key} as key`, `${timeMs} as time_ms`).where(key, '>', param('after'));
   const old = knex(name).whereIn(key, inOrder(key).where(key, '<=', param('last')));
   if (limit !== undefined) old.where(key, '<', limit);
