@@ -58,9 +58,8 @@ export interface Progress {
 export class EventFeed {
   readonly #events: SettledEvents;
   readonly #onFailure: (error: unknown) => void;
-  /** Wakes those who wait for events. */
-  readonly #waiting = new Set<() => void>();
-  #streams = 0;
+  /** Wakes each stream that waits for events. */
+  readonly #streams = new Set<() => void>();
   /** Where the loop began; undefined while there is no loop. */
   #beginning: Promise<EventId> | undefined;
   /** How far the loop has read; undefined while there is none. */
@@ -114,48 +113,53 @@ export class EventFeed {
     types: readonly string[],
   ): AsyncGenerator<Progress, void> {
     if (after !== undefined) await this.#events.check(after);
-    let [isClosed, wake] = [false, (): void => undefined];
+    let [isClosed, news] = [false, Promise.withResolvers<void>()];
+    const wake = () => news.resolve();
     call.onClose(() => {
       isClosed = true;
       wake();
     });
-    this.#streams += 1;
+    const next = this.#reader(types, () => isClosed);
+    this.#streams.add(wake);
     try {
       this.#beginning ??= this.#begin();
       const beginning = this.#beginning;
       const head = await beginning;
-      let cursor = after ?? this.#last ?? head;
-      yield { events: [], upTo: cursor };
-      let rows = FIRST_ROWS;
-      let heartbeatMs = performance.now() + HEARTBEAT_MS;
-      let reading: Promise<Batch | undefined> | undefined;
+      let progress: Progress = { events: [], upTo: after ?? this.#last ?? head };
+      let heartbeatMs = 0; // the first checkpoint comes at once
       while (!isClosed) {
         if (this.#beginning !== beginning) throw new StoreUnavailable('the feed has gone back');
-        let batch = this.#kept(cursor);
-        if (batch === undefined && this.#isBehind(cursor)) {
-          reading ??= this.#readBehind(cursor, rows, () => isClosed).finally(() => (reading = undefined));
-          batch = await before(heartbeatMs, reading);
-        }
-        rows = Math.min(2 * (batch?.events.length ?? rows), MAX_ROWS);
-        cursor = batch?.events.at(-1)?.id ?? cursor;
-        const progress = { events: ofTypes(batch?.events ?? [], types), upTo: cursor };
-        const hasEvents = progress.events.length > 0;
-        batch = undefined;
-        if (hasEvents || performance.now() >= heartbeatMs) {
+        if (progress.events.length > 0 || performance.now() >= heartbeatMs) {
           yield progress;
           heartbeatMs = performance.now() + HEARTBEAT_MS;
-        } else if (!this.#isBehind(cursor)) {
-          const news = Promise.withResolvers<void>();
-          wake = news.resolve;
-          this.#waiting.add(wake);
+        } else if (!this.#isBehind(progress.upTo)) {
+          news = Promise.withResolvers();
           await before(heartbeatMs, news.promise);
-          this.#waiting.delete(wake);
         }
+        progress = await next(progress.upTo, heartbeatMs);
       }
     } finally {
-      this.#streams -= 1;
+      this.#streams.delete(wake);
       this.#news.resolve();
     }
+  }
+
+  /**
+   * Returns what finds the events after an id for one stream: those that are kept, or else a page for it alone; none if
+   * it takes too long. The stream itself holds no batch, which would stay in memory while nobody reads.
+   */
+  #reader(types: readonly string[], isClosed: () => boolean) {
+    let [rows, reading]: [number, Promise<Batch | undefined> | undefined] = [FIRST_ROWS, undefined];
+    return async (after: EventId, untilMs: number): Promise<Progress> => {
+      let batch = this.#kept(after);
+      if (batch === undefined && this.#isBehind(after)) {
+        reading ??= this.#readBehind(after, rows, isClosed).finally(() => (reading = undefined));
+        batch = await before(untilMs, reading);
+      }
+      const { events = [] } = batch ?? {};
+      rows = Math.min(2 * (batch === undefined ? rows : events.length), MAX_ROWS);
+      return { events: ofTypes(events, types), upTo: events.at(-1)?.id ?? after };
+    };
   }
 
   /** Finds out where the feed stands, and starts the loop there. */
@@ -172,7 +176,7 @@ export class EventFeed {
     let last = head;
     this.#readAtMs = performance.now();
     this.#last = last;
-    while (this.#streams > 0) {
+    while (this.#streams.size > 0) {
       const beganMs = performance.now();
       this.#news = Promise.withResolvers();
       const events = await this.#read(last);
@@ -181,13 +185,17 @@ export class EventFeed {
       this.#batches.splice(0, this.#batches.length - MAX_BATCHES);
       last = events.at(-1)?.id ?? last;
       this.#last = last;
-      if (events.length > 0) for (const wake of this.#waiting) wake();
+      if (events.length > 0) this.#wake();
       if (events.length < MAX_ROWS) await this.#pause(beganMs);
     }
     this.#beginning = undefined;
     this.#last = undefined;
     this.#batches = [];
-    for (const wake of this.#waiting) wake();
+    this.#wake();
+  }
+
+  #wake(): void {
+    for (const wake of this.#streams) wake();
   }
 
   /** Undefined when the feed has gone back: the streams end, and their readers learn it when they go on. */

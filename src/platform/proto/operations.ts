@@ -72,7 +72,7 @@ export interface Operation {
   readonly output: DescMessage;
   /** True when the response is a stream of messages. */
   readonly isStream: boolean;
-  /** True for a stream of JSON messages without an end of its own: server-sent events over REST. */
+  /** True for a stream of messages that has a path: over REST it is server-sent events, without an end of its own. */
   readonly isFeed: boolean;
   /** True when the response is bytes of any content type (google.api.HttpBody) instead of JSON. */
   readonly isRaw: boolean;
