@@ -1,9 +1,9 @@
 /** `npm run bench`: what a request costs, compared with the least that it can cost, and with a million pets. */
-import { mkdtemp, rm, statfs } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
+import { statfs } from 'node:fs/promises';
 import { Option } from 'commander';
 import { CommandFailed, createCommand, integer, run } from '../test/support/command-line.ts';
+import { temporaryFolder } from '../test/support/machine/folder.ts';
+import { scopeOf } from '../test/support/scope.ts';
 import { type Shared, sharedMissing, startShared } from '../test/support/service/shared.ts';
 import { toColumns } from './columns.ts';
 import { startFloor } from './floor/stack.ts';
@@ -70,8 +70,8 @@ async function main(options: Options, signal: AbortSignal): Promise<void> {
 /** Starts what the scenarios need, measures them, and stops and removes everything. */
 async function bench(options: Options, signal: AbortSignal): Promise<Measurement[]> {
   await using cleanUp = new AsyncDisposableStack();
-  const folder = await mkdtemp(join(tmpdir(), 'petstore-bench-'));
-  cleanUp.defer(() => rm(folder, { recursive: true, force: true }));
+  const t = scopeOf(cleanUp);
+  const folder = temporaryFolder(t);
   if ((await statfs(folder)).type === TMPFS) {
     say(`${folder} is in memory, where nothing is durable. Set TMPDIR to a folder on a disk to measure POST.`);
   }
@@ -82,16 +82,14 @@ async function bench(options: Options, signal: AbortSignal): Promise<Measurement
   let shared: Shared | undefined;
   if (engine === 'postgres') {
     say('Starting PostgreSQL and Redis …');
-    shared = await startShared([`max_connections=${variants.size * (instances + 1) * CONNECTIONS_PER_SERVER}`]);
-    cleanUp.defer(shared.close);
+    shared = await startShared(t, [`max_connections=${variants.size * (instances + 1) * CONNECTIONS_PER_SERVER}`]);
   }
   const stacks = new Map<Variant, BenchStack>();
   for (const variant of variants) {
     signal.throwIfAborted();
     const stack = variant.isFloor
-      ? await startFloor(variant.pets, instances, folder)
-      : await startBenchStack(variant, { instances, shared, signal, say });
-    cleanUp.defer(() => stack.stop());
+      ? await startFloor(t, variant.pets, instances, folder)
+      : await startBenchStack(t, variant, { instances, shared, signal, say });
     stacks.set(variant, stack);
   }
   const stackOf = (variant: Variant) => {

@@ -1,9 +1,8 @@
 /** `npm run bench:overload`: latency below the capacity of one server, and refusals above it. */
-import { mkdtemp, rm } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
 import { CommandFailed, createCommand, integer, run } from '../test/support/command-line.ts';
+import { temporaryFolder } from '../test/support/machine/folder.ts';
 import { formatCount } from '../test/support/numbers.ts';
+import { scopeOf } from '../test/support/scope.ts';
 import { toColumns } from './columns.ts';
 import { headersOf } from './measure.ts';
 import { describeMachine } from './report.ts';
@@ -35,10 +34,9 @@ async function main({ seconds }: Options, signal: AbortSignal): Promise<void> {
   if (wrkMissing !== undefined) throw new CommandFailed(wrkMissing);
   const say = (text: string) => void process.stderr.write(`${text}\n`);
   await using cleanUp = new AsyncDisposableStack();
-  const folder = await mkdtemp(join(tmpdir(), 'petstore-bench-'));
-  cleanUp.defer(() => rm(folder, { recursive: true, force: true }));
-  const stack = await startBenchStack(SERVICE, { instances: 1, shared: undefined, signal, say });
-  cleanUp.defer(() => stack.stop());
+  const t = scopeOf(cleanUp);
+  const folder = temporaryFolder(t);
+  const stack = await startBenchStack(t, SERVICE, { instances: 1, shared: undefined, signal, say });
   const rows = [['scenario', 'times', 'offered/s', 'succeeded/s', 'failed/s', 'p50 ms', 'p99 ms']];
   for (const { name, request } of [GET, POST]) {
     const load = { url: stack.url, headers: headersOf(SERVICE, stack.key), seconds, folder, signal };

@@ -7,6 +7,7 @@ import { MIGRATIONS } from '../src/schema.ts';
 import type { Processes } from '../test/support/machine/cpu-time.ts';
 import { query } from '../test/support/machine/postgres.ts';
 import { formatCount } from '../test/support/numbers.ts';
+import type { Scope } from '../test/support/scope.ts';
 import type { Shared } from '../test/support/service/shared.ts';
 import { startTestStack } from '../test/support/service/stack.ts';
 import { fillDatabase } from './fill.ts';
@@ -24,7 +25,6 @@ export interface BenchStack {
   readonly counted: Counted;
   /** Rejects when a process ends by itself. */
   readonly failure: Promise<never>;
-  stop(): Promise<void>;
 }
 
 export interface StackSetup {
@@ -36,7 +36,7 @@ export interface StackSetup {
 }
 
 /** Fills a database and starts the service on it. */
-export async function startBenchStack({ name, pets, env }: Variant, setup: StackSetup): Promise<BenchStack> {
+export async function startBenchStack(t: Scope, { name, pets, env }: Variant, setup: StackSetup): Promise<BenchStack> {
   const { instances, shared, say } = setup;
   const databases = shared === undefined ? { DATABASE_URL: '', REDIS_URL: '' } : await shared.settings();
   const settings = { ...LIMITS, INSTANCES: `${instances}`, LOG_LEVEL: 'info', ...databases, ...env };
@@ -44,12 +44,12 @@ export async function startBenchStack({ name, pets, env }: Variant, setup: Stack
     await fill(config, pets, setup);
     say(`Starting the service: ${name} …`);
   };
-  const { config, stack, key, close } = await startTestStack(settings, { prepare });
+  const { config, stack, key } = await startTestStack(t, settings, { prepare });
   const programs = { server: { pids: stack.servers.map(pidOf) }, envoy: { pids: [pidOf(stack.envoy)] } };
   const counted = { ...programs, ...(shared && (await processesOf(shared))) };
   // When one of several servers ends, the launcher would start another, which is not counted.
   const failure = failureOf([...stack.servers, stack.envoy]);
-  return { url: `http://127.0.0.1:${config.port}`, key, counted, failure, stop: close };
+  return { url: `http://127.0.0.1:${config.port}`, key, counted, failure };
 }
 
 /** Rejects when one of the processes ends. */

@@ -4,9 +4,9 @@
  */
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { mkdtemp, rm } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
+import { temporaryFolder } from '../test/support/machine/folder.ts';
+import { scoped } from '../test/support/scope.ts';
 import { startTestStack } from '../test/support/service/stack.ts';
 
 const CONFIG_DIR = resolve('test/contract');
@@ -15,22 +15,17 @@ const SCHEMATHESIS = resolve('.schemathesis/bin/schemathesis');
 const say = (text: string) => process.stderr.write(`${text}\n`);
 
 say('Starting the service …');
-// A stream of events that schemathesis opens ends after a second.
-const service = await startTestStack({ EVENT_STREAM_SECONDS: '1' });
-// schemathesis and Hypothesis create folders in the working directory.
-const scratch = await mkdtemp(join(tmpdir(), 'contract-'));
-try {
+await scoped(async (t) => {
+  // A stream of events that schemathesis opens ends after a second.
+  const service = await startTestStack(t, { EVENT_STREAM_SECONDS: '1' });
   say('Testing it against its description, under a minute …');
   const url = `http://${service.publicAddress}/openapi.json`;
   const config = ['--config-file', join(CONFIG_DIR, 'schemathesis.toml')];
   const child = spawn(SCHEMATHESIS, [...config, 'run', url, ...process.argv.slice(2)], {
-    cwd: scratch,
+    cwd: temporaryFolder(t), // schemathesis and Hypothesis create folders there
     env: { ...process.env, API_KEY: service.key, PYTHONPATH: CONFIG_DIR, PYTHONDONTWRITEBYTECODE: '1' },
     stdio: 'inherit',
   });
   const [exitCode] = await once(child, 'exit');
   process.exitCode = exitCode ?? 1;
-} finally {
-  await service.close();
-  await rm(scratch, { recursive: true, force: true });
-}
+});

@@ -9,12 +9,19 @@ import { generateKey } from '../src/platform/access/keys/format.ts';
 import { operatorKeyFile } from '../src/platform/access/keys/key-files.ts';
 import { loadOperations } from '../src/platform/proto/operations.ts';
 import { GrpcCaller } from './support/calls/grpc-caller.ts';
-import { connectOperator } from './support/calls/operator.ts';
 import type { RestClient } from './support/calls/rest-client.ts';
 import { http1, http2 } from './support/calls/wire.ts';
 import { change } from './support/machine/database.ts';
 import { sharing } from './support/service/sharing.ts';
 import { startTestStack, type TestStack } from './support/service/stack.ts';
+
+interface Session {
+  readonly secrets: readonly string[];
+  /** Every file that the service has written, except key files. */
+  readonly files: ReadonlyMap<string, Buffer>;
+  /** Every error body and error trailer. */
+  readonly errors: readonly string[];
+}
 
 /** Paths without a key, which the access log shows. */
 const SHOWN_PATHS = ['/pets/1', '/store/inventory/-9223372036854775808', '/docs/swagger-ui-bundle.js', '/wp-login.php'];
@@ -22,13 +29,10 @@ const SHOWN_PATHS = ['/pets/1', '/store/inventory/-9223372036854775808', '/docs/
 /** The number of a key's first characters that are stored to identify it. */
 const DISPLAYED = 12;
 
-/** Secrets, every error body and error trailer, and every file that the service has written, except key files. */
-const test = sharing(undefined, async ({ teardown }) => {
-  const stack = await startTestStack({ LOG_LEVEL: 'trace', BAN_GRACE_SECONDS: '0' });
-  teardown(stack.close);
-  const { config, rest, grpc } = stack;
+const test = sharing<Session>(undefined, async (t) => {
+  const stack = await startTestStack(t, { LOG_LEVEL: 'trace', BAN_GRACE_SECONDS: '0' });
+  const { config, rest, grpc, operator } = stack;
   const direct = new GrpcCaller(stack.grpcAddress, undefined);
-  const operator = await connectOperator(stack);
   const account = await operator.account(Plan.PLAN_FREE);
   const limited = await operator.account({ perMinute: 2, perDay: 1_000 });
   const [made, other, banned] = [
@@ -53,13 +57,12 @@ const test = sharing(undefined, async ({ teardown }) => {
   // From here on the service fails.
   change(config.dataDir, 'ALTER TABLE categories RENAME TO hidden');
   await calls();
-  operator.close();
   direct.close();
   await stack.stack.stop();
 
   const operatorKey = readFileSync(operatorKeyFile(config.dataDir), 'utf8').trim();
   const secrets = [...keys.filter((key) => key !== undefined), operatorKey];
-  return { secrets, errors, files: readAll(config.dataDir) };
+  return { secrets, files: readAll(config.dataDir), errors };
 });
 
 const percentEncoded = (text: string) => Buffer.from(text).toString('hex').replace(/../g, '%$&');

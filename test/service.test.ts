@@ -17,7 +17,7 @@ import { startTestServer } from './support/service/server.ts';
 const log = { write: () => undefined };
 
 test('Service - a start that finds the SQLite file locked says so, and not that the disk is full', async (t) => {
-  const { file, open, remove } = await createTestDatabase();
+  const { file, open } = createTestDatabase(t);
   const other = await open(); // creates the tables, but no demo account
   const release = await holdTransaction(other);
   const config = readConfig({ DATA_DIR: dirname(file) });
@@ -25,12 +25,10 @@ test('Service - a start that finds the SQLite file locked says so, and not that 
   t.regex(error?.message ?? '', /^another process keeps the SQLite file in .*: end it, or wait until it is done$/);
   await release();
   await other.close();
-  await remove();
 });
 
 test('Service - a start says why a SQLite file can not be used, and nothing else', async (t) => {
-  const { file, open, remove } = await createTestDatabase();
-  t.teardown(remove);
+  const { file, open } = createTestDatabase(t);
   await (await open()).close();
   const print = mock.method(console, 'log', () => undefined);
   const good = await readFile(file);
@@ -53,7 +51,7 @@ test('Service - a start says why a SQLite file can not be used, and nothing else
 (process.platform === 'linux' ? test.serial : test.serial.skip)(
   'Service - a start that fails closes what it has opened',
   async (t) => {
-    const { file, remove } = await createTestDatabase();
+    const { file } = createTestDatabase(t);
     const [port = 0] = await freePorts(1);
     const taken = createServer().listen(port, '127.0.0.1');
     const folder = dirname(file);
@@ -62,13 +60,11 @@ test('Service - a start says why a SQLite file can not be used, and nothing else
     const open = openFiles(process.pid).filter((path) => path.startsWith(folder));
     t.deepEqual(open, []);
     taken.close();
-    await remove();
   },
 );
 
 test('Demo account - is for a new database alone, also when the record of its creation has been deleted', async (t) => {
-  const { store, database, key, close } = await startTestServer();
-  t.teardown(close);
+  const { store, database, key } = await startTestServer(t);
   await store.transaction(({ idempotency }) => idempotency.deleteOldest(10, Date.now() + 1, 0));
   const folder = dirname(database.file);
   await ensureDemoKey(store, folder);

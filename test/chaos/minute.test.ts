@@ -19,7 +19,7 @@ const faults = FAULTS.filter(({ name }) => CHAOS_FAULTS === undefined || CHAOS_F
 async function run(t: ExecutionContext, deployment: 'sqlite' | 'postgres', seed: number, ms: number): Promise<void> {
   const lastsMs = CHAOS_MINUTES === undefined ? ms : Number(CHAOS_MINUTES) * 60_000;
   t.timeout(lastsMs + GIVE_UP_MS);
-  const { violations, text } = await runChaos({ seed, deployment, lastsMs, faults });
+  const { violations, text } = await runChaos(t, { seed, deployment, lastsMs, faults });
   t.log(text);
   const titles = violations.map(({ title }) => title);
   t.deepEqual(titles, []);

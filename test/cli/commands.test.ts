@@ -16,9 +16,8 @@ import { json, type Petstore, petstore, run, settingsOf, text } from './command.
 const REFUSALS = 5;
 const PER_DAY = 3;
 
-const test = sharing(undefined, async ({ teardown }) => {
-  const server = await startTestServer({ BAN_REFUSALS: `${REFUSALS}`, BAN_GRACE_SECONDS: '0' });
-  teardown(server.close);
+const test = sharing(undefined, async (t) => {
+  const server = await startTestServer(t, { BAN_REFUSALS: `${REFUSALS}`, BAN_GRACE_SECONDS: '0' });
   return { ...server, command: petstore(settingsOf(server)) };
 });
 test.beforeEach(() => withinOneDay(60_000));
@@ -50,11 +49,13 @@ test('account - create, show, set, suspend and resume print it: ids are numbers,
 
 test('account list, key list - print the rows of all pages', async (t) => {
   const { command } = t.context;
-  const operator = await connectOperator({ ...t.context, grpcAddress: t.context.address });
+  const operator = await connectOperator(t, {
+    grpcAddress: t.context.address,
+    config: { dataDir: settingsOf(t.context).DATA_DIR },
+  });
   const { id } = await operator.account(Plan.PLAN_FREE);
   t.is(await text(command, `key list --account ${id}`), `Account ${id} has no key.`);
   for (let i = 0; i < 120; i += 1) await Promise.all([operator.account(Plan.PLAN_FREE), operator.key(id)]);
-  operator.close();
   const accounts: { id: number }[] = await json(command, 'account list');
   t.true(accounts.length > 120);
   t.is(new Set(accounts.map((account) => account.id)).size, accounts.length);

@@ -9,15 +9,13 @@ import { type SharedBy, sharing } from '../support/service/sharing.ts';
 import { startTestStack } from '../support/service/stack.ts';
 import { MAIN, petstore, run, type Settings } from './command.ts';
 
-const [FAILED, USAGE] = [1, 2];
-
-const test = sharing(undefined, async ({ teardown }) => {
-  const stack = await startTestStack();
-  teardown(stack.close);
+const test = sharing(undefined, async (t) => {
+  const stack = await startTestStack(t);
   const settings = { GRPC_PORT: String(stack.config.grpcPort), DATA_DIR: stack.config.dataDir };
   return { ...stack, settings, command: petstore(settings) };
 });
 type Context = SharedBy<typeof test>;
+const [FAILED, USAGE] = [1, 2];
 
 /** The command must fail with one line on stderr, and with the same message in JSON. */
 async function fails(

@@ -7,11 +7,10 @@ import { NewPet as NewPetMessage, PetServiceService as Pets } from '../../gen/pe
 import { sharing } from '../support/service/sharing.ts';
 import { startTestStack } from '../support/service/stack.ts';
 
-const test = sharing(undefined, async ({ teardown }) => {
-  const stack = await startTestStack();
-  teardown(stack.close);
+const test = sharing(undefined, async (t) => {
+  const stack = await startTestStack(t);
   const client = createClient({ address: stack.grpcAddress, apiKey: stack.key });
-  teardown(client.close);
+  t.teardown(() => client.close());
   return { ...stack, client };
 });
 

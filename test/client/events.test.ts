@@ -2,7 +2,6 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { promisify } from 'node:util';
 import { Metadata, Server, ServerCredentials, type ServerWritableStream, status as Status } from '@grpc/grpc-js';
-import anyTest, { type TestFn } from 'ava';
 import { createClient, type EventsOptions, type PetstoreClient, type PetstoreError } from '../../gen/client/index.ts';
 import type { Category } from '../../gen/petstore/v1/categories.ts';
 import {
@@ -11,29 +10,24 @@ import {
   type WatchEventsResponse,
 } from '../../gen/petstore/v1/events.ts';
 import { TcpProxy } from '../support/machine/tcp-proxy.ts';
+import { fresh, type SharedBy } from '../support/service/sharing.ts';
 import { until } from '../support/until.ts';
 
 type Stream = ServerWritableStream<WatchEventsRequest, WatchEventsResponse>;
 
-async function start() {
+const test = fresh(undefined, async (t) => {
   /** The streams that the server has got, which the test writes and ends. */
   const streams: Stream[] = [];
   const server = new Server();
+  t.teardown(() => server.forceShutdown());
   const watchEvents = (stream: Stream) => void streams.push(stream);
   server.addService(EventServiceService, { listEvents: () => undefined, watchEvents });
   const port = await promisify(server.bindAsync).call(server, '127.0.0.1:0', ServerCredentials.createInsecure());
-  return { server, port, streams, client: createClient({ address: `127.0.0.1:${port}`, apiKey: 'key' }) };
-}
-type Context = Awaited<ReturnType<typeof start>>;
-
-const test = anyTest as TestFn<Context>;
-test.beforeEach(async (t) => {
-  t.context = await start();
+  const client = createClient({ address: `127.0.0.1:${port}`, apiKey: 'key' });
+  t.teardown(() => client.close());
+  return { server, port, streams, client };
 });
-test.afterEach.always(async ({ context }) => {
-  await context.client.close();
-  context.server.forceShutdown();
-});
+type Context = SharedBy<typeof test>;
 
 /** Follows in the background. */
 function follow(client: PetstoreClient, options: EventsOptions = {}, onEvent = async () => {}) {
@@ -204,14 +198,13 @@ test('events - a consumer that takes 36 s for an event keeps its stream', async 
 });
 
 test('events - a connection that has gone silent is replaced', async (t) => {
-  const proxy = await TcpProxy.open(t.context.port);
+  const proxy = await TcpProxy.open(t, t.context.port);
   const client = createClient({ address: `127.0.0.1:${proxy.port}`, apiKey: 'key' });
   follow(client);
   await nth(t.context, 0);
   proxy.dropResponses();
   await t.notThrowsAsync(until(() => proxy.accepted > 1, 'a second connection', 60_000));
   await client.close();
-  await proxy.close();
 });
 
 test('events - a stream without heartbeats is opened again', async (t) => {

@@ -8,10 +8,8 @@ import { until } from '../support/until.ts';
 /** A server behind a proxy that passes nothing on. */
 async function startSilent(t: ExecutionContext) {
   t.timeout(60_000);
-  const server = await startTestServer();
-  t.teardown(() => server.close());
-  const proxy = await TcpProxy.open(Number(server.address.split(':')[1]));
-  t.teardown(() => proxy.close());
+  const server = await startTestServer(t);
+  const proxy = await TcpProxy.open(t, Number(server.address.split(':')[1]));
   proxy.silence();
   return { server, proxy, secondConnection: () => until(() => proxy.accepted > 1, 'a second connection', 50_000) };
 }

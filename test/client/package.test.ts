@@ -1,6 +1,6 @@
 /** The client as users get it: packed, installed into an empty project, compiled against and run. */
 import { execFile, execFileSync } from 'node:child_process';
-import { copyFile, mkdir, mkdtemp, readdir, readFile, writeFile } from 'node:fs/promises';
+import { copyFile, mkdir, readdir, readFile, writeFile } from 'node:fs/promises';
 import { delimiter, join } from 'node:path';
 import { promisify } from 'node:util';
 import { ROOT } from '../../src/platform/launcher/paths.ts';
@@ -8,8 +8,17 @@ import { temporaryFolder } from '../support/machine/folder.ts';
 import { testUnless } from '../support/machine/programs.ts';
 import { makeCertificates, noOpenssl, startTlsFront } from '../support/machine/tls.ts';
 import { missesNothing } from '../support/service/following-programs.ts';
-import { type SharedBy, sharing } from '../support/service/sharing.ts';
-import { startTestStack } from '../support/service/stack.ts';
+import { sharing } from '../support/service/sharing.ts';
+import { startTestStack, type TestStack } from '../support/service/stack.ts';
+
+interface Context extends TestStack {
+  /** An empty project in which the package has been installed. */
+  readonly project: string;
+  /** The names of the docs' samples, each a file of the project. */
+  readonly samples: readonly string[];
+  /** The one of them that follows events, without end. */
+  readonly follower: string;
+}
 
 const run = promisify(execFile);
 const UPGRADES = `${ROOT}/test/upgrades/`;
@@ -17,16 +26,14 @@ const OLDEST = 20;
 const oldest = findNode(OLDEST);
 const noOldest = oldest === undefined ? `NO NODE ${OLDEST} FOUND in PATH, so the client is not run on it` : undefined;
 
-/** The service, an empty project with the package, the docs' samples in its files, and which one follows events. */
-const test = sharing(noOpenssl, async (t) => {
+const test = sharing<Context>(noOpenssl, async (t) => {
   t.timeout(300_000, 'npm fetches the dependencies');
   const project = temporaryFolder(t);
-  const stack = await startTestStack();
-  t.teardown(stack.close);
-  const certificates = await makeCertificates();
-  t.teardown(certificates.remove);
-  const samples = await readSamples(stack.publicAddress, await startTlsFront(stack.config.port, certificates));
+  const [stack, certificates] = await Promise.all([startTestStack(t), makeCertificates(t)]);
+  const front = await startTlsFront(stack.config.port, certificates);
+  const samples = await readSamples(stack.publicAddress, front);
   const follower = `sample-${samples.findIndex((sample) => sample.includes('client.events(')) + 1}`;
+  const names = samples.map((_, i) => `sample-${i + 1}`);
   for (const file of ['ca.pem', 'client.pem', 'client-key.pem']) {
     await copyFile(join(certificates.folder, file), join(project, file));
   }
@@ -37,9 +44,9 @@ const test = sharing(noOpenssl, async (t) => {
   await run('npm', ['install', ...quiet, join(project, 'packed', tarball)], { cwd: project });
   await mkdir(join(project, 'src'));
   for (const [i, sample] of samples.entries()) await writeFile(join(project, `src/sample-${i + 1}.ts`), sample);
-  return { ...stack, project, follower, samples: samples.map((_, i) => `sample-${i + 1}`) };
+  return { ...stack, project, samples: names, follower };
 });
-const testOnOldest = noOpenssl === undefined ? testUnless<SharedBy<typeof test>>(noOldest) : test;
+const testOnOldest = testUnless<Context>(noOpenssl ?? noOldest);
 
 /** What the page says once, for all samples. */
 const OPEN = `import { createClient } from 'petstore-client';
@@ -87,7 +94,8 @@ test.serial('client package - its types compile under strict for ES2022, with li
 
 test.serial('client package - its sample gets each event once, through the ends of servers and Envoy', async (t) => {
   const { project, follower, key } = t.context;
-  const cwd = await mkdtemp(join(project, 'follower-'));
+  const cwd = join(project, 'follower');
+  await mkdir(cwd);
   const env = { ...process.env, API_KEY: key };
   const node = oldest ?? process.execPath;
   await missesNothing(t, t.context, { commands: `${node} ../compiled/${follower}.js`, cwd, env });

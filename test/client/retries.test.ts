@@ -2,7 +2,6 @@
 import { createServer, type IncomingHttpHeaders, type ServerHttp2Stream } from 'node:http2';
 import { status as Status } from '@grpc/grpc-js';
 import { createClient, type PetstoreClient, type PetstoreError } from '../../gen/client/index.ts';
-import { connectOperator } from '../support/calls/operator.ts';
 import { listen } from '../support/machine/ports.ts';
 import { TcpProxy } from '../support/machine/tcp-proxy.ts';
 import { withinOneMinute } from '../support/service/limit-windows.ts';
@@ -10,20 +9,15 @@ import { type SharedBy, sharing } from '../support/service/sharing.ts';
 import { startTestStack } from '../support/service/stack.ts';
 import { until } from '../support/until.ts';
 
-const test = sharing(undefined, async ({ teardown }) => {
-  const stack = await startTestStack();
-  teardown(stack.close);
-  const proxy = await TcpProxy.open(stack.config.grpcPort);
-  teardown(() => proxy.close());
-  const [client, direct] = [`127.0.0.1:${proxy.port}`, stack.grpcAddress].map((address) => {
-    const opened = createClient({ address, apiKey: stack.key });
-    teardown(opened.close);
-    return opened;
-  }) as [PetstoreClient, PetstoreClient];
-  const operator = await connectOperator(stack);
-  teardown(() => operator.close());
+const test = sharing(undefined, async (t) => {
+  const stack = await startTestStack(t);
+  const proxy = await TcpProxy.open(t, stack.config.grpcPort);
+  /** Calls through the proxy. */
+  const client = createClient({ address: `127.0.0.1:${proxy.port}`, apiKey: stack.key });
+  const direct = createClient({ address: stack.grpcAddress, apiKey: stack.key });
+  t.teardown(() => Promise.all([client.close(), direct.close()]));
   await client.pets.listPets({}); // connects
-  return { ...stack, operator, proxy, client, direct };
+  return { ...stack, proxy, client, direct };
 });
 type Context = SharedBy<typeof test>;
 

@@ -3,11 +3,8 @@ import { makeCertificates, noOpenssl, startTlsFront } from '../support/machine/t
 import { sharing } from '../support/service/sharing.ts';
 import { startTestStack } from '../support/service/stack.ts';
 
-const test = sharing(noOpenssl, async ({ teardown }) => {
-  const stack = await startTestStack();
-  teardown(stack.close);
-  const certificates = await makeCertificates();
-  teardown(certificates.remove);
+const test = sharing(noOpenssl, async (t) => {
+  const [stack, certificates] = await Promise.all([startTestStack(t), makeCertificates(t)]);
   const read = (name: string) => certificates.read(`${name}.pem`);
   const own = { ca: await read('ca'), cert: await read('client'), key: await read('client-key') };
   const stranger = await read('stranger');

@@ -1,12 +1,22 @@
 /** Concurrent writers, on SQLite and over two servers: each write happens once or is refused. One race at a time. */
 import { randomUUID } from 'node:crypto';
-import anyTest, { type TestFn } from 'ava';
+import type { TestFn } from 'ava';
 import type { RestClient, RestResponse } from '../support/calls/rest-client.ts';
 import { testUnless } from '../support/machine/programs.ts';
-import { type Shared, sharedMissing, startShared } from '../support/service/shared.ts';
-import { startTestStack, type TestStack } from '../support/service/stack.ts';
+import { sharedMissing, startShared } from '../support/service/shared.ts';
+import { type SharedBy, sharing } from '../support/service/sharing.ts';
+import { startTestStack } from '../support/service/stack.ts';
 
 const WRITERS = 16;
+
+const test = sharing(undefined, async (t) => {
+  const { rest: alone } = await startTestStack(t);
+  if (sharedMissing !== undefined) return { alone, pair: alone };
+  const { settings } = await startShared(t);
+  const { rest: pair } = await startTestStack(t, { ...(await settings()), INSTANCES: '2' });
+  return { alone, pair };
+});
+type Context = SharedBy<typeof test>;
 
 /** The path of each kind of resource, and how a writer changes it. */
 const RESOURCES = {
@@ -41,9 +51,9 @@ async function ifMatch(rest: RestClient, path: string): Promise<Record<string, s
   return { 'if-match': (await rest.get(path)).headers.get('etag') ?? 'none' };
 }
 
-function raceTests(test: TestFn, where: string, restOf: () => RestClient): void {
+function raceTests(test: TestFn<Context>, where: string, service: keyof Context): void {
   test.serial(`If-Match - one of several concurrent changes with the same tag succeeds, ${where}`, async (t) => {
-    const rest = restOf();
+    const { [service]: rest } = t.context;
     for (const [kind, { create, change }] of [...Object.entries(RESOURCES), ...Object.entries(RESOURCES)]) {
       const path = await create(rest);
       const headers = await ifMatch(rest, path);
@@ -62,7 +72,7 @@ function raceTests(test: TestFn, where: string, restOf: () => RestClient): void 
   });
 
   test.serial(`Orders - of 64 for the last 10 units 10 succeed, others are INSUFFICIENT_STOCK, ${where}`, async (t) => {
-    const rest = restOf();
+    const { [service]: rest } = t.context;
     const petId = await rest.pet({ stock: 10 });
     const responses = await race(() => rest.post('/store/orders', { petId }), 64);
     const won = responses.filter(({ status }) => status === 201);
@@ -77,7 +87,7 @@ function raceTests(test: TestFn, where: string, restOf: () => RestClient): void 
   });
 
   test.serial(`Orders - one that is completed and cancelled concurrently ends once, ${where}`, async (t) => {
-    const rest = restOf();
+    const { [service]: rest } = t.context;
     const petId = await rest.pet({ stock: 5 });
     const path = `/store/orders/${(await rest.order({ petId, quantity: 5 })).id}`;
     const complete = (writer: number) => (writer % 2 === 0 ? rest.patch(path, { complete: true }) : rest.delete(path));
@@ -92,7 +102,7 @@ function raceTests(test: TestFn, where: string, restOf: () => RestClient): void 
   });
 
   test.serial(`Same key - of concurrent requests one runs, and all get its response, ${where}`, async (t) => {
-    const rest = restOf();
+    const { [service]: rest } = t.context;
     const petId = await rest.pet();
     for (let round = 0; round < 30; round += 1) {
       await rest.put(`/store/inventory/${petId}`, { quantity: 1 });
@@ -113,7 +123,7 @@ function raceTests(test: TestFn, where: string, restOf: () => RestClient): void 
   });
 
   test.serial(`Deletion - of a pet and its order, a category and its pet: one succeeds, ${where}`, async (t) => {
-    const rest = restOf();
+    const { [service]: rest } = t.context;
     for (let round = 0; round < 10; round += 1) {
       const petId = await rest.pet({ stock: 1 });
       const categoryId = await rest.category();
@@ -128,24 +138,5 @@ function raceTests(test: TestFn, where: string, restOf: () => RestClient): void 
   });
 }
 
-const pairTest = testUnless(sharedMissing);
-let [alone, pair, shared]: [TestStack?, TestStack?, Shared?] = [];
-
-anyTest.before(async () => {
-  alone = await startTestStack();
-});
-pairTest.before(async () => {
-  shared = await startShared();
-  pair = await startTestStack({ ...(await shared.settings()), INSTANCES: '2' });
-});
-anyTest.after.always(async () => {
-  for (const started of [alone, pair, shared]) await started?.close();
-});
-
-function restOf(stack: TestStack | undefined): RestClient {
-  if (stack === undefined) throw new Error('the service has not started');
-  return stack.rest;
-}
-
-raceTests(anyTest, 'on SQLite', () => restOf(alone));
-raceTests(pairTest as TestFn, 'over two servers on PostgreSQL', () => restOf(pair));
+raceTests(test, 'on SQLite', 'alone');
+raceTests(testUnless(sharedMissing), 'over two servers on PostgreSQL', 'pair');

@@ -3,16 +3,16 @@
  * connectconformance and of grpc-go's tests, served by our own platform in a copy of the repository. What fails stands
  * in known-failing.txt with its reason; a case that begins to fail, or to pass, fails here.
  */
-import { type ChildProcess, spawn } from 'node:child_process';
+import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { createInterface } from 'node:readline';
 import type { ExecutionContext } from 'ava';
 import { ROOT } from '../../src/platform/launcher/paths.ts';
-import { testUnless } from '../support/machine/programs.ts';
-import { type Certificates, makeCertificates, noOpenssl } from '../support/machine/tls.ts';
-import { createDataDir } from '../support/service/process.ts';
+import { temporaryFolder } from '../support/machine/folder.ts';
+import { makeCertificates, noOpenssl } from '../support/machine/tls.ts';
+import { type SharedBy, sharing } from '../support/service/sharing.ts';
 import { copyWithServices } from './copy.ts';
 import { buildPrograms, go, noGo, run } from './programs.ts';
 
@@ -20,39 +20,29 @@ const KNOWN_FAILING = join(ROOT, 'test/conformance/known-failing.txt');
 
 type Door = 'publicAddress' | 'grpcAddress' | 'secureAddress';
 
-interface Context {
-  readonly programs: string;
-  readonly folder: string;
-  readonly remove: () => Promise<void>;
-  readonly certificates: Certificates;
-  readonly service: ChildProcess;
-  readonly addresses: Readonly<Record<Door, string>>;
-}
-
-const test = testUnless<Context>(noGo ?? noOpenssl);
-
-test.before(async (t) => {
+const test = sharing(noGo ?? noOpenssl, async (t) => {
   t.timeout(600_000, 'programs are fetched and compiled');
   const programs = await buildPrograms('tool', './descriptors');
   const suite = (await go(['list', '-m', '-f', '{{.Dir}}', 'connectrpc.com/conformance'])).trim();
   const { stdout: interop } = await run(join(programs, 'descriptors'), [], { encoding: 'buffer' });
-  const { path: folder, remove } = await createDataDir();
+  const folder = temporaryFolder(t);
   copyWithServices(folder, join(suite, 'proto'), interop);
-  const certificates = await makeCertificates();
+  const certificates = await makeCertificates(t);
   await certificates.issue('public', 'IP:127.0.0.1');
   const [TLS_CERT, TLS_KEY] = ['public.pem', 'public-key.pem'].map(certificates.path);
   const service = spawn(process.execPath, ['test/conformance/serve.ts', JSON.stringify({ TLS_CERT, TLS_KEY })], {
     cwd: folder,
     stdio: ['pipe', 'pipe', 'inherit'],
   });
+  t.teardown(async () => {
+    service.stdin.end();
+    if (service.exitCode === null) await once(service, 'exit');
+  });
   const [line] = await once(createInterface(service.stdout), 'line');
-  t.context = { programs, folder, remove, certificates, service, addresses: JSON.parse(line) };
+  const addresses: Readonly<Record<Door, string>> = JSON.parse(line);
+  return { programs, folder, certificates, addresses };
 });
-test.after.always(async ({ context: { service, remove, certificates } }) => {
-  service.stdin?.end();
-  if (service.exitCode === null) await once(service, 'exit');
-  await Promise.all([remove(), certificates.remove()]);
-});
+type Context = SharedBy<typeof test>;
 
 const HTTP_2 = ['HTTP_VERSION_2'];
 const ANY_HTTP = ['HTTP_VERSION_1', ...HTTP_2];

@@ -133,8 +133,7 @@ const ALLOWED: readonly (readonly [title: string, settings: object, Readonly<Rec
 
 for (const [title, settings, origins] of ALLOWED) {
   test(`CORS_ORIGINS - ${title}`, async (t) => {
-    const { rest, close } = await startTestStack({ ...settings }, { program: MUTE_SERVER });
-    t.teardown(close);
+    const { rest } = await startTestStack(t, { ...settings }, { program: MUTE_SERVER });
     for (const [origin, expected] of Object.entries(origins)) {
       for (const [method, path, headers] of [
         ['GET', '/healthz', { origin }],

@@ -82,12 +82,12 @@ test('Containerfile - starts existing programs, not as root, with known settings
 });
 
 opensslTest('Probe - asks the URL, the port or what the settings name, with TLS and behind a proxy too', async (t) => {
-  const certificates = await makeCertificates();
+  const certificates = await makeCertificates(t);
   const [cert, key] = await Promise.all(['server.pem', 'server-key.pem'].map(certificates.read));
   const respond: RequestListener = ({ url }, response) => response.writeHead(url === '/healthz' ? 200 : 503).end();
   const servers = [createServer(respond), createHttpsServer({ cert, key }, respond), createTcpServer()];
   for (const one of servers) await new Promise<void>((done) => one.listen(0, '0.0.0.0', done));
-  t.teardown(() => Promise.all([...servers.map((one) => one.close()), certificates.remove()]));
+  t.teardown(() => servers.forEach((one) => void one.close()));
   const [http, https, tcp] = servers.map((one) => String((one.address() as AddressInfo).port));
   const settings = { HOST: '0.0.0.0', PORT: String(https), TLS_CERT: 'cert.pem', GRPC_PORT: '1' };
   const closed = 'probe: connect ECONNREFUSED 127.0.0.1:1\n';
@@ -143,9 +143,8 @@ postgresTest(
       [[], 0],
       [['listen_addresses='], 2],
     ] as const) {
-      const postgres = await startPostgres(settings);
+      const postgres = await startPostgres(t, settings);
       const { status } = spawnSync('env', check, { env: { ...process.env, ...postgres.socket } });
-      await postgres.stop();
       t.is(status, code);
     }
   },

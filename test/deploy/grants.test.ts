@@ -16,8 +16,7 @@ import { backup, dumpsMissing, run, succeeds } from './backups.ts';
 const test = testUnless<unknown>(dumpsMissing);
 
 test('Grants - the servers work with them, before and after a restore, and may not change the schema', async (t) => {
-  const postgres = await startPostgres();
-  t.teardown(() => postgres.stop());
+  const postgres = await startPostgres(t);
   const folder = temporaryFolder(t);
   const admin = await postgres.createDatabase();
   const name = new URL(admin).pathname.slice(1);
@@ -50,12 +49,14 @@ test('Grants - the servers work with them, before and after a restore, and may n
   );
   mkdirSync(join(folder, 'server'), { mode: 0o700 });
   writeFileSync(join(folder, 'server', 'demo.key'), key);
-  const server = await startServerProcess(join(folder, 'server'), { DATABASE_URL: as('shop'), MIGRATE_AT_START: 'no' });
+  const server = await startServerProcess(t, join(folder, 'server'), {
+    DATABASE_URL: as('shop'),
+    MIGRATE_AT_START: 'no',
+  });
   const petId = await server.grpc.pet({ stock: 1 });
   t.truthy(await server.grpc.order({ petId, quantity: 1 }));
   const kept = await server.grpc.call(Events.listEvents, { after: 0n, types: ['order.created'] });
   t.is(kept.events.length, 1);
-  server.grpc.close();
   t.deepEqual(await server.end('SIGTERM'), { code: 0, signal: null });
   t.deepEqual(await query(as('owner'), 'SELECT requests > 0 AS stored FROM usage'), [{ stored: true }]);
   for (const statement of ['DROP TABLE orders', 'CREATE TABLE more (id integer)', 'ALTER TABLE pets ADD more text']) {

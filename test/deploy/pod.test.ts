@@ -42,8 +42,7 @@ const containerOf = (file: string): Container =>
   parse(read(file).split('\n---\n')[0] ?? '').spec.template.spec.containers[0];
 
 test('Pods - migration, server and the first account of the page work with what a pod has', async (t) => {
-  const [postgres, redis] = [await startPostgres(), await RedisProcess.start()];
-  t.teardown(() => Promise.all([postgres.stop(), redis.stop()]));
+  const [postgres, redis] = [await startPostgres(t), await RedisProcess.start(t)];
   const root = join(temporaryFolder(t), 'root');
   for (const folder of [
     'usr/lib',

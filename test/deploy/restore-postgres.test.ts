@@ -12,9 +12,8 @@ import { type SharedBy, sharing } from '../support/service/sharing.ts';
 import { until } from '../support/until.ts';
 import { backup, dumpsMissing, fails, run, succeeds } from './backups.ts';
 
-const test = sharing(dumpsMissing, async ({ teardown }) => {
-  const server = await startPostgres(['fsync=off']);
-  teardown(server.stop);
+const test = sharing(dumpsMissing, async (t) => {
+  const server = await startPostgres(t, ['fsync=off']);
   return server;
 });
 type Test = ExecutionContext<SharedBy<typeof test>>;
@@ -89,8 +88,7 @@ test('Restore - of tables in a schema of their own, also into a database without
 
 test('Restore - is refused while a server is connected from another DATA_DIR', async (t) => {
   const { folder, url, settings } = await places(t);
-  const running = await startServerProcess(join(folder, 'another'), { DATABASE_URL: url });
-  t.teardown(() => running.end('SIGKILL'));
+  const running = await startServerProcess(t, join(folder, 'another'), { DATABASE_URL: url });
   const dump = await backup(join(folder, 'backups'), settings);
   await running.grpc.category();
   const line =
@@ -98,7 +96,6 @@ test('Restore - is refused while a server is connected from another DATA_DIR', a
   await fails(t, run('restore', [dump], settings), line);
   t.is((await categories(url)).length, 2);
   t.deepEqual(await kept(url), []);
-  running.grpc.close();
   await running.end('SIGTERM');
 });
 

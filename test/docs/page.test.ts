@@ -5,7 +5,7 @@
 import axe, { type AxeResults, type RunOptions } from 'axe-core';
 import type { BrowserContextOptions, Page } from 'playwright-core';
 import { openEvents } from '../support/calls/event-source.ts';
-import { browserMissing, startBrowser, watchedPage } from '../support/machine/browser.ts';
+import { noBrowser, startBrowser, watchedPage } from '../support/machine/browser.ts';
 import { type SharedBy, sharing } from '../support/service/sharing.ts';
 import { startTestStack } from '../support/service/stack.ts';
 import { until } from '../support/until.ts';
@@ -25,11 +25,8 @@ const PHONE = { viewport: { width: 360, height: 740 }, isMobile: true, hasTouch:
 const DESKTOP = { width: 1280, height: 800 };
 
 // Serial, and in this order: what a test has opened stays open. Pages that load side by side make each other slow.
-const test = sharing(browserMissing, async ({ teardown }) => {
-  const service = await startTestStack();
-  teardown(service.close);
-  const browser = await startBrowser();
-  teardown(() => browser.close());
+const test = sharing(noBrowser, async (t) => {
+  const [service, browser] = [await startTestStack(t), await startBrowser(t)];
   const open = async (options: BrowserContextOptions) => {
     const watched = await watchedPage(browser, options);
     await watched.page.goto(`${service.rest.url}/docs`);
@@ -37,10 +34,11 @@ const test = sharing(browserMissing, async ({ teardown }) => {
     return watched;
   };
   const pages = [await open({ viewport: DESKTOP }), await open(PHONE)] as const;
+  // One as it opens, and one that gets an operation of each kind open.
   const [{ page }, { page: expanded }] = pages;
   await expanded.setViewportSize(DESKTOP);
   await openOperations(expanded);
-  return { service, pages, page, expanded };
+  return { service, browser, pages, page, expanded };
 });
 test.afterEach.always((t) => {
   const { service, pages } = t.context;

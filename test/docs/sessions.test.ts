@@ -3,34 +3,24 @@ import { execFile } from 'node:child_process';
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
-import anyTest, { type ExecutionContext, type TestFn } from 'ava';
+import type { ExecutionContext } from 'ava';
 import { ROOT } from '../../src/platform/launcher/paths.ts';
 import { buildPrograms, GRPCURL, noGo } from '../conformance/programs.ts';
 import { mayBeSkipped } from '../support/machine/find-program.ts';
+import { temporaryFolder } from '../support/machine/folder.ts';
 import { freePorts } from '../support/machine/ports.ts';
 import { Launcher } from '../support/service/launcher.ts';
-import { createDataDir } from '../support/service/process.ts';
+import { fresh, type SharedBy } from '../support/service/sharing.ts';
 
-interface Context {
-  readonly launcher: Launcher;
-  readonly dataDir: string;
-  readonly url: string;
-  readonly remove: () => Promise<void>;
-}
-type Test = ExecutionContext<Context>;
-const test = anyTest as TestFn<Context>;
-
-test.beforeEach(async (t) => {
-  const { path: dataDir, remove } = await createDataDir();
+const test = fresh(undefined, async (t) => {
+  const dataDir = temporaryFolder(t);
   const [port, grpcPort, adminPort] = (await freePorts(3)).map(String);
   const ports = { PORT: `${port}`, GRPC_PORT: `${grpcPort}`, ENVOY_ADMIN_PORT: `${adminPort}` };
   const launcher = new Launcher({ ...ports, DATA_DIR: dataDir });
-  t.context = { launcher, dataDir, remove, ...(await launcher.opened()) };
+  t.teardown(() => launcher.end('SIGTERM'));
+  return { launcher, dataDir, ...(await launcher.opened()) };
 });
-test.afterEach.always(async ({ context: { launcher, remove } }) => {
-  await launcher.end('SIGTERM');
-  await remove();
-});
+type Test = ExecutionContext<SharedBy<typeof test>>;
 
 interface Step {
   readonly command: string;

@@ -2,12 +2,12 @@
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import type { Metadata } from '@grpc/grpc-js';
-import anyTest, { type TestFn } from 'ava';
 import { PetServiceService as Pets } from '../../gen/petstore/v1/pets.ts';
 import { generateKey } from '../../src/platform/access/keys/format.ts';
 import { openEvents } from '../support/calls/event-source.ts';
 import type { RestRequest } from '../support/calls/rest-client.ts';
 import { withinOneMinute } from '../support/service/limit-windows.ts';
+import { sharing } from '../support/service/sharing.ts';
 import { startTestStack, type TestStack } from '../support/service/stack.ts';
 import { until } from '../support/until.ts';
 
@@ -38,8 +38,6 @@ interface Sending extends TestStack {
 }
 /** Sends a request. Resolves with the id in the response. */
 type Send = (stack: Sending) => Promise<unknown>;
-
-const test = anyTest as TestFn<Session>;
 
 const AGENT = 'shop/1.2 (lunch "menu")';
 const OK = { code: null, grpc_status: 0 };
@@ -112,23 +110,21 @@ const REQUESTS: readonly (readonly [name: string, Send, Partial<Line>])[] = [
   ],
 ];
 
-test.before(async (t) => {
-  const service = await startTestStack({ ADDRESS_BURST: '20', ADDRESS_PER_SECOND: '1' });
+const test = sharing<Session>(undefined, async (t) => {
+  const service = await startTestStack(t, { ADDRESS_BURST: '20', ADDRESS_PER_SECOND: '1' });
   const stack = { ...service, limited: await service.operator.keyOf({ perMinute: 1, perDay: 1_000 }) };
   await withinOneMinute(10_000);
   const names = new Map<unknown, string>();
   for (const [name, send] of REQUESTS) names.set(await send(stack), name);
-  service.stack.ended.catch(() => undefined);
   await service.stack.stop();
   const read = (name: string) => readFileSync(join(service.config.dataDir, 'logs', name), 'utf8');
   const [text, serverLog] = [read('access.log'), read('server.log')];
-  await service.close();
   const all: Line[] = text
     .trimEnd()
     .split('\n')
     .map((line) => JSON.parse(line));
   const lines = new Map(all.map((line) => [names.get(line.request_id) ?? 'other', line]));
-  t.context = { lines, all, serverLog };
+  return { lines, all, serverLog };
 });
 
 for (const [name, , expected] of REQUESTS) {

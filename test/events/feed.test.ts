@@ -1,28 +1,16 @@
 /** The feed: pages and streams of events, on SQLite. */
 import { setTimeout as delay } from 'node:timers/promises';
-import anyTest, { type TestFn } from 'ava';
 import { EventFeed, type Progress } from '../../src/platform/events/feed.ts';
 import { toEventId } from '../../src/platform/storage/model.ts';
-import { createStore } from '../../src/platform/storage/store.ts';
 import { StoreUnavailable } from '../../src/platform/storage/store-errors.ts';
-import { type Store, TABLES } from '../../src/schema.ts';
+import type { Store } from '../../src/schema.ts';
 import { newCategory, newPet } from '../storage/suite/database.ts';
-import { createTestDatabase } from '../support/machine/database.ts';
+import { createTestStore } from '../support/machine/database.ts';
+import { fresh, type SharedBy } from '../support/service/sharing.ts';
 
-interface Context {
-  readonly store: Store;
-  readonly feed: EventFeed;
+const test = fresh(undefined, async (t) => {
+  const store = await createTestStore(t);
   /** How often the table has been read. */
-  readonly reads: { count: number; rows: number; isAway: boolean };
-  /** What the feed has reported. */
-  readonly failures: unknown[];
-  readonly remove: () => Promise<void>;
-}
-const test = anyTest as TestFn<Context>;
-
-test.beforeEach(async (t) => {
-  const database = await createTestDatabase();
-  const store = createStore(await database.open(), TABLES);
   const reads = { count: 0, rows: 0, isAway: false };
   const counted: Store['events'] = {
     ...store.events,
@@ -34,15 +22,13 @@ test.beforeEach(async (t) => {
       return events;
     },
   };
+  /** What the feed has reported. */
   const failures: unknown[] = [];
   const feed = new EventFeed(counted, (error) => failures.push(error));
-  t.context = { store, feed, reads, failures, remove: database.remove };
+  return { store, feed, reads, failures };
 });
-test.afterEach.always(async (t) => {
-  t.true(t.context.failures.every((error) => error instanceof StoreUnavailable));
-  await t.context.store.close();
-  await t.context.remove();
-});
+type Context = SharedBy<typeof test>;
+test.afterEach.always((t) => t.true(t.context.failures.every((error) => error instanceof StoreUnavailable)));
 
 /** A stream that is read by hand. */
 function follow(feed: EventFeed, after?: bigint, types: readonly string[] = []) {

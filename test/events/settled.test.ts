@@ -6,45 +6,30 @@ import { toEventId } from '../../src/platform/storage/model.ts';
 import { openPostgres } from '../../src/platform/storage/postgres.ts';
 import { createStore } from '../../src/platform/storage/store.ts';
 import { StoreUnavailable } from '../../src/platform/storage/store-errors.ts';
-import { MIGRATIONS, type Store, TABLES } from '../../src/schema.ts';
+import { MIGRATIONS, TABLES } from '../../src/schema.ts';
 import { newCategory } from '../storage/suite/database.ts';
 import { postgresMissing, startPostgres, type TestPostgres } from '../support/machine/postgres.ts';
-import { testUnless } from '../support/machine/programs.ts';
+import { fresh, type SharedBy, sharing } from '../support/service/sharing.ts';
 import { until } from '../support/until.ts';
 
-interface Context {
-  readonly server: TestPostgres;
-  readonly store: Store;
-  readonly settled: SettledEvents;
-  /** Opens another connection. It is closed at the end of the test. */
-  readonly connect: () => Promise<Client>;
-  readonly clients: Client[];
-}
-const test = testUnless<Context>(postgresMissing);
 const START = toEventId(0n);
 
-test.before(async (t) => {
-  t.context = { ...t.context, server: await startPostgres(['max_connections=100']) };
-});
-test.beforeEach(async (t) => {
-  const { server } = t.context;
+sharing(postgresMissing, (t) => startPostgres(t, ['max_connections=100']));
+const test = fresh(postgresMissing, async (t, server: TestPostgres) => {
   const url = await server.createDatabase();
   const store = createStore(await openPostgres(url, MIGRATIONS), TABLES);
-  const clients: Client[] = [];
+  t.teardown(() => store.close());
+  /** Opens another connection. It is closed at the end of the test. */
   const connect = async () => {
     const client = new Client({ connectionString: url });
     client.on('error', () => undefined); // a test ends it
     await client.connect();
-    clients.push(client);
+    t.teardown(() => client.end().catch(() => undefined));
     return client;
   };
-  t.context = { server, store, settled: new SettledEvents(store.events), connect, clients };
+  return { store, settled: new SettledEvents(store.events), connect };
 });
-test.afterEach.always(async (t) => {
-  for (const client of t.context.clients ?? []) await client.end().catch(() => undefined);
-  await t.context.store?.close();
-});
-test.after.always((t) => t.context.server?.stop());
+type Context = SharedBy<typeof test>;
 
 /** Begins a transaction that has taken an event's id, and returns the connection. */
 async function takeId(connect: Context['connect']): Promise<Client> {

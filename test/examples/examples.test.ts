@@ -1,56 +1,47 @@
 /** The programs of examples/: each is run as its README says, in a copy of the folder, against a service. */
 import { execFile } from 'node:child_process';
-import { cp, mkdtemp, readFile, rm } from 'node:fs/promises';
-import { createServer, type Server } from 'node:http';
-import { tmpdir } from 'node:os';
+import { cp, readFile } from 'node:fs/promises';
+import { createServer } from 'node:http';
 import { extname, join } from 'node:path';
 import { promisify } from 'node:util';
 import { ROOT } from '../../src/platform/launcher/paths.ts';
-import { browserTest, startBrowser, watchedPage } from '../support/machine/browser.ts';
+import { noBrowser, startBrowser, watchedPage } from '../support/machine/browser.ts';
 import { findProgram } from '../support/machine/find-program.ts';
+import { temporaryFolder } from '../support/machine/folder.ts';
 import { listen } from '../support/machine/ports.ts';
 import { testUnless } from '../support/machine/programs.ts';
 import { missesNothing } from '../support/service/following-programs.ts';
-import { startTestStack, type TestStack } from '../support/service/stack.ts';
+import { type SharedBy, sharing } from '../support/service/sharing.ts';
+import { startTestStack } from '../support/service/stack.ts';
 import { until } from '../support/until.ts';
-
-interface Context extends TestStack {
-  /** Has the copies. */
-  readonly folder: string;
-  /** Has the page of examples/browser, at another origin than the service. */
-  readonly site: Server;
-  readonly origin: string;
-}
-
-const test = testUnless<Context>(undefined);
-const goTest = testWith('go');
-const pythonTest = testWith('python3');
-
-function testWith(program: string) {
-  return testUnless<Context>(findProgram([program]) === undefined ? `NO ${program} FOUND for its example` : undefined);
-}
 
 const TYPES: Readonly<Record<string, string>> = { '.html': 'text/html', '.js': 'text/javascript' };
 
-test.before(async (t) => {
-  const folder = await mkdtemp(join(tmpdir(), 'petstore-examples-'));
+const test = sharing(undefined, async (t) => {
+  /** Has the copies. */
+  const folder = temporaryFolder(t);
   await cp(join(ROOT, 'examples'), folder, { recursive: true });
+  /** Has the page of examples/browser, at another origin than the service. */
   const site = createServer(async ({ url = '' }, response) => {
     const file = await readFile(join(folder, 'browser', url)).catch(() => undefined);
     response
       .writeHead(file === undefined ? 404 : 200, { 'content-type': TYPES[extname(url)] ?? 'text/plain' })
       .end(file);
   });
+  t.teardown(() => site.close());
   const origin = `http://${await listen(site)}`;
-  const stack = await startTestStack({ CORS_ORIGINS: origin });
-  t.context = { ...stack, folder, site, origin };
+  const stack = await startTestStack(t, { CORS_ORIGINS: origin });
   await stack.rest.category('Dogs');
+  return { ...stack, folder, origin };
 });
-test.after.always(async ({ context }) => {
-  context.site.close();
-  await rm(context.folder, { recursive: true, force: true });
-  await context.close();
-});
+type Context = SharedBy<typeof test>;
+
+const goTest = testWith('go');
+const pythonTest = testWith('python3');
+
+function testWith(program: string) {
+  return testUnless<Context>(findProgram([program]) === undefined ? `NO ${program} FOUND for its example` : undefined);
+}
 
 /** The commands in the README of an example, with the folder and the environment that they run in. */
 async function commandsOf({ folder, rest, key }: Context, example: string) {
@@ -106,23 +97,25 @@ pythonTest.serial('Examples - the follower deals with each event once, whatever 
   await missesNothing(t, t.context, await commandsOf(t.context, 'follower'));
 });
 
-browserTest<Context>().serial('Examples - browser: the page shows the new category, or the error', async (t) => {
-  t.timeout(600_000, 'packages are fetched');
-  const { rest, key, origin } = t.context;
-  await run(t.context, 'browser');
-  const browser = await startBrowser();
-  t.teardown(() => browser.close());
-  const { page } = await watchedPage(browser, {});
-  await page.goto(`${origin}/index.html`);
-  await page.getByLabel('Address').fill(rest.url);
-  await page.getByLabel('API key').fill(key);
-  for (const [name, shown] of [
-    ['Cats', /^\d+ Cats$/],
-    ['', /^InvalidArgument: name: value is required$/],
-  ] as const) {
-    await page.getByLabel('Name').fill(name);
-    await page.getByRole('button').click();
-    await until(async () => shown.test((await page.locator('output').textContent()) ?? ''), String(shown));
-  }
-  t.pass();
-});
+testUnless<Context>(noBrowser).serial(
+  'Examples - browser: the page shows the new category, or the error',
+  async (t) => {
+    t.timeout(600_000, 'packages are fetched');
+    const { rest, key, origin } = t.context;
+    await run(t.context, 'browser');
+    const browser = await startBrowser(t);
+    const { page } = await watchedPage(browser, {});
+    await page.goto(`${origin}/index.html`);
+    await page.getByLabel('Address').fill(rest.url);
+    await page.getByLabel('API key').fill(key);
+    for (const [name, shown] of [
+      ['Cats', /^\d+ Cats$/],
+      ['', /^InvalidArgument: name: value is required$/],
+    ] as const) {
+      await page.getByLabel('Name').fill(name);
+      await page.getByRole('button').click();
+      await until(async () => shown.test((await page.locator('output').textContent()) ?? ''), String(shown));
+    }
+    t.pass();
+  },
+);

@@ -9,17 +9,14 @@ import { type SharedBy, sharing } from '../support/service/sharing.ts';
 import { startTestStack } from '../support/service/stack.ts';
 import { until } from '../support/until.ts';
 
-const test = sharing(sharedMissing, async ({ teardown }) => {
-  const shared = await startShared();
-  teardown(shared.close);
+const test = sharing(sharedMissing, async (t) => {
+  const shared = await startShared(t);
   const settings = await shared.settings();
   const url = new URL(settings.DATABASE_URL ?? '');
-  const network = await TcpProxy.open(Number(url.port));
-  teardown(() => network.close());
+  const network = await TcpProxy.open(t, Number(url.port));
   url.port = String(network.port);
-  const service = await startTestStack({ ...settings, DATABASE_URL: url.href, INSTANCES: '2' });
-  teardown(service.close);
-  teardown(() => network.restore());
+  const service = await startTestStack(t, { ...settings, DATABASE_URL: url.href, INSTANCES: '2' });
+  t.teardown(() => network.restore());
   return { shared, network, service };
 });
 type Context = SharedBy<typeof test>;

@@ -4,7 +4,6 @@ import { join } from 'node:path';
 import { Plan } from '../../gen/apiplatform/admin/v1/admin.ts';
 import { generateKey } from '../../src/platform/access/keys/format.ts';
 import { type Load, startLoad, total, untilMore } from '../support/calls/load.ts';
-import { connectOperator } from '../support/calls/operator.ts';
 import { RestClient } from '../support/calls/rest-client.ts';
 import { query } from '../support/machine/postgres.ts';
 import { withinOneMinute } from '../support/service/limit-windows.ts';
@@ -21,14 +20,12 @@ const ABOUT = 'the database is';
 /** The recovery time after the return of the database. */
 const RETURN_MS = 2_000;
 
-const test = sharing(sharedMissing, async ({ teardown }) => {
-  const shared = await startShared();
-  teardown(shared.close);
+const test = sharing(sharedMissing, async (t) => {
+  const shared = await startShared(t);
   const settings = await shared.settings();
-  const service = await startTestStack({ ...settings, INSTANCES: '3' });
-  teardown(service.close);
-  teardown(() => shared.redis.resume());
-  teardown(() => shared.postgres.resume().catch(() => undefined)); // a failed test may have left it paused or killed
+  const service = await startTestStack(t, { ...settings, INSTANCES: '3' });
+  t.teardown(() => shared.redis.resume());
+  t.teardown(() => shared.postgres.resume().catch(() => undefined)); // a failed test may have left it paused or killed
   return { shared, url: settings.DATABASE_URL ?? '', service };
 });
 
@@ -172,10 +169,8 @@ for (const [how, away, back] of [
 
 test.serial('Slow database - a read or a question that Envoy sends again counts once, and gets no 429', async (t) => {
   const { service, url } = t.context;
-  const operator = await connectOperator(service);
   const clientOf = (key: string) => new RestClient(`http://${service.publicAddress}`, key);
-  const free = clientOf(await operator.keyOf(Plan.PLAN_FREE));
-  operator.close();
+  const free = clientOf(await service.operator.keyOf(Plan.PLAN_FREE));
   const slowly = async (table: string, requests: readonly (() => ReturnType<RestClient['get']>)[]) => {
     const locked = query(url, `BEGIN; LOCK TABLE ${table} IN ACCESS EXCLUSIVE MODE; SELECT pg_sleep(2.5); COMMIT`);
     const all = await Promise.all(requests.map((send) => send()));
@@ -205,9 +200,7 @@ const READ_MS = 4_000;
 test.serial('Frozen server - other servers answer reads, no write runs twice, and it is replaced', async (t) => {
   const { service, url } = t.context;
   const { rest, stack } = service;
-  const operator = await connectOperator(service);
-  const unused = await Promise.all(Array.from({ length: 12 }, () => operator.keyOf(Plan.PLAN_PRO)));
-  operator.close();
+  const unused = await Promise.all(Array.from({ length: 12 }, () => service.operator.keyOf(Plan.PLAN_PRO)));
   const id = await rest.category();
   const frozen = stack.servers[1];
   let slowestReadMs = 0;

@@ -17,11 +17,7 @@ const OAPI_CODEGEN = 'github.com/oapi-codegen/oapi-codegen/v2/cmd/oapi-codegen@v
 const DOCUMENT = join(ROOT, 'gen/openapi/openapi.json');
 
 const missing = ['go', 'python3'].find((name) => findProgram([name]) === undefined);
-const test = sharing(missing && `NO ${missing} FOUND, so generated clients are not tested`, async ({ teardown }) => {
-  const stack = await startTestStack();
-  teardown(stack.close);
-  return stack;
-});
+const test = sharing<TestStack>(missing && `NO ${missing} FOUND, so generated clients are not tested`, startTestStack);
 
 /** Runs shell commands in a folder of their own, beside the session's program. Resolves with the output. */
 async function run(t: ExecutionContext<TestStack>, program: string, commands: string): Promise<string> {

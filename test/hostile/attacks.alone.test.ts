@@ -15,8 +15,7 @@ for (const [index, attack] of ATTACKS.entries()) {
   test.serial(attack.promise, async (t) => {
     t.timeout(300_000);
     // A service of its own: Envoy's allocator keeps the memory that an attack has taken.
-    const stack = await startTestStack(AS_DEPLOYED);
-    t.teardown(() => stack.close());
+    const stack = await startTestStack(t, AS_DEPLOYED);
     const from = `127.0.2.${index + 1}`;
     const report = await measureAttack(stack, attack, from);
     t.log(figuresOf(report));

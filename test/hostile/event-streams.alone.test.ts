@@ -5,7 +5,6 @@ import { Duplex } from 'node:stream';
 import { setTimeout as delay } from 'node:timers/promises';
 import { EventServiceService as Events } from '../../gen/petstore/v1/events.ts';
 import { openEvents } from '../support/calls/event-source.ts';
-import { connectOperator } from '../support/calls/operator.ts';
 import { grpcFrame, grpcHeaders, openSession, openSocket, type Target, targetOf } from '../support/calls/sockets.ts';
 import { statistic } from '../support/service/exposition.ts';
 import type { TestStack } from '../support/service/stack.ts';
@@ -27,14 +26,12 @@ const FREELY = { perMinute: 100_000, perDay: 100_000 };
 
 /** A key of each of so many new accounts, which the service has seen: an address may have few look-ups at a time. */
 async function keysOf(stack: TestStack, accounts: number): Promise<string[]> {
-  const operator = await connectOperator(stack);
   const keys = [];
   for (let count = 0; count < accounts; count += 1) {
-    const key = await operator.keyOf(FREELY);
+    const key = await stack.operator.keyOf(FREELY);
     await stack.rest.withKey(key).get('/events?limit=1');
     keys.push(key);
   }
-  operator.close();
   return keys;
 }
 

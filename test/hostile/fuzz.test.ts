@@ -12,8 +12,7 @@ const test: TestFn = testUnless(hostileMissing);
 
 test(`Fuzz - ${INPUTS} inputs of seed ${SEED}, however read, leave nothing and get right responses`, async (t) => {
   t.timeout(10 * 60_000 + INPUTS * 20);
-  const stack = await startTestStack({ ...PROBED, LOG_LEVEL: 'info' });
-  t.teardown(() => stack.close());
+  const stack = await startTestStack(t, { ...PROBED, LOG_LEVEL: 'info' });
   const { outcomes, breaches } = await fuzz(stack, SEED, INPUTS);
   t.log(JSON.stringify(outcomes));
   for (const kind of ['HTTP/1.1 404', 'REST 404', 'gRPC 5', 'gRPC-Web 5', 'Connect 200', 'gRPC left', 'REST left']) {

@@ -4,7 +4,6 @@ import { CategoryServiceService as Categories } from '../../gen/petstore/v1/cate
 import { PetServiceService as Pets } from '../../gen/petstore/v1/pets.ts';
 import { Http1Connection } from '../support/calls/http1-connection.ts';
 import { exchange, type Sending } from '../support/calls/http2.ts';
-import { connectOperator } from '../support/calls/operator.ts';
 import { grpcFrame, grpcHeaders, openSession, targetOf } from '../support/calls/sockets.ts';
 import type { TestStack } from '../support/service/stack.ts';
 import { until } from '../support/until.ts';
@@ -18,9 +17,7 @@ const test = hostileTest(AS_DEPLOYED);
 let usedUp: string;
 
 test.serial.before(async (t) => {
-  const operator = await connectOperator(t.context);
-  usedUp = await operator.keyOf({ perMinute: 1, perDay: 1 });
-  operator.close();
+  usedUp = await t.context.operator.keyOf({ perMinute: 1, perDay: 1 });
   await t.context.rest.withKey(usedUp).get('/pets');
 });
 

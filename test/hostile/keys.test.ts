@@ -9,8 +9,7 @@ const GUESSES = 1_000;
 const PER_MINUTE = 60;
 
 test('Keys - of 1000 guesses from one address, one after another, at most a minute’s limit is looked up', async (t) => {
-  const server = await startTestServer({ ADDRESS_PER_MINUTE: String(PER_MINUTE) });
-  t.teardown(() => server.close());
+  const server = await startTestServer(t, { ADDRESS_PER_MINUTE: String(PER_MINUTE) });
   let lookUps = 0;
   const { accounts } = server.store;
   const findKey = accounts.findKey.bind(accounts);

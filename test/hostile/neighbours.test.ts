@@ -3,7 +3,6 @@ import { CategoryServiceService as Categories } from '../../gen/petstore/v1/cate
 import { PetServiceService as Pets } from '../../gen/petstore/v1/pets.ts';
 import { call } from '../support/calls/connect-client.ts';
 import { GrpcCaller } from '../support/calls/grpc-caller.ts';
-import { connectOperator } from '../support/calls/operator.ts';
 import { withinOneMinute } from '../support/service/limit-windows.ts';
 import { AS_DEPLOYED, hostileTest } from './campaign/service.ts';
 
@@ -13,8 +12,7 @@ const OVER_THE_LIMIT = Number(AS_DEPLOYED.ADDRESS_PER_MINUTE) + 2;
 const FROM = { headers: { 'x-forwarded-for': '8.8.8.8' } };
 
 test.serial('Neighbours - requests of one address without a key lock no new, valid key out', async (t) => {
-  const { rest, publicAddress } = t.context;
-  const operator = await connectOperator(t.context);
+  const { rest, operator, publicAddress } = t.context;
   const { id } = await operator.account({ perMinute: 1_000, perDay: 1_000 });
   const newKey = async () => (await operator.key(id)).key;
   await withinOneMinute(20_000);
@@ -31,5 +29,4 @@ test.serial('Neighbours - requests of one address without a key lock no new, val
   const { path, requestSerialize } = Categories.listCategories;
   const message = requestSerialize({ pageToken: '' });
   t.is((await call({ rest, key: await newKey() }, path, message, FROM.headers)).status, 200, 'Connect');
-  operator.close();
 });

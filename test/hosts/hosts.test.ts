@@ -41,10 +41,8 @@ const addressOf = ({ network }: Pick<Context, 'network'>, name: Name) => network
 const missing = noNamespaces ?? sharedMissing ?? noOpenssl;
 const test = sharing(missing, async (t) => {
   const folder = temporaryFolder(t);
-  const certificates = await makeCertificates();
-  t.teardown(certificates.remove);
-  const databases = await startShared(['fsync=off']);
-  t.teardown(databases.close);
+  const certificates = await makeCertificates(t);
+  const databases = await startShared(t, ['fsync=off']);
   const network = await Network.create(t);
   const processes: Context['processes'] = new Map();
   t.teardown(() => Promise.all([...processes.values()].map((one) => one.end('SIGKILL'))));

@@ -6,7 +6,7 @@ import { randomInt } from 'node:crypto';
 import { createSocket } from 'node:dgram';
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import type { ExecutionContext } from 'ava';
+import type { Scope } from '../support/scope.ts';
 
 /** Types of DNS records. */
 const [A, AAAA] = [1, 28] as const;
@@ -20,10 +20,10 @@ export class Network {
   isDnsFailing = false;
 
   /** Starts a DNS server (RFC 1035). Each name also has an IPv6 address (RFC 3596), which nobody can reach. */
-  static async create({ teardown }: Pick<ExecutionContext, 'teardown'>): Promise<Network> {
+  static async create(t: Scope): Promise<Network> {
     const network = new Network();
     const socket = network.#socket;
-    teardown(() => socket.close());
+    t.teardown(() => socket.close());
     socket.on('message', (query, from) => socket.send(network.#respond(query), from.port, from.address));
     await new Promise<void>((resolve) => socket.bind(53, network.address(1), resolve));
     return network;

@@ -1,42 +1,29 @@
 /** Standalone servers and edges, which find each other on this machine. After each test they are killed. */
 import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import type { ExecutionContext, TestFn } from 'ava';
+import type { ExecutionContext } from 'ava';
 import { demoKeyFile } from '../../src/platform/access/keys/key-files.ts';
+import { temporaryFolder } from '../support/machine/folder.ts';
 import { freePorts } from '../support/machine/ports.ts';
-import { testUnless } from '../support/machine/programs.ts';
-import { type Certificates, makeCertificates, noOpenssl } from '../support/machine/tls.ts';
-import { createDataDir, TestProcess } from '../support/service/process.ts';
+import { makeCertificates, noOpenssl } from '../support/machine/tls.ts';
+import { TestProcess } from '../support/service/process.ts';
+import { fresh, type SharedBy } from '../support/service/sharing.ts';
 import { UNLIMITED } from '../support/service/unlimited.ts';
 
 type Settings = Readonly<Record<string, string>>;
 
-export interface Context {
-  readonly certificates: Certificates;
-  readonly folder: string;
-  readonly ports: { readonly edge: number; readonly server: number; readonly admin: number; readonly metrics: number };
-  readonly processes: TestProcess[];
-  readonly remove: () => Promise<void>;
-}
-
-export type Test = ExecutionContext<Context>;
-export const test: TestFn<Context> = testUnless<Context>(noOpenssl);
 export const EDGE_SECRET = 'the-secret-of-this-test';
 
-test.beforeEach(async (t) => {
-  const certificates = await makeCertificates();
-  const { path: folder, remove } = await createDataDir();
+export const test = fresh(noOpenssl, async (t) => {
+  const certificates = await makeCertificates(t);
   const [edge = 0, server = 0, admin = 0, metrics = 0] = await freePorts(4);
-  t.context = { certificates, folder, ports: { edge, server, admin, metrics }, processes: [], remove };
+  return { certificates, folder: temporaryFolder(t), ports: { edge, server, admin, metrics } };
 });
-test.afterEach.always(async ({ context: { processes, certificates, remove } }) => {
-  for (const one of processes) await one.end('SIGKILL');
-  await certificates.remove();
-  await remove();
-});
+export type Context = SharedBy<typeof test>;
+export type Test = ExecutionContext<Context>;
 
-export function run({ context }: Test, program: 'edge' | 'server', more: Settings = {}): TestProcess {
-  const { folder, ports, processes } = context;
+export function run(t: Test, program: 'edge' | 'server', more: Settings = {}): TestProcess {
+  const { folder, ports } = t.context;
   const started = new TestProcess(program === 'edge' ? 'src/platform/launcher/edge-main.ts' : 'src/main.ts', {
     ...UNLIMITED,
     EDGE_SECRET,
@@ -46,7 +33,7 @@ export function run({ context }: Test, program: 'edge' | 'server', more: Setting
     ENVOY_ADMIN_PORT: String(ports.admin),
     ...more,
   });
-  processes.push(started);
+  t.teardown(() => started.end('SIGKILL'));
   return started;
 }
 

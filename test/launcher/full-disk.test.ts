@@ -12,11 +12,11 @@ import { type Context, launch, launchForAll, refusedWith } from './launch.ts';
 
 const test = testUnless<Context>(noNamespaces);
 let small: SmallDisk;
-const shared = launchForAll(() => {
+const shared = launchForAll((_, t) => {
   small = new SmallDisk();
+  t.teardown(() => small.remove());
   return { DATA_DIR: join(small.path, 'data'), LOG_LEVEL: 'debug' };
-}, test);
-test.after.always(() => small.remove());
+}, noNamespaces);
 
 /** The acknowledged categories: their names by id. */
 const acknowledged = new Map<number, string>();

@@ -27,12 +27,11 @@ const RESTART_MS = 100_000;
 
 const test = testUnless<Context>(sharedMissing);
 let databases: Shared;
-const shared = launchForAll(async () => {
-  databases = await startShared(['max_connections=100']);
+const shared = launchForAll(async (_, t) => {
+  databases = await startShared(t, ['max_connections=100']);
   const GRPC_PORT = String(await freePortRange(INSTANCES));
   return { ...(await databases.settings()), INSTANCES: String(INSTANCES), GRPC_PORT };
-}, test);
-test.after.always(() => databases?.close());
+}, sharedMissing);
 test.beforeEach(() => shared.launcher.skipOutput());
 
 const inFolder = (path: string) => join(shared.folder, path);

@@ -1,17 +1,11 @@
 /** The setup of the launcher's tests. After each test, all processes that it launched are killed. */
-import anyTest, { type ExecutionContext, type TestFn } from 'ava';
+import type { ExecutionContext } from 'ava';
+import type { Scope } from '../support/scope.ts';
 import { Launcher, launcherSettings, signal } from '../support/service/launcher.ts';
+import { fresh, type SharedBy, sharing } from '../support/service/sharing.ts';
 import { Turns } from '../support/service/turns.ts';
 
 type Settings = Readonly<Record<string, string>>;
-
-export interface Context {
-  /** Free ports, and a data folder that does not exist yet. */
-  readonly settings: Settings;
-  readonly launchers: Launcher[];
-  readonly remove: () => Promise<void>;
-  readonly endTurn: () => void;
-}
 
 /** An open service of all tests of a file. */
 export interface Shared extends Awaited<ReturnType<Launcher['opened']>> {
@@ -20,52 +14,44 @@ export interface Shared extends Awaited<ReturnType<Launcher['opened']>> {
   readonly folder: string;
 }
 
-export type Test = ExecutionContext<Context>;
-export const test = anyTest as TestFn<Context>;
-
 const turns = new Turns(2);
-test.beforeEach(async (t) => {
-  t.context = { ...(await launcherSettings()), launchers: [], endTurn: await turns.take() };
+export const test = fresh(undefined, async (t) => {
+  t.teardown(await turns.take());
+  return { settings: await launcherSettings(t) };
 });
-test.afterEach.always(async (t) => {
-  for (const launcher of t.context.launchers) await kill(launcher);
-  await t.context.remove();
-  t.context.endTurn();
-});
+export type Context = SharedBy<typeof test>;
+export type Test = ExecutionContext<Context>;
 
-async function kill(launcher: Launcher): Promise<void> {
-  const children = launcher.hasEnded ? [] : await launcher.children();
-  await launcher.end('SIGKILL');
-  for (const { pid } of children) signal(pid, 'SIGKILL');
+function launchFor(t: Scope, settings: Settings): Launcher {
+  const launcher = new Launcher(settings);
+  t.teardown(async () => {
+    const children = launcher.hasEnded ? [] : await launcher.children();
+    await launcher.end('SIGKILL');
+    for (const { pid } of children) signal(pid, 'SIGKILL');
+  });
+  return launcher;
 }
 
 /** Runs the launcher. `settings` override those of the test. */
 export function launch(t: Test, settings: Settings = {}): Launcher {
-  const launcher = new Launcher({ ...t.context.settings, ...settings });
-  t.context.launchers.push(launcher);
-  return launcher;
+  return launchFor(t, { ...t.context.settings, ...settings });
 }
 
 /** Launches one service for all tests of the file. `more` returns settings besides ports and data folder. */
 export function launchForAll(
-  more: (given: Settings) => Settings | Promise<Settings> = () => ({}),
-  { before, after }: Pick<TestFn<Context>, 'before' | 'after'> = test,
+  more: (given: Settings, t: Scope) => Settings | Promise<Settings> = () => ({}),
+  missing?: string,
 ): Shared {
   const shared: Partial<Shared> = {};
-  let remove = async () => {};
-  before(async () => {
-    const given = await launcherSettings();
-    remove = given.remove;
-    const settings = { ...given.settings, ...(await more(given.settings)) };
-    const launcher = new Launcher(settings);
+  sharing(missing, async (t) => {
+    const given = await launcherSettings(t);
+    const settings = { ...given, ...(await more(given, t)) };
+    const launcher = launchFor(t, settings);
     Object.assign(shared, { launcher, folder: settings.DATA_DIR });
     Object.assign(shared, await launcher.opened());
+    return {};
   });
-  after.always(async () => {
-    if (shared.launcher !== undefined) await kill(shared.launcher);
-    await remove();
-  });
-  return shared as Shared; // `before` completes it
+  return shared as Shared; // complete before the first test
 }
 
 /** Asserts that the launcher refused to start, with one line and nothing else. */

@@ -10,6 +10,7 @@ import { GrpcCaller } from '../support/calls/grpc-caller.ts';
 import { connectOperator } from '../support/calls/operator.ts';
 import { RestClient } from '../support/calls/rest-client.ts';
 import { temporaryFolder } from '../support/machine/folder.ts';
+import type { Scope } from '../support/scope.ts';
 import { startTestServer } from '../support/service/server.ts';
 import { until } from '../support/until.ts';
 import { launchForAll, test } from './launch.ts';
@@ -44,16 +45,15 @@ function linesOf(name: string): Line[] {
   return lines.map((line) => JSON.parse(line));
 }
 
-function operatorOf() {
+function operatorOf(t: Scope) {
   const grpcAddress = `127.0.0.1:${shared.launcher.settings.GRPC_PORT}`;
-  return connectOperator({ grpcAddress, config: { dataDir: shared.folder } });
+  return connectOperator(t, { grpcAddress, config: { dataDir: shared.folder } });
 }
 
 test.serial('Audit log - has successful and refused operator calls, has no key, and is private', async (t) => {
-  const operator = await operatorOf();
+  const operator = await operatorOf(t);
   const { id } = await operator.account(Plan.PLAN_FREE);
   const made = await operator.key(id);
-  operator.close();
   const customer = new GrpcCaller(`127.0.0.1:${shared.launcher.settings.GRPC_PORT}`, made.key);
   t.is((await customer.failure(Admin.getAccount, { accountId: id })).reason, 'OPERATOR_KEY_INVALID');
   customer.close();
@@ -71,10 +71,9 @@ test.serial('Audit log - has successful and refused operator calls, has no key, 
 });
 
 test("Audit log - without a file its lines are in the server's log, at every LOG_LEVEL", async (t) => {
-  const server = await startTestServer({ LOG_LEVEL: 'silent' });
-  const operator = await connectOperator({ ...server, grpcAddress: server.address });
+  const server = await startTestServer(t, { LOG_LEVEL: 'silent' });
+  const operator = await connectOperator(t, { ...server, grpcAddress: server.address });
   await operator.account(Plan.PLAN_FREE);
-  operator.close();
   await server.close();
   t.deepEqual(
     server.logs.map(({ method, outcome }) => [method, outcome]),
@@ -84,7 +83,7 @@ test("Audit log - without a file its lines are in the server's log, at every LOG
 
 test.serial('Rotation - under load loses no line of the server or of Envoy, and keeps the files private', async (t) => {
   const rest = new RestClient(shared.url, shared.key);
-  const operator = await operatorOf();
+  const operator = await operatorOf(t);
   const ids: string[] = [];
   const accounts: string[] = [];
   const call = async () => {
@@ -94,7 +93,6 @@ test.serial('Rotation - under load loses no line of the server or of Envoy, and 
     return ['server.log', 'access.log', 'audit.log'].every((name) => filesOf(name).length > 3);
   };
   await until(call, 'three rotations of each', 90_000);
-  operator.close();
   await shared.launcher.end('SIGTERM'); // Envoy flushes its logs
   const accesses = Map.groupBy(linesOf('access.log'), (line) => line.request_id);
   // Envoy asks about a key that it does not know with the id of the caller's request.

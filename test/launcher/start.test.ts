@@ -75,8 +75,7 @@ test('Network - HOST and ENVOY_ADMIN_HOST open their ports to other machines, an
 });
 
 testIPv6('Start - works on IPv6; the curl command also with TLS and the PROXY protocol', async (t) => {
-  const certificates = await makeCertificates();
-  t.teardown(certificates.remove);
+  const certificates = await makeCertificates(t);
   const tls = { TLS_CERT: certificates.path('server.pem'), TLS_KEY: certificates.path('server-key.pem') };
   const proxy = { PROXY_PROTOCOL: 'yes', TRUSTED_PROXIES: '::1' };
   const { curl, url } = await launch(t, { HOST: '::', ...tls, ...proxy }).opened();

@@ -70,8 +70,7 @@ for (const [which, how] of Object.entries(REPEATED)) {
 }
 
 test.serial('Pings - a launcher that hardly gets a turn kills no process that answers', async (t) => {
-  const { stack, close } = await startTestStack();
-  t.teardown(close);
+  const { stack } = await startTestStack(t);
   const processes = [stack.envoy, ...stack.servers];
   for (const endMs = performance.now() + 14_000; performance.now() < endMs; await turn()) {
     for (const turnMs = performance.now() + 1_300; performance.now() < turnMs; );

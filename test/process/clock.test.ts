@@ -1,8 +1,9 @@
 /** A server whose clock is wrong, beside one whose clock is right. */
 import { CategoryServiceService as Categories } from '../../gen/petstore/v1/categories.ts';
+import { temporaryFolder } from '../support/machine/folder.ts';
 import { query } from '../support/machine/postgres.ts';
 import { testUnless } from '../support/machine/programs.ts';
-import { createDataDir, startServerProcess } from '../support/service/process.ts';
+import { startServerProcess } from '../support/service/process.ts';
 import { sharedMissing, startShared } from '../support/service/shared.ts';
 import { until } from '../support/until.ts';
 
@@ -12,20 +13,11 @@ const test = testUnless<unknown>(sharedMissing);
 const AHEAD = { NODE_OPTIONS: '--import data:text/javascript,const%20now=Date.now;Date.now=()=>now()+4e9' }; // 46 days
 
 test('Clock - a server that is days ahead deletes neither idempotency records nor events too early', async (t) => {
-  const shared = await startShared();
-  t.teardown(() => shared.close());
-  const { path, remove } = await createDataDir();
-  t.teardown(remove);
+  const shared = await startShared(t);
+  const folder = temporaryFolder(t);
   const settings = await shared.settings();
   const url = settings.DATABASE_URL ?? '';
-  const start = async (more = {}) => {
-    const server = await startServerProcess(path, { ...settings, ...more });
-    t.teardown(async () => {
-      server.grpc.close();
-      await server.end('SIGKILL');
-    });
-    return server.grpc;
-  };
+  const start = async (more = {}) => (await startServerProcess(t, folder, { ...settings, ...more })).grpc;
   const right = await start();
   await query(url, "INSERT INTO events (type, time_ms, resource) VALUES ('category.deleted', 0, '{}')");
   // The only record so far. What is old comes before what is kept.

@@ -13,8 +13,7 @@ const CLEAN = { code: 0, signal: null };
 const PER_DAY = 5;
 
 testUnless<Context>(postgresMissing)('SIGTERM - a server ends while PostgreSQL hangs', async (t) => {
-  const postgres = await startPostgres();
-  t.teardown(() => postgres.stop());
+  const postgres = await startPostgres(t);
   const server = await start(t, { DATABASE_URL: await postgres.createDatabase() });
   await postgres.pause();
   t.teardown(() => postgres.resume());
@@ -26,14 +25,12 @@ const redisTest = testUnless<Context>(MISSING_REDIS_SERVER ?? noOpenssl);
 
 redisTest('rediss:// - limits are counted over TLS, and a server stops cleanly while Redis hangs', async (t) => {
   await withinOneDay(60_000);
-  const certificates = await makeCertificates();
-  t.teardown(() => certificates.remove());
+  const certificates = await makeCertificates(t);
   await certificates.issue('redis', 'IP:127.0.0.1');
   const port = String((await freePorts(1))[0]);
   const [cert, key, ca] = ['redis.pem', 'redis-key.pem', 'ca.pem'].map((file) => certificates.path(file));
   const files = ['--tls-cert-file', `${cert}`, '--tls-key-file', `${key}`, '--tls-auth-clients', 'no'];
-  const redis = await RedisProcess.start(['--tls-port', port, ...files]);
-  t.teardown(() => redis.stop());
+  const redis = await RedisProcess.start(t, ['--tls-port', port, ...files]);
   const settings = { REDIS_URL: `rediss://127.0.0.1:${port}`, NODE_EXTRA_CA_CERTS: `${ca}` };
   const server = await start(t, { BUSINESS_PER_DAY: String(PER_DAY), ...settings });
   const list = () => server.grpc.call(Categories.listCategories, { pageToken: '' });

@@ -158,7 +158,7 @@ test('Migrate - refuses the schema of a newer release with one line, as a server
 test('kill -9 - between commit and response: a retry gets the first response, with no second write', async (t) => {
   const first = await start(t);
   const petId = await first.grpc.pet({ stock: 5 });
-  const proxy = await TcpProxy.open(Number(first.address.split(':')[1]));
+  const proxy = await TcpProxy.open(t, Number(first.address.split(':')[1]));
   const caller = new GrpcCaller(`127.0.0.1:${proxy.port}`, first.key);
   await caller.category(); // opens the connection
   proxy.dropResponses();
@@ -168,7 +168,7 @@ test('kill -9 - between commit and response: a retry gets the first response, wi
   const stock = async ({ grpc }: ServerProcess) => (await grpc.call(Inventory.getInventoryItem, { petId })).quantity;
   await until(async () => (await stock(first)) === 3, 'the commit');
   await first.end('SIGKILL');
-  await proxy.close();
+  proxy.refuse();
   t.truthy(await unanswered);
   caller.close();
 

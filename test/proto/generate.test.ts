@@ -1,25 +1,22 @@
 /** `npm run generate`, in a copy of what it reads. */
 import { spawnSync } from 'node:child_process';
-import { cpSync, mkdtempSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { cpSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import anyTest, { type ExecutionContext, type TestFn } from 'ava';
+import type { ExecutionContext } from 'ava';
 import { ROOT } from '../../src/platform/launcher/paths.ts';
+import { temporaryFolder } from '../support/machine/folder.ts';
+import { fresh } from '../support/service/sharing.ts';
 
 const INPUTS = ['proto', 'third_party', 'src', 'scripts', 'docs', 'gen', 'buf.yaml', 'config'];
 const PETS = 'proto/petstore/v1/pets.proto';
 const REFUSED = 'message NewPet {\n  // One.\n  string colour = 9 [(buf.validate.field).string.prefix = "x"];\n';
 
-const test = anyTest as TestFn<{ copy: string }>;
-
-test.beforeEach((t) => {
-  t.context = { copy: mkdtempSync(join(tmpdir(), 'petstore-generate-')) };
-  for (const name of [...INPUTS, 'package.json']) {
-    cpSync(join(ROOT, name), join(t.context.copy, name), { recursive: true });
-  }
-  symlinkSync(join(ROOT, 'node_modules'), join(t.context.copy, 'node_modules'));
+const test = fresh(undefined, (t) => {
+  const copy = temporaryFolder(t);
+  for (const name of [...INPUTS, 'package.json']) cpSync(join(ROOT, name), join(copy, name), { recursive: true });
+  symlinkSync(join(ROOT, 'node_modules'), join(copy, 'node_modules'));
+  return { copy };
 });
-test.afterEach.always((t) => rmSync(t.context.copy, { recursive: true }));
 
 function generate({ copy }: { copy: string }): { status: number | null; stderr: string } {
   const PATH = `${join(ROOT, 'node_modules/.bin')}:${process.env.PATH}`;

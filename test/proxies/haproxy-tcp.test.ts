@@ -8,10 +8,9 @@ import { FEW_REQUESTS, hasOwnAllowance } from './allowances.ts';
 import { haproxyTcp } from './proxies.ts';
 
 const test = sharing(haproxyTcp.missing ?? noOpenssl, async (t) => {
-  const certificates = await makeCertificates();
-  t.teardown(certificates.remove);
+  const certificates = await makeCertificates(t);
   const [httpPort = 0] = await freePorts(1);
-  const stack = await startTestStack({
+  const stack = await startTestStack(t, {
     ...FEW_REQUESTS,
     HTTP_PORT: String(httpPort),
     PROXY_PROTOCOL: 'yes',
@@ -19,7 +18,6 @@ const test = sharing(haproxyTcp.missing ?? noOpenssl, async (t) => {
     TLS_CERT: certificates.path('server.pem'),
     TLS_KEY: certificates.path('server-key.pem'),
   });
-  t.teardown(stack.close);
   const proxy = await haproxyTcp.start(t, stack.config.port, certificates);
   return { ...stack, httpPort, proxy };
 });

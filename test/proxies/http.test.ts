@@ -8,7 +8,6 @@ import { restBody } from '../../src/platform/rest/responses.ts';
 import { callFrom, type Door, openFrom, PROTOCOLS, type Sent } from '../support/calls/callers.ts';
 import { readEvents } from '../support/calls/event-source.ts';
 import { bearer, stream } from '../support/calls/grpc.ts';
-import { connectOperator } from '../support/calls/operator.ts';
 import { freePorts } from '../support/machine/ports.ts';
 import { testUnless } from '../support/machine/programs.ts';
 import { type Certificates, makeCertificates, noOpenssl } from '../support/machine/tls.ts';
@@ -28,12 +27,10 @@ const FOUND = KINDS.filter(({ missing }) => (missing ?? noOpenssl) === undefined
 
 if (FOUND.length > 0) {
   sharing<Context>(undefined, async (t) => {
-    const certificates = await makeCertificates();
-    t.teardown(certificates.remove);
+    const certificates = await makeCertificates(t);
     // An account has one stream, so a second one shows that the first has ended.
     const settings = { ...FEW_REQUESTS, EVENT_STREAMS: '1', TRUSTED_PROXIES: '127.0.0.1' };
-    const stack = await startTestStack(settings);
-    t.teardown(stack.close);
+    const stack = await startTestStack(t, settings);
     const start = async (kind: (typeof KINDS)[number]) =>
       [kind.name, await kind.start(t, stack.config.port, certificates)] as const;
     return { ...stack, certificates, proxies: new Map(await Promise.all(FOUND.map(start))) };
@@ -106,10 +103,8 @@ for (const [number, kind] of KINDS.entries()) {
   for (const [protocol, openFeed] of Object.entries({ 'HTTP/1.1': overHttp1, gRPC: overGrpc })) {
     test(`${name} - events arrive as they happen, with heartbeats; a left stream ends, over ${protocol}`, async (t) => {
       t.timeout(60_000);
-      const { rest } = t.context;
-      const operator = await connectOperator(t.context);
+      const { rest, operator } = t.context;
       const key = await operator.keyOf({ perMinute: 100_000, perDay: 100_000 });
-      operator.close();
       const open = () => openFeed(doorOf(t.context), key);
       const feed = await open();
       t.is(await feed.next(), undefined, 'the stream has begun');

@@ -28,8 +28,7 @@ async function eventsArrive(t: ExecutionContext<TestStack>, url: string): Promis
 testUnless<TestStack>(plainNginx.missing ?? noOpenssl).serial(
   'Event stream - arrives at once through nginx with its defaults',
   async (t) => {
-    const certificates = await makeCertificates();
-    t.teardown(certificates.remove);
+    const certificates = await makeCertificates(t);
     const { door } = await plainNginx.start(t, t.context.config.port, certificates);
     await eventsArrive(t, `http://127.0.0.1:${door.port}`);
   },

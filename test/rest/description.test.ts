@@ -101,8 +101,7 @@ function atReference(ref: string): Parameter {
 // Serial: the other tests run after it, when the store is no longer empty.
 test.serial('Examples - each request works on a new store, and gets the documented response', async (t) => {
   for (const name of [...CREATE, ...THEN_CHANGE]) await follow(t, t.context.rest, name);
-  const { rest, close } = await startTestStack();
-  t.teardown(close);
+  const { rest } = await startTestStack(t);
   for (const name of [...CREATE, ...THEN_DELETE]) await follow(t, rest, name);
 });
 

@@ -3,7 +3,7 @@ import { readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { status as Status } from '@grpc/grpc-js';
-import test, { type ExecutionContext } from 'ava';
+import test from 'ava';
 import { readConfig } from '../../src/platform/config/config.ts';
 import { apiError } from '../../src/platform/errors.ts';
 import { findEnvoy } from '../../src/platform/launcher/envoy.ts';
@@ -15,12 +15,6 @@ import { temporaryFolder } from '../support/machine/folder.ts';
 import { startTestStack, type TestStack } from '../support/service/stack.ts';
 import { until } from '../support/until.ts';
 
-async function start(t: ExecutionContext, ...options: Parameters<typeof startTestStack>): Promise<TestStack> {
-  const stack = await startTestStack(...options);
-  t.teardown(() => stack.close());
-  return stack;
-}
-
 const GET_PET = { path: '/petstore.v1.PetService/GetPet' };
 
 function callOverConnect({ url }: TestStack['rest']): Promise<Response> {
@@ -29,7 +23,7 @@ function callOverConnect({ url }: TestStack['rest']): Promise<Response> {
 }
 
 test('500 - INTERNAL does not contain the cause, which is logged with the request id', async (t) => {
-  const { config, rest } = await start(t);
+  const { config, rest } = await startTestStack(t);
   change(config.dataDir, 'ALTER TABLE orders RENAME TO misplaced');
   for (const method of ['GET', 'POST']) {
     const response = await rest.send(method, '/store/orders');
@@ -47,7 +41,7 @@ test('500 - INTERNAL does not contain the cause, which is logged with the reques
 
 test('504 - what gets no response in time is DEADLINE_EXCEEDED, also HEAD and unsent gRPC messages', async (t) => {
   const program = fileURLToPath(new URL('./mute-server.ts', import.meta.url));
-  const { rest, key, publicAddress } = await start(t, {}, { program });
+  const { rest, key, publicAddress } = await startTestStack(t, {}, { program });
   const [read, nowhere, change, head, connect, grpc, late, web] = await Promise.all([
     rest.get('/categories/1'),
     rest.get('/nowhere'),
@@ -80,7 +74,7 @@ test('503 - under memory pressure every request is UNAVAILABLE with Retry-After'
   const binary = findEnvoy(readConfig({ ENVOY: process.env.ENVOY }));
   const script = `#!/bin/sh\nsed -i 's/value: 0.98/value: 0.001/' "$2"\nexec ${binary} "$@"\n`;
   await writeFile(join(folder, 'envoy'), script, { mode: 0o700 });
-  const { rest, publicAddress } = await start(t, { ENVOY: join(folder, 'envoy') });
+  const { rest, publicAddress } = await startTestStack(t, { ENVOY: join(folder, 'envoy') });
   await until(async () => (await rest.get('/healthz')).status === 503, 'the pressure');
   for (const path of ['/pets', '/healthz']) isUnavailable(t, await rest.get(path));
   isUnavailable(t, await rest.post('/pets', {}));

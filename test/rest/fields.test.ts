@@ -14,9 +14,8 @@ type Send = (fields: object) => Promise<RestResponse>;
 /** Each operation that accepts fields of a pet, a category, an order or an inventory entry. */
 type Shapes = 'pets' | 'categories' | 'orders' | 'inventory';
 
-const test = sharing(undefined, async ({ teardown }) => {
-  const stack = await startTestStack();
-  teardown(stack.close);
+const test = sharing(undefined, async (t) => {
+  const stack = await startTestStack(t);
   const { rest } = stack;
   const categoryId = await rest.category();
   const petId = await rest.pet({ categoryId });

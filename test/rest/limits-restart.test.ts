@@ -8,8 +8,7 @@ import { until } from '../support/until.ts';
 
 test("limits - a stop loses nothing of the day's count, kill -9 its last second, and neither a ban", async (t) => {
   await withinOneDay(60_000);
-  const { rest, stack, config, operator, close } = await startTestStack({ BAN_GRACE_SECONDS: '0' });
-  t.teardown(close);
+  const { rest, stack, config, operator } = await startTestStack(t, { BAN_GRACE_SECONDS: '0' });
   const caller = rest.withKey(await operator.keyOf({ perMinute: 100_000, perDay: 40 }));
   const banned = rest.withKey(await operator.keyOf({ perMinute: 100_000, perDay: 1 }));
   const use = (times: number) => Promise.all(Array.from({ length: times }, () => caller.get('/pets')));

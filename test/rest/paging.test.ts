@@ -9,9 +9,8 @@ import { startTestStack } from '../support/service/stack.ts';
 const ROWS = 101;
 type Row = Readonly<Record<string, number>>;
 
-const test = sharing(undefined, async ({ teardown }) => {
-  const stack = await startTestStack();
-  teardown(stack.close);
+const test = sharing(undefined, async (t) => {
+  const stack = await startTestStack(t);
   const { rest } = stack;
   for (const { template } of PUBLIC.filter(({ takesIdempotencyKey }) => takesIdempotencyKey)) {
     const missing = ROWS - (await walk(rest, template)).flat().length;

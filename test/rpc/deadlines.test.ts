@@ -1,6 +1,6 @@
 /** Cancelled work: the deadline has passed, or the caller has left. */
 import { status as Code } from '@grpc/grpc-js';
-import anyTest, { type ExecutionContext, type TestFn } from 'ava';
+import type { ExecutionContext } from 'ava';
 import { createClient } from '../../gen/client/index.ts';
 import { CategoryServiceService as Categories } from '../../gen/petstore/v1/categories.ts';
 import { EventServiceService as Events } from '../../gen/petstore/v1/events.ts';
@@ -10,15 +10,11 @@ import { grpcFrame, grpcHeaders, targetOf } from '../support/calls/sockets.ts';
 import { beginCall } from '../support/calls/unfinished-call.ts';
 import { holdTransaction } from '../support/service/hold-transaction.ts';
 import { startTestServer, type TestServer } from '../support/service/server.ts';
+import { fresh } from '../support/service/sharing.ts';
 import { startTestStack } from '../support/service/stack.ts';
 import { until } from '../support/until.ts';
 
-const test = anyTest as TestFn<TestServer>;
-
-test.beforeEach(async (t) => {
-  t.context = await startTestServer();
-});
-test.afterEach.always((t) => t.context.close());
+const test = fresh(undefined, startTestServer);
 
 /**
  * Blocks the writes of the server, as a transaction of another process would. A blocked writer occupies one of Node's
@@ -111,8 +107,7 @@ for (const [address, type] of [
   ['publicAddress', 'application/grpc-web+proto'],
 ] as const) {
   test(`Deadline - of a month or of 99,999,999 hours is no shorter one: ${type} at ${address}`, async (t) => {
-    const stack = await startTestStack();
-    t.teardown(() => stack.close());
+    const stack = await startTestStack(t);
     const send = async (path: string, timeout: string, key?: string) => {
       const headers = { ...grpcHeaders(path, key), 'content-type': type, 'grpc-timeout': timeout };
       const giveUpMs = path === Events.watchEvents.path ? 1_500 : 20_000;

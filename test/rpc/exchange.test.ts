@@ -3,10 +3,11 @@
  * one response or a reset, and nothing is left. Every cell is walked over its own connection.
  */
 import { setTimeout as delay } from 'node:timers/promises';
-import anyTest, { type ExecutionContext, type TestFn } from 'ava';
+import type { ExecutionContext } from 'ava';
 import { apiError } from '../../src/platform/errors.ts';
 import type { StreamResponse } from '../../src/platform/rpc/chain.ts';
 import { toApiError } from '../../src/platform/rpc/status.ts';
+import { type SharedBy, sharing } from '../support/service/sharing.ts';
 import { until } from '../support/until.ts';
 import {
   type CallerProtocol,
@@ -15,7 +16,6 @@ import {
   piece,
   request,
   type Scripted,
-  type ScriptedServer,
   startScriptedServer,
   streamsOf,
 } from './scripted-server.ts';
@@ -67,16 +67,13 @@ const UNREAD_MS = 31_000;
 const PATIENCE_MS = 20_000;
 const ERROR = apiError('UNAVAILABLE');
 
-const test = anyTest as TestFn<{ server: ScriptedServer; faults: unknown[] }>;
-type Test = ExecutionContext<{ server: ScriptedServer; faults: unknown[] }>;
-
-test.before(async (t) => {
+const test = sharing(undefined, async (t) => {
   const faults: unknown[] = [];
   process.on('uncaughtException', (error) => faults.push(error));
   process.on('unhandledRejection', (error) => faults.push(error));
-  t.context = { server: await startScriptedServer(), faults };
+  return { server: await startScriptedServer(t), faults };
 });
-test.after.always(({ context }) => context.server.close());
+type Test = ExecutionContext<SharedBy<typeof test>>;
 
 type Cell = Awaited<ReturnType<typeof enter>>;
 

@@ -9,12 +9,9 @@ import { startTestServer } from '../support/service/server.ts';
 import { until } from '../support/until.ts';
 
 async function start(t: ExecutionContext) {
-  const server = await startTestServer();
+  const server = await startTestServer(t);
   const client = new Client(server.address, insecure);
-  t.teardown(async () => {
-    client.close();
-    await server.close();
-  });
+  t.teardown(() => client.close());
   return { server, client };
 }
 

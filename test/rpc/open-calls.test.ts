@@ -1,34 +1,24 @@
 /** What a caller may have open, whatever it waits for: src/platform/rpc/open-calls.ts. */
 import { setTimeout as delay } from 'node:timers/promises';
 import { status as Status } from '@grpc/grpc-js';
-import anyTest, { type ExecutionContext, type TestFn } from 'ava';
+import type { ExecutionContext } from 'ava';
 import { MAX_CALLS_PER_SERVER } from '../../src/platform/config/constants.ts';
 import { apiError } from '../../src/platform/errors.ts';
 import { MAX_PER_ADDRESS } from '../../src/platform/rpc/open-calls.ts';
+import { fresh, type SharedBy } from '../support/service/sharing.ts';
 import { until } from '../support/until.ts';
-import {
-  type Caller,
-  EDGE_SECRET,
-  piece,
-  request,
-  type ScriptedServer,
-  startScriptedServer,
-} from './scripted-server.ts';
+import { type Caller, EDGE_SECRET, piece, request, startScriptedServer } from './scripted-server.ts';
 
 /** A call that has waited for its caller for this long has ended, if its server is crowded. */
 const STALLED_MS = 2_000;
 const SHARE = MAX_CALLS_PER_SERVER / 8;
 
-const test = anyTest as TestFn<{ server: ScriptedServer; callers: Caller[] }>;
-type Test = ExecutionContext<{ server: ScriptedServer; callers: Caller[] }>;
-
-test.beforeEach(async (t) => {
-  t.context = { server: await startScriptedServer(), callers: [] };
+const test = fresh(undefined, async (t) => {
+  const callers: Caller[] = [];
+  t.teardown(() => callers.forEach(({ session }) => void session.destroy()));
+  return { server: await startScriptedServer(t), callers };
 });
-test.afterEach.always(({ context }) => {
-  for (const { session } of context.callers) session.destroy();
-  context.server.close();
-});
+type Test = ExecutionContext<SharedBy<typeof test>>;
 
 interface Opened {
   readonly isStream?: boolean;
@@ -202,8 +192,7 @@ test('Account - calls that run are not ended for others', async (t) => {
 });
 
 test('Streams - end at their maximum age with DEADLINE_EXCEEDED, unary calls do not', async (t) => {
-  const server = await startScriptedServer({ maxStreamMs: 300 });
-  t.teardown(() => server.close());
+  const server = await startScriptedServer(t, { maxStreamMs: 300 });
   const context = { ...t.context, server };
   const stream = request(server.port, { protocol: 'gRPC', isStream: true, id: 'old stream' });
   const unary = request(server.port, { protocol: 'gRPC', isStream: false, id: 'old call' });

@@ -17,7 +17,7 @@ import { until } from '../support/until.ts';
 import { EDGE_SECRET, request, type ScriptedServer, startScriptedServer, streamsOf } from './scripted-server.ts';
 
 test('grpc-js - an error before a call can be answered resets that call alone', async (t) => {
-  const server = await startScriptedServer();
+  const server = await startScriptedServer(t);
   const broken = request(server.port, {
     protocol: 'gRPC',
     isStream: false,
@@ -30,7 +30,6 @@ test('grpc-js - an error before a call can be answered resets that call alone', 
   const caller = request(server.port, { protocol: 'gRPC', isStream: false, id: 'whole' });
   await until(() => server.find('whole'), 'the next call');
   for (const { session } of [broken, caller]) session.destroy();
-  server.close();
 });
 
 /** Opens a call of this id, and ends 5,000 others on its connection early. Resolves with both ends of it. */
@@ -53,8 +52,7 @@ async function endEarly(t: ExecutionContext, server: ScriptedServer, id: string,
 }
 
 test("grpc-js - an edge's connection stays open however many of its calls end early, another does not", async (t) => {
-  const server = await startScriptedServer();
-  t.teardown(() => server.close());
+  const server = await startScriptedServer(t);
   const edge = await endEarly(t, server, 'edge', { 'x-petstore-edge': EDGE_SECRET });
   await until(() => streamsOf(edge.session) === 1, 'the end of the calls at the server', 20_000);
   const other = await endEarly(t, server, 'other', {});
@@ -69,8 +67,7 @@ test("grpc-js - an edge's connection stays open however many of its calls end ea
 });
 
 test('grpc-js - a connection without calls ends after 10 s, but not one with a call, nor an edge’s', async (t) => {
-  const server = await startScriptedServer();
-  t.teardown(() => server.close());
+  const server = await startScriptedServer(t);
   const mute = connectTcp(server.port, '127.0.0.1').resume();
   const open = async (id: string, headers: Record<string, string> = {}) => {
     const caller = request(server.port, { protocol: 'gRPC', isStream: true, id, headers });
@@ -91,8 +88,7 @@ test('grpc-js - a connection without calls ends after 10 s, but not one with a c
 });
 
 test('grpc-js - a call with over 8 KiB of headers is reset, also of compressed ones, but not an edge’s', async (t) => {
-  const server = await startScriptedServer();
-  t.teardown(() => server.close());
+  const server = await startScriptedServer(t);
   const session = connect(`http://127.0.0.1:${server.port}`);
   t.teardown(() => session.destroy());
   const cookie = Array.from({ length: 100 }, () => 'x'.repeat(500)); // compressed, each but the first is a byte
@@ -103,8 +99,7 @@ test('grpc-js - a call with over 8 KiB of headers is reset, also of compressed o
 });
 
 test('grpc-js - a condition in two lines is one list, and a CONNECT is no fault of the server', async (t) => {
-  const server = await startTestServer();
-  t.teardown(() => server.close());
+  const server = await startTestServer(t);
   const { grpc, address, key, logs } = server;
   const petId = await grpc.pet();
   const etag = (await grpc.exchange(Pets.getPet, { petId })).headers.get('etag').join();

@@ -20,6 +20,7 @@ import { OpenCalls } from '../../src/platform/rpc/open-calls.ts';
 import { createGrpcServer, serve } from '../../src/platform/rpc/server.ts';
 import { implement } from '../../src/platform/rpc/service.ts';
 import { grpcFrame, grpcHeaders } from '../support/calls/sockets.ts';
+import type { Scope } from '../support/scope.ts';
 
 export const PROTOCOLS = ['gRPC', 'REST', 'Connect'] as const;
 export type CallerProtocol = (typeof PROTOCOLS)[number];
@@ -41,7 +42,7 @@ export function piece(text: string, contentType = 'text/plain'): HttpBody {
   return { contentType, data: Buffer.from(text), extensions: [] };
 }
 
-export async function startScriptedServer({ maxStreamMs = FOREVER_MS } = {}) {
+export async function startScriptedServer(t: Scope, { maxStreamMs = FOREVER_MS } = {}) {
   const scripts = new Map<string, Scripted>();
   const scriptOf = ({ requestId }: Call): Scripted => {
     const script = scripts.get(requestId);
@@ -95,6 +96,10 @@ export async function startScriptedServer({ maxStreamMs = FOREVER_MS } = {}) {
     openCalls,
     observers: [(call, end) => scriptOf(call).ends.push(end)],
   });
+  t.teardown(() => {
+    openCalls.close();
+    server.forceShutdown();
+  });
   const port = await promisify(server.bindAsync).call(server, '127.0.0.1:0', ServerCredentials.createInsecure());
   return {
     port,
@@ -102,10 +107,6 @@ export async function startScriptedServer({ maxStreamMs = FOREVER_MS } = {}) {
     openCalls,
     /** The call of the request with this id, once it has arrived. */
     find: (id: string) => scripts.get(id),
-    close() {
-      openCalls.close();
-      server.forceShutdown();
-    },
   };
 }
 

@@ -1,6 +1,5 @@
 /** Compares the services on a real database with a model: any history of a pet has the same results in both. */
 import assert from 'node:assert/strict';
-import anyTest, { type TestFn } from 'ava';
 import fc from 'fast-check';
 import { PetStatus as ProtoStatus } from '../../gen/petstore/v1/pets.ts';
 import { ApiError } from '../../src/platform/errors.ts';
@@ -13,13 +12,9 @@ import type { Request } from '../chaos/campaign/history.ts';
 import { petModel } from '../chaos/campaign/pet-model.ts';
 import { newPet } from '../storage/suite/database.ts';
 import { createTestStore } from '../support/machine/database.ts';
+import { sharing } from '../support/service/sharing.ts';
 
-const test = anyTest as TestFn<Store>;
-
-test.before(async (t) => {
-  t.context = await createTestStore();
-});
-test.after.always((t) => t.context.close());
+const test = sharing(undefined, createTestStore);
 
 const CONTEXT = { isCancelled: () => false };
 const PET = { petId: 1 };

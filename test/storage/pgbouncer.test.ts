@@ -5,24 +5,16 @@ import { Connection } from '../../src/platform/storage/postgres-connection.ts';
 import { compile } from '../../src/platform/storage/statement.ts';
 import { createStore } from '../../src/platform/storage/store.ts';
 import { MIGRATIONS, TABLES } from '../../src/schema.ts';
-import { query, startPostgres, type TestPostgres } from '../support/machine/postgres.ts';
-import { testUnless } from '../support/machine/programs.ts';
-import { type PgBouncer, pgbouncerMissing, startPgBouncer } from './pgbouncer.ts';
+import { query, startPostgres } from '../support/machine/postgres.ts';
+import { sharing } from '../support/service/sharing.ts';
+import { pgbouncerMissing, startPgBouncer } from './pgbouncer.ts';
 import { suiteDatabase } from './postgres-suite.ts';
 import { newCategory } from './suite/database.ts';
 import { runStorageSuite } from './suite/suite.ts';
 
-const test = testUnless(pgbouncerMissing);
-let server: TestPostgres;
-let bouncer: PgBouncer;
-
-test.before(async () => {
-  server = await startPostgres(['fsync=off']);
-  bouncer = await startPgBouncer(await server.createDatabase());
-});
-test.after.always(async () => {
-  await bouncer?.stop();
-  await server?.stop();
+const test = sharing(pgbouncerMissing, async (t) => {
+  const { createDatabase, dropDatabase } = await startPostgres(t, ['fsync=off']);
+  return { createDatabase, dropDatabase, ...(await startPgBouncer(t, await createDatabase())) };
 });
 
 const POOLED = { isPooled: true };
@@ -32,10 +24,11 @@ const ADVISORY = `SELECT pid FROM pg_locks JOIN pg_database ON oid = database
    WHERE locktype = 'advisory' AND datname = current_database()`;
 
 test('PgBouncer - each transaction has its timeouts, and no session keeps a timeout, statement or lock', async (t) => {
-  const database = await server.createDatabase();
+  const { createDatabase, through } = t.context;
+  const database = await createDatabase();
   const name = new URL(database).pathname.slice(1);
   await query(database, `ALTER DATABASE ${name} SET default_transaction_isolation = 'serializable'`);
-  const url = bouncer.through(database);
+  const url = through(database);
   const engines = await Promise.all([1, 2, 3].map(() => openPostgres(url, MIGRATIONS, POOLED))); // one migrates
   for (const engine of engines) {
     const settings = ['lock_timeout', 'transaction_isolation'].map((one) => `current_setting('${one}') as ${one}`);
@@ -58,7 +51,8 @@ test('PgBouncer - each transaction has its timeouts, and no session keeps a time
 });
 
 test('PgBouncer - after a transaction that failed before its first statement the connection can be used', async (t) => {
-  const pool = new pg.Pool({ connectionString: bouncer.through(await server.createDatabase()) });
+  const { createDatabase, through } = t.context;
+  const pool = new pg.Pool({ connectionString: through(await createDatabase()) });
   const client = await pool.connect();
   t.teardown(() => {
     client.release();
@@ -81,9 +75,8 @@ test('PgBouncer - after a transaction that failed before its first statement the
 });
 
 test('PgBouncer - in session mode a server works too, and leaves nothing in a session', async (t) => {
-  const database = await server.createDatabase();
-  const inSessionMode = await startPgBouncer(database, 'session');
-  t.teardown(() => inSessionMode.stop());
+  const database = await t.context.createDatabase();
+  const inSessionMode = await startPgBouncer(t, database, 'session');
   const url = inSessionMode.through(database);
   const open = async () => createStore(await openPostgres(url, MIGRATIONS, POOLED), TABLES);
   const stores = [await open(), await open()];
@@ -97,4 +90,4 @@ test('PgBouncer - in session mode a server works too, and leaves nothing in a se
   }
 });
 
-if (pgbouncerMissing === undefined) runStorageSuite(() => suiteDatabase(server, bouncer), 'PgBouncer');
+if (pgbouncerMissing === undefined) runStorageSuite(suiteDatabase, 'PgBouncer');

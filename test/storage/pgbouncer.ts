@@ -1,10 +1,12 @@
 /** Runs PgBouncer in front of a PostgreSQL server. In transaction mode clients share sessions per transaction. */
-import { chown, mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { chown, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { findProgram, missing } from '../support/machine/find-program.ts';
+import { temporaryFolder } from '../support/machine/folder.ts';
 import { freePorts } from '../support/machine/ports.ts';
 import { postgresMissing, query, serverOwner } from '../support/machine/postgres.ts';
+import type { Scope } from '../support/scope.ts';
 import { Program } from '../support/service/process.ts';
 import { until } from '../support/until.ts';
 
@@ -13,12 +15,10 @@ const PROGRAM = findProgram(['pgbouncer'], ['/usr/sbin']);
 /** Why PgBouncer can't run here; undefined when it can. */
 export const pgbouncerMissing = missing('pgbouncer', undefined, ['/usr/sbin']) ?? postgresMissing;
 
-export type PgBouncer = Awaited<ReturnType<typeof startPgBouncer>>;
-
 /** Starts PgBouncer in front of the server of `url`. */
-export async function startPgBouncer(url: string, mode: 'transaction' | 'session' = 'transaction') {
+export async function startPgBouncer(t: Scope, url: string, mode: 'transaction' | 'session' = 'transaction') {
   const owner = await serverOwner(); // PgBouncer and PostgreSQL refuse to run as root
-  const folder = await mkdtemp(join(tmpdir(), 'petstore-pgbouncer-'));
+  const folder = temporaryFolder(t);
   if (owner.uid !== undefined && owner.gid !== undefined) await chown(folder, owner.uid, owner.gid);
   const [port] = await freePorts(1);
   const file = (name: string) => join(folder, name);
@@ -33,18 +33,13 @@ export async function startPgBouncer(url: string, mode: 'transaction' | 'session
   ];
   await writeFile(file('pgbouncer.ini'), `${settings.join('\n')}\n`, { mode: 0o644 });
   const bouncer = new Program(PROGRAM ?? 'pgbouncer', ['-q', file('pgbouncer.ini')], { ...owner, cwd: tmpdir() });
+  t.teardown(() => bouncer.end('SIGKILL'));
+  /** Returns the URL of a database through PgBouncer. */
   const through = (database: string) => {
     const there = new URL(database);
     there.port = String(port);
     return there.href;
   };
   await until(() => query(through(url), 'SELECT 1').catch(() => undefined), 'PgBouncer');
-  return {
-    /** Returns the URL of a database through PgBouncer. */
-    through,
-    async stop() {
-      await bouncer.end('SIGKILL');
-      await rm(folder, { recursive: true, force: true });
-    },
-  };
+  return { through };
 }

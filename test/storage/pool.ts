@@ -1,20 +1,17 @@
 /** A pool of connections to PostgreSQL through a proxy, and what it says of the database. */
-import type { ExecutionContext } from 'ava';
 import { Availability } from '../../src/platform/storage/availability.ts';
 import { PostgresPool } from '../../src/platform/storage/postgres-pool.ts';
 import { TcpProxy } from '../support/machine/tcp-proxy.ts';
+import type { Scope } from '../support/scope.ts';
 
-export async function openPool({ teardown }: Pick<ExecutionContext, 'teardown'>, database: string, size = 1) {
+export async function openPool(t: Scope, database: string, size = 1) {
   const logged: string[] = [];
   const log = (_: object, text: string) => logged.push(text);
   const availability = new Availability({ info: log, warn: log }, 'away');
-  const proxy = await TcpProxy.open(Number(new URL(database).port));
+  const proxy = await TcpProxy.open(t, Number(new URL(database).port));
   const url = Object.assign(new URL(database), { port: String(proxy.port) }).href;
   const pool = new PostgresPool({ url, size, isPooled: false }, availability);
-  teardown(async () => {
-    await pool.close();
-    await proxy.close();
-  });
+  t.teardown(() => pool.close());
   return {
     /** Log lines. */
     logged,

@@ -19,11 +19,8 @@ import { newPet } from './suite/database.ts';
 
 const MAX_CONNECTIONS = 20;
 
-const test = sharing(postgresMissing, async ({ teardown }) => {
-  const server = await startPostgres([`max_connections=${MAX_CONNECTIONS}`, 'superuser_reserved_connections=0']);
-  teardown(server.stop);
-  return server;
-});
+const FEW = [`max_connections=${MAX_CONNECTIONS}`, 'superuser_reserved_connections=0'];
+const test = sharing(postgresMissing, (t) => startPostgres(t, FEW));
 type Test = ExecutionContext<SharedBy<typeof test>>;
 
 /** A store with a database of its own, and the warnings in its log. */
@@ -179,7 +176,7 @@ const COUNT_OURS = "SELECT count(*) FROM pg_stat_activity WHERE application_name
 test.serial('Slow by 500 ms - calls take longer without failing, and the database is not unavailable', async (t) => {
   const url = await t.context.createDatabase();
   const reported: string[] = [];
-  const link = await TcpProxy.open(Number(new URL(url).port));
+  const link = await TcpProxy.open(t, Number(new URL(url).port));
   const far = Object.assign(new URL(url), { port: link.port });
   const store = createStore(await openPostgres(far.href, MIGRATIONS, loggingTo(reported)), TABLES);
   const pet = await newPet(store, { quantity: 1 });
@@ -188,7 +185,6 @@ test.serial('Slow by 500 ms - calls take longer without failing, and the databas
   t.deepEqual(reported, []);
   link.restore();
   await store.close();
-  await link.close();
 });
 
 test.serial('Standing still - a transaction, as of a frozen server, delays nobody for more than 5 s', async (t) => {

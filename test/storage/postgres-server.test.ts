@@ -15,20 +15,17 @@ import { MIGRATIONS, TABLES } from '../../src/schema.ts';
 import type { Pet } from '../../src/shop/pets/table.ts';
 import { temporaryFolder } from '../support/machine/folder.ts';
 import { postgresMissing, query, startPostgres, type TestPostgres } from '../support/machine/postgres.ts';
-import { testUnless } from '../support/machine/programs.ts';
+import { sharing } from '../support/service/sharing.ts';
 import { until } from '../support/until.ts';
 import { openPool } from './pool.ts';
 import { addOne, newPet } from './suite/database.ts';
 import { runPlanSuite } from './suite/query-plans.ts';
 
-const test = testUnless(postgresMissing);
 let server: TestPostgres;
-const LATIN1 = "template0 ENCODING 'LATIN1'";
-
-test.serial.before(async () => {
-  server = await startPostgres(['fsync=off']);
+const test = sharing<unknown>(postgresMissing, async (t) => {
+  server = await startPostgres(t, ['fsync=off']);
 });
-test.after.always(() => server?.stop());
+const LATIN1 = "template0 ENCODING 'LATIN1'";
 
 test('PostgreSQL - several processes that start at once migrate once and create one demo key', async (t) => {
   const url = await server.createDatabase();
@@ -285,21 +282,19 @@ interface Plan {
   readonly Plans?: readonly Plan[];
 }
 
-if (postgresMissing === undefined) {
-  runPlanSuite(async () => {
-    const engine = await openPostgres(`${await server.createDatabase()}${BY_INDEX}`, MIGRATIONS);
-    return {
-      engine,
-      async searched({ name, sql, bind }, values) {
-        const explain = { name: `explain ${name}`, sql: `EXPLAIN (FORMAT JSON) ${sql}`, bind };
-        const [row = {}] = await engine.reader.all(explain, values);
-        const [{ Plan: plan }] = row['QUERY PLAN'] as [{ Plan: Plan }];
-        return conditionOf(plan) ?? JSON.stringify(plan);
-      },
-      close: () => engine.close().catch(() => undefined), // the server may be gone
-    };
-  });
-}
+runPlanSuite(postgresMissing, async (t) => {
+  const engine = await openPostgres(`${await server.createDatabase()}${BY_INDEX}`, MIGRATIONS);
+  t.teardown(() => engine.close());
+  return {
+    engine,
+    async searched({ name, sql, bind }, values) {
+      const explain = { name: `explain ${name}`, sql: `EXPLAIN (FORMAT JSON) ${sql}`, bind };
+      const [row = {}] = await engine.reader.all(explain, values);
+      const [{ Plan: plan }] = row['QUERY PLAN'] as [{ Plan: Plan }];
+      return conditionOf(plan) ?? JSON.stringify(plan);
+    },
+  };
+});
 
 /** `((category_id = '1'::bigint) AND (id > '0'::bigint))` of the one index scan, as `category_id=? AND id>?`. */
 function conditionOf(plan: Plan): string | undefined {

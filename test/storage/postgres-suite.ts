@@ -2,8 +2,8 @@
 import { openPostgres } from '../../src/platform/storage/postgres.ts';
 import { MIGRATIONS } from '../../src/schema.ts';
 import { query, type TestPostgres } from '../support/machine/postgres.ts';
+import type { Scope } from '../support/scope.ts';
 import { Turns } from '../support/service/turns.ts';
-import type { PgBouncer } from './pgbouncer.ts';
 import type { SuiteDatabase } from './suite/database.ts';
 
 /** More concurrent tests would overload a small machine, and calls would time out. */
@@ -11,20 +11,25 @@ const turns = new Turns(4);
 /** A migrated database, of which each test gets a copy. */
 let template: Promise<string> | undefined;
 
+interface Shared extends Pick<TestPostgres, 'createDatabase' | 'dropDatabase'> {
+  /** The URL of a database through PgBouncer. */
+  readonly through?: (url: string) => string;
+}
+
 /** Creates a database, after a wait while too many are in use. The tests reach it through the bouncer, if any. */
-export async function suiteDatabase(server: TestPostgres, bouncer?: PgBouncer): Promise<SuiteDatabase> {
+export async function suiteDatabase(t: Scope, server: Shared): Promise<SuiteDatabase> {
+  const { through } = server;
   template ??= server.createDatabase().then(async (url) => {
     await (await openPostgres(url, MIGRATIONS)).close();
     return nameOf(url);
   });
-  const endTurn = await turns.take();
+  t.teardown(await turns.take());
   const url = await server.createDatabase(await template);
+  t.teardown(() => server.dropDatabase(url));
   return {
-    open: (options) =>
-      openPostgres(bouncer?.through(url) ?? url, MIGRATIONS, { ...options, isPooled: bouncer !== undefined }),
+    open: (options) => openPostgres(through?.(url) ?? url, MIGRATIONS, { ...options, isPooled: through !== undefined }),
     lockCategories: 'LOCK TABLE categories IN EXCLUSIVE MODE',
     failWrites: () => failWrites(url),
-    remove: () => server.dropDatabase(url).finally(endTurn),
   };
 }
 

@@ -7,8 +7,7 @@ import { until } from '../support/until.ts';
 const NOW_MS = Date.UTC(2026, 6, 1);
 
 test('Retention - deletes in bounded statements with other writes between them, and keeps recent rows', async (t) => {
-  const store = await createTestStore();
-  t.teardown(() => store.close());
+  const store = await createTestStore(t);
   const [requestDigest, response] = [Buffer.alloc(0), Buffer.alloc(0)];
   await store.transaction(async ({ idempotency }) => {
     for (let index = 0; index < 1_003; index += 1) {

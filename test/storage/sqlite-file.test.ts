@@ -1,28 +1,21 @@
 /** What SQLite's own settings and files guarantee, and how writes share its commits. */
 import { existsSync, statSync } from 'node:fs';
-import anyTest, { type TestFn } from 'ava';
 import { ConfigError } from '../../src/platform/config/setting.ts';
-import type { Engine, Runner } from '../../src/platform/storage/engine.ts';
+import type { Runner } from '../../src/platform/storage/engine.ts';
 import { SqliteConnection } from '../../src/platform/storage/sqlite-connection.ts';
 import { compile } from '../../src/platform/storage/statement.ts';
 import { createStore } from '../../src/platform/storage/store.ts';
 import { TABLES } from '../../src/schema.ts';
-import { createTestDatabase, type TestDatabase } from '../support/machine/database.ts';
+import { createTestDatabase } from '../support/machine/database.ts';
+import { fresh, type SharedBy } from '../support/service/sharing.ts';
 
-interface Context {
-  readonly database: TestDatabase;
-  readonly engine: Engine;
-}
-const test = anyTest as TestFn<Context>;
-
-test.beforeEach(async (t) => {
-  const database = await createTestDatabase();
-  t.context = { database, engine: await database.open() };
+const test = fresh(undefined, async (t) => {
+  const database = createTestDatabase(t);
+  const engine = await database.open();
+  t.teardown(() => engine.close().catch(() => undefined)); // a test may have closed it
+  return { database, engine };
 });
-test.afterEach.always(async (t) => {
-  await t.context.engine.close().catch(() => undefined); // a test may have closed it
-  await t.context.database.remove();
-});
+type Context = SharedBy<typeof test>;
 
 const CATS = { name: 'Cats', description: undefined };
 const ORPHAN = "INSERT INTO pets (name, category_id, status) VALUES ('Tom', 999, 'sold')";

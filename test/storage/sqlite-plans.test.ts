@@ -2,9 +2,10 @@ import type { Row } from '../../src/platform/storage/fields.ts';
 import { createTestDatabase } from '../support/machine/database.ts';
 import { runPlanSuite } from './suite/query-plans.ts';
 
-runPlanSuite(async () => {
-  const database = await createTestDatabase();
+runPlanSuite(undefined, async (t) => {
+  const database = createTestDatabase(t);
   const engine = await database.open();
+  t.teardown(() => engine.close());
   return {
     engine,
     async searched({ name, sql, bind }, values) {
@@ -18,10 +19,6 @@ runPlanSuite(async () => {
       const plan = details.filter((line) => !/json_each|LIST SUBQUERY|BLOOM/.test(line)).join('; ');
       const search = /^SEARCH \w+ USING (?:COVERING INDEX|INDEX|INTEGER PRIMARY KEY)[^;()]*\(([^()]*)\)$/.exec(plan);
       return search?.[1]?.replaceAll('rowid', 'id') ?? plan;
-    },
-    async close() {
-      await engine.close();
-      await database.remove();
     },
   };
 });

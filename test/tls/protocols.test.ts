@@ -11,14 +11,12 @@ import { makeCertificates, noOpenssl } from '../support/machine/tls.ts';
 import { type SharedBy, sharing } from '../support/service/sharing.ts';
 import { startTestStack } from '../support/service/stack.ts';
 
-const test = sharing(noOpenssl, async ({ teardown }) => {
-  const certificates = await makeCertificates();
-  teardown(certificates.remove);
+const test = sharing(noOpenssl, async (t) => {
+  const certificates = await makeCertificates(t);
   const [httpPort = 0] = await freePorts(1);
   const files = { TLS_CERT: certificates.path('server.pem'), TLS_KEY: certificates.path('server-key.pem') };
-  const stack = await startTestStack({ ...files, HTTP_PORT: String(httpPort) });
+  const stack = await startTestStack(t, { ...files, HTTP_PORT: String(httpPort) });
   const door = { port: stack.config.port, ca: await certificates.read('ca.pem') };
-  teardown(stack.close);
   return { ...stack, door, httpPort };
 });
 

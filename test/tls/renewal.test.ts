@@ -16,17 +16,15 @@ import { until } from '../support/until.ts';
 /** Files are read every second. */
 const NOTICED_MS = 2_500;
 
-const test = sharing(noOpenssl, async ({ teardown }) => {
-  const certificates = await makeCertificates();
-  teardown(certificates.remove);
+const test = sharing(noOpenssl, async (t) => {
+  const certificates = await makeCertificates(t);
   for (const name of ['first', 'second']) await certificates.issue(name, 'DNS:localhost');
   await certificates.issue('third', 'DNS:localhost', ['-newkey', 'rsa:2048']);
   /** Of the files that the service uses, `tls.crt` and `tls.key`. */
   const folder = certificates.path('live');
   await mkdir(folder);
   await putIn(folder, certificates, 'first');
-  const stack = await startTestStack({ TLS_CERT: join(folder, 'tls.crt'), TLS_KEY: join(folder, 'tls.key') });
-  teardown(stack.close);
+  const stack = await startTestStack(t, { TLS_CERT: join(folder, 'tls.crt'), TLS_KEY: join(folder, 'tls.key') });
   return { certificates, ca: await certificates.read('ca.pem'), folder, stack };
 });
 type Context = SharedBy<typeof test>;

@@ -3,21 +3,20 @@ import { execFile } from 'node:child_process';
 import { copyFile, stat, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
-import type { TestFn } from 'ava';
 import { ConfigError } from '../../src/platform/config/config.ts';
 import { readAuthorities, readIdentity } from '../../src/platform/files/tls-files.ts';
-import { type Context as LaunchContext, launch, test as launcherTest } from '../launcher/launch.ts';
+import { type Context, launch } from '../launcher/launch.ts';
 import { testUnless } from '../support/machine/programs.ts';
 import { type Certificates, makeCertificates, noOpenssl } from '../support/machine/tls.ts';
+import { sharing } from '../support/service/sharing.ts';
 
-const test = noOpenssl === undefined ? (launcherTest as TestFn<LaunchContext>) : testUnless<LaunchContext>(noOpenssl);
+const test = testUnless<Context>(noOpenssl);
 const sh = promisify(execFile);
 
 let certificates: Certificates;
-test.before(async () => {
-  certificates = await makeCertificates();
+sharing(noOpenssl, async (t) => {
+  certificates = await makeCertificates(t);
 });
-test.after.always(() => certificates.remove());
 
 const openssl = (...args: string[]) => sh('openssl', args, { cwd: certificates.folder });
 const tls = (name: string) => ({

@@ -163,8 +163,7 @@ testPostgres(
   async (t) => {
     t.timeout(600_000);
     // PostgreSQL looks for a deadlock once, after so long: a short fill must take longer.
-    const postgres = await startPostgres(['deadlock_timeout=10ms', 'fsync=off']);
-    t.teardown(() => postgres.stop());
+    const postgres = await startPostgres(t, ['deadlock_timeout=10ms', 'fsync=off']);
     const settings = { DATA_DIR: join(temporaryFolder(t), 'data'), DATABASE_URL: await postgres.createDatabase() };
     const { code, errors } = await run('restore', [new URL('1.0.0.dump', import.meta.url).pathname], settings);
     t.is(code, 0, errors);

@@ -45,12 +45,10 @@ async function upgradeAndGoBack(t: Test, baseline: string, settings: Settings, m
   for (const step of ['upgraded', 'back, and upgraded again']) {
     const { code, errors } = await run('restore', [file], { ...settings, DATA_DIR: dataDir });
     t.is(code, 0, errors);
-    const server = await startServerProcess(dataDir, settings);
-    t.teardown(() => server.end('SIGKILL'));
+    const server = await startServerProcess(t, dataDir, settings);
     await hasAll(t, server, step);
     await hasEvents(t, server, settings);
     t.is(await server.grpc.category(), 3n, 'ids go on');
-    server.grpc.close();
     t.deepEqual(await server.end('SIGTERM'), { code: 0, signal: null });
     await migrate(dataDir);
   }
@@ -104,8 +102,7 @@ test('Internal methods - answer under the names by which edges and the command o
     );
   t.is(methods.length, 18);
   const secrets = { EDGE_SECRET: 'the-secret-of-this-test', OPERATOR_KEY: 'the-operator-of-this-test' };
-  const server = await startServerProcess(temporaryFolder(t), secrets);
-  t.teardown(() => server.end('SIGKILL'));
+  const server = await startServerProcess(t, temporaryFolder(t), secrets);
   const send = async (path: string) => {
     const key = path.includes('.admin.') ? secrets.OPERATOR_KEY : server.key;
     const sent = { ...grpcHeaders(path, key), 'x-petstore-edge': secrets.EDGE_SECRET, 'x-request-id': 'this' };
@@ -187,8 +184,7 @@ test('SQLite - from 1.0.0 to this release and back', (t) =>
   upgradeAndGoBack(t, '1.0.0.sqlite', {}, (dataDir) => change(dataDir, NEWER)));
 
 testUnless(dumpsMissing)('PostgreSQL - from 1.0.0 to this release and back', async (t) => {
-  const postgres = await startPostgres(['fsync=off']);
-  t.teardown(() => postgres.stop());
+  const postgres = await startPostgres(t, ['fsync=off']);
   const url = await postgres.createDatabase();
   await upgradeAndGoBack(t, '1.0.0.dump', { DATABASE_URL: url }, () => query(url, NEWER));
   const digest = "SELECT DISTINCT md5(prosrc) AS digest FROM pg_proc WHERE proname = 'record_event'";

@@ -7,10 +7,11 @@ import { AdminServiceService as Admin } from '../../../gen/apiplatform/admin/v1/
 import { CategoryServiceService as Categories } from '../../../gen/petstore/v1/categories.ts';
 import type { GrpcCaller } from '../../support/calls/grpc-caller.ts';
 import { Operator } from '../../support/calls/operator.ts';
-import { testUnless } from '../../support/machine/programs.ts';
+import { temporaryFolder } from '../../support/machine/folder.ts';
 import { withinOneDay } from '../../support/service/limit-windows.ts';
-import { createDataDir, startServerProcess } from '../../support/service/process.ts';
+import { startServerProcess } from '../../support/service/process.ts';
 import { type Shared, sharedMissing, startShared } from '../../support/service/shared.ts';
+import { sharing } from '../../support/service/sharing.ts';
 import { until } from '../../support/until.ts';
 
 const REFUSALS = 5;
@@ -24,34 +25,20 @@ let used: GrpcCaller;
 let admin: Operator;
 let shared: Shared;
 let databaseUrl: string | undefined;
-const closing: (() => unknown)[] = [];
 
 // Serial: one test pauses the shared Redis.
-const { serial: test, before, beforeEach, after } = testUnless<unknown>(sharedMissing);
-before(async () => {
-  shared = await startShared();
-  closing.push(() => shared.close());
+const { serial: test, beforeEach } = sharing<unknown>(sharedMissing, async (t) => {
+  shared = await startShared(t);
   const given = await shared.settings();
   databaseUrl = given.DATABASE_URL;
   const settings = { ...SETTINGS, ...given };
-  const { path, remove } = await createDataDir();
-  closing.push(remove);
-  const start = async () => {
-    const server = await startServerProcess(path, settings);
-    closing.push(() => {
-      server.grpc.close();
-      return server.end('SIGKILL');
-    });
-    return server.grpc;
-  };
+  const folder = temporaryFolder(t);
+  const start = async () => (await startServerProcess(t, folder, settings)).grpc;
   used = await start();
   admin = new Operator((await start()).client, OPERATOR_KEY);
+  t.teardown(() => shared.redis.resume());
 });
 beforeEach(() => withinOneDay(60_000)); // tests use up the limit of the day, because a minute may end meanwhile
-after.always(async () => {
-  shared?.redis.resume();
-  for (const close of closing.reverse()) await close();
-});
 
 /** Makes calls with a key and returns their error codes, or `OK` for success. */
 async function call(server: GrpcCaller, key: string, times: number): Promise<(string | undefined)[]> {

@@ -1,25 +1,20 @@
 /** A Redis cluster of which one node is killed or frozen. */
 import { randomUUID } from 'node:crypto';
 import { toAccountId } from '../../../src/platform/rpc/caller.ts';
-import { testUnless } from '../../support/machine/programs.ts';
 import { MISSING_REDIS_SERVER, startRedisCluster } from '../../support/machine/redis.ts';
+import { sharing } from '../../support/service/sharing.ts';
 import { until } from '../../support/until.ts';
 import { openRedis, untilBack } from './suite/redis.ts';
 import { ACCOUNT } from './suite/setup.ts';
 
-const test = testUnless<unknown>(MISSING_REDIS_SERVER);
-let cluster: Awaited<ReturnType<typeof startRedisCluster>>;
-
-test.before(async () => {
-  cluster = await startRedisCluster();
-});
-test.after.always(() => cluster?.stop());
+const test = sharing(MISSING_REDIS_SERVER, startRedisCluster);
 
 const ACCOUNTS = Array.from({ length: 30 }, (_, index) => ({ ...ACCOUNT, accountId: toAccountId(BigInt(index)) }));
 const log: string[] = [];
 const logger = { info: () => log.push('info'), warn: () => log.push('warn') };
 
 test.serial('Cluster without a node - requests are served, and the largest counts stand afterwards', async (t) => {
+  const { context: cluster } = t;
   const options = { redis: cluster.config, logger, prefix: randomUUID() };
   const [one, other] = [await openRedis(t, options), await openRedis(t, options)];
   await untilBack(one, other);
@@ -40,6 +35,7 @@ test.serial('Cluster without a node - requests are served, and the largest count
 });
 
 test.serial('Cluster with a frozen node - it is noticed while others reply, and no request waits', async (t) => {
+  const { context: cluster } = t;
   const limiter = await openRedis(t, { redis: cluster.config, timeoutMs: 500 });
   await untilBack(limiter);
   cluster.nodes[1]?.pause();

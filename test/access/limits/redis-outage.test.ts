@@ -1,24 +1,28 @@
 /** Redis becomes unavailable: every request is decided, from the known counts; afterwards the largest counts stand. */
 import assert from 'node:assert/strict';
-import { connect, createServer } from 'node:net';
 import type { ExecutionContext } from 'ava';
 import fc from 'fast-check';
 import type { Limiter } from '../../../src/platform/access/limits/limiter.ts';
 import type { RedisLimiter } from '../../../src/platform/access/limits/redis.ts';
 import { RedisClient } from '../../../src/platform/access/limits/redis-client.ts';
 import { toAccountId } from '../../../src/platform/rpc/caller.ts';
-import { listen } from '../../support/machine/ports.ts';
-import { testUnless } from '../../support/machine/programs.ts';
 import { MISSING_REDIS_SERVER, RedisProcess } from '../../support/machine/redis.ts';
 import { TcpProxy } from '../../support/machine/tcp-proxy.ts';
+import { sharing } from '../../support/service/sharing.ts';
 import { until } from '../../support/until.ts';
 import { openServers, type RedisOptions, untilBack } from './suite/redis.ts';
 import { send } from './suite/rules.ts';
 import { ACCOUNT, ACCOUNT_ID, countAdmitted, DAY_INDEX, flood, GRACE, NOON_MS, repeat } from './suite/setup.ts';
 
 // Serial: the tests share one Redis, which they kill or pause.
-const { serial: test, before, beforeEach, afterEach, after } = testUnless<unknown>(MISSING_REDIS_SERVER);
 let redis: RedisProcess;
+const {
+  serial: test,
+  beforeEach,
+  afterEach,
+} = sharing<unknown>(MISSING_REDIS_SERVER, async (t) => {
+  redis = await RedisProcess.start(t);
+});
 /** The lines of all limiters of the test. */
 let log: { readonly level: string; readonly text: string }[];
 
@@ -26,9 +30,6 @@ const write = (level: string) => (line: unknown) => log.push({ level, text: JSON
 const logger = { info: write('info'), warn: write('warn') };
 const levels = () => log.map(({ level }) => level).sort();
 
-before(async () => {
-  redis = await RedisProcess.start();
-});
 beforeEach(() => {
   log = [];
 });
@@ -36,7 +37,6 @@ afterEach.always(async () => {
   redis.resume();
   if (redis.pid === undefined) await redis.startAgain();
 });
-after.always(() => redis?.stop());
 
 const ADDRESS = { address: '192.0.2.1' };
 const LARGE = { ...ACCOUNT, quota: { perMinute: 1_000, perDay: 1_000_000 } };
@@ -127,27 +127,12 @@ for (const [what, bytes] of Object.entries({
   'without numbers': `*8\r\n+admitted\r\n${',nan\r\n'.repeat(7)}`,
 })) {
   test(`Reply - one that is ${what} is an outage that ends by itself, and no later count is another's`, async (t) => {
-    let wrong: string | undefined;
-    const proxy = createServer((socket) => {
-      const target = connect(Number(new URL(redis.config.urls[0]).port), '127.0.0.1');
-      socket.pipe(target).on('error', () => socket.destroy());
-      target.on('data', (reply) => {
-        socket.write(wrong ?? reply);
-        wrong = undefined;
-      });
-      for (const [one, other] of [
-        [socket, target],
-        [target, socket],
-      ] as const) {
-        one.on('close', () => other.destroy()).on('error', () => undefined);
-      }
-    });
-    t.teardown(() => proxy.close());
-    const url = `redis://${await listen(proxy)}`;
+    const proxy = await TcpProxy.open(t, redis.port);
+    const url = `redis://127.0.0.1:${proxy.port}`;
     const [limiter] = await openServers(t, { redis: { ...redis.config, urls: [url] }, logger, timeoutMs: 500 });
     await untilBack(limiter);
     await repeat(limiter, 5, LARGE);
-    wrong = bytes;
+    proxy.replaceNext(Buffer.from(bytes));
     t.like(await limiter.admit(LARGE), { allowed: true, remaining: 994 });
     await untilBack(limiter);
     t.like(await limiter.admit(LARGE), { allowed: true, remaining: 993 });
@@ -186,11 +171,9 @@ test('Start without Redis - requests are served, and Redis is used once it is av
 });
 
 test('Replica - a Redis that may not write any more is left for the one that its address leads to now', async (t) => {
-  const successor = await RedisProcess.start();
-  t.teardown(() => successor.stop());
+  const successor = await RedisProcess.start(t);
   t.teardown(() => redis.command('REPLICAOF', 'NO', 'ONE'));
-  const address = await TcpProxy.open(redis.port);
-  t.teardown(() => address.close());
+  const address = await TcpProxy.open(t, redis.port);
   const urls = [`redis://127.0.0.1:${address.port}`] as const;
   const [limiter] = await openThree(t, { redis: { urls, isCluster: false } });
   await repeat(limiter, 40, ACCOUNT);

@@ -5,9 +5,9 @@
 import { randomUUID } from 'node:crypto';
 import type { ExecutionContext } from 'ava';
 import { freePorts } from '../../support/machine/ports.ts';
-import { testUnless } from '../../support/machine/programs.ts';
 import { MISSING_REDIS_SERVER, RedisProcess } from '../../support/machine/redis.ts';
 import { withinOneDay } from '../../support/service/limit-windows.ts';
+import { sharing } from '../../support/service/sharing.ts';
 import { openRedis, openServers, type RedisOptions, untilBack } from './suite/redis.ts';
 import { reportTests } from './suite/reports.ts';
 import { ruleTests, SHARED, send } from './suite/rules.ts';
@@ -27,15 +27,13 @@ import {
   repeat,
 } from './suite/setup.ts';
 
-const test = testUnless<unknown>(MISSING_REDIS_SERVER);
 const DAY_MS = 86_400_000;
 const MAX = 10;
 let redis: RedisProcess;
 
-test.before(async () => {
-  redis = await RedisProcess.start();
+const test = sharing<unknown>(MISSING_REDIS_SERVER, async (t) => {
+  redis = await RedisProcess.start(t);
 });
-test.after.always(() => redis?.stop());
 
 const open: Open = async (t, options) => {
   const limiter = await openRedis(t, { ...options, redis: redis.config });
@@ -140,8 +138,7 @@ test.serial('Redis’s time - counts for limits, bans and the operator, however 
 
 test.serial('Password - is sent, and never logged', async (t) => {
   await redis.command('ACL', 'SETUSER', 'someone', 'on', '>very/secret', '~*', '+@all');
-  const withoutHello = await RedisProcess.start(['--rename-command', 'HELLO', '']);
-  t.teardown(() => withoutHello.stop());
+  const withoutHello = await RedisProcess.start(t, ['--rename-command', 'HELLO', '']);
   const [nobody = 0] = await freePorts(1);
   const log: string[] = [];
   const logger = { info: () => undefined, warn: (line: unknown) => log.push(JSON.stringify(line)) };

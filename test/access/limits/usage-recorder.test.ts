@@ -1,6 +1,5 @@
 /** How counts are stored, with retries, and how old ones are deleted. */
 import { setImmediate as turn } from 'node:timers/promises';
-import anyTest, { type TestFn } from 'ava';
 import pino from 'pino';
 import { createMemoryLimiter } from '../../../src/platform/access/limits/memory.ts';
 import {
@@ -12,18 +11,16 @@ import { dayStartMs } from '../../../src/platform/access/limits/windows.ts';
 import { type AccountId, type KeyId, toAccountId, toKeyId } from '../../../src/platform/rpc/caller.ts';
 import type { Store } from '../../../src/schema.ts';
 import { createTestStore } from '../../support/machine/database.ts';
+import { fresh } from '../../support/service/sharing.ts';
 import { until } from '../../support/until.ts';
 import { ACCOUNT, OPTIONS } from './suite/setup.ts';
 
 const SHOP = { name: 'Shop', plan: 'free', agreed: undefined, isSuspended: false, createdAtMs: 0 } as const;
 
-const test = anyTest as TestFn<{ store: Store; id: AccountId }>;
-
-test.beforeEach(async (t) => {
-  const store = await createTestStore();
-  t.context = { store, id: (await store.write((tx) => tx.accounts.insert(SHOP))).id };
+const test = fresh(undefined, async (t) => {
+  const store = await createTestStore(t);
+  return { store, id: (await store.write((tx) => tx.accounts.insert(SHOP))).id };
 });
-test.afterEach.always((t) => t.context.store.close());
 
 function recorderOn(store: Store) {
   const lines: string[] = [];

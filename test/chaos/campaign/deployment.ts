@@ -8,6 +8,7 @@ import { noNamespaces } from '../../support/machine/namespaces.ts';
 import { freePortRange } from '../../support/machine/ports.ts';
 import { SmallDisk } from '../../support/machine/small-disk.ts';
 import { TcpProxy } from '../../support/machine/tcp-proxy.ts';
+import type { Scope } from '../../support/scope.ts';
 import { Launcher, launcherSettings, signal } from '../../support/service/launcher.ts';
 import { type Shared, startShared } from '../../support/service/shared.ts';
 import { until } from '../../support/until.ts';
@@ -29,12 +30,14 @@ export interface Proxied extends Shared {
 
 export type Deployment = Awaited<ReturnType<typeof startDeployment>>;
 
-export async function startDeployment(name: DeploymentName, limits: Settings) {
-  const { settings: own, remove } = await launcherSettings();
+/** Starts it, until the end of the test. */
+export async function startDeployment(t: Scope, name: DeploymentName, limits: Settings) {
+  const own = await launcherSettings(t);
   const servers = SERVERS[name];
-  const [shared, urls] = name === 'postgres' ? await startProxied() : [];
+  const [shared, urls] = name === 'postgres' ? await startProxied(t) : [];
   /** The disk of the data folder. */
   const disk = name === 'sqlite' && noNamespaces === undefined ? new SmallDisk(DISK_MIB) : undefined;
+  t.teardown(() => disk?.remove());
   const dataDir = disk === undefined ? (own.DATA_DIR ?? '') : join(disk.path, 'data');
   const settings: Settings = {
     ...own,
@@ -46,23 +49,14 @@ export async function startDeployment(name: DeploymentName, limits: Settings) {
     ...urls,
   };
   let launcher = new Launcher(settings);
-
-  async function close(): Promise<void> {
+  t.teardown(async () => {
     const children = launcher.hasEnded ? [] : await launcher.children();
     for (const { pid } of children) signal(pid, 'SIGCONT');
     launcher.process.kill('SIGTERM');
     const isSlow = await Promise.race([launcher.ended.then(() => false), delay(STOP_MS, true, { ref: false })]);
     if (isSlow) await launcher.end('SIGKILL');
-    await Promise.all([shared?.postgresProxy.close(), shared?.redisProxy.close()]);
-    await shared?.close();
-    disk?.remove();
-    await remove();
-  }
-
-  await launcher.opened().catch(async (error: unknown) => {
-    await close();
-    throw error;
   });
+  await launcher.opened();
   return {
     servers,
     shared,
@@ -85,17 +79,16 @@ export async function startDeployment(name: DeploymentName, limits: Settings) {
       };
       await until(isOpen, 'an open service', OPEN_MS);
     },
-    close,
   };
 }
 
 /** Starts PostgreSQL and Redis with a proxy in front of each, and returns settings that use these. */
-async function startProxied(): Promise<[Proxied, Settings]> {
-  const shared = await startShared();
+async function startProxied(t: Scope): Promise<[Proxied, Settings]> {
+  const shared = await startShared(t);
   const { DATABASE_URL = '', REDIS_URL = '' } = await shared.settings();
   const [database, limits] = [new URL(DATABASE_URL), new URL(REDIS_URL)];
-  const postgresProxy = await TcpProxy.open(Number(database.port));
-  const redisProxy = await TcpProxy.open(Number(limits.port));
+  const postgresProxy = await TcpProxy.open(t, Number(database.port));
+  const redisProxy = await TcpProxy.open(t, Number(limits.port));
   database.port = String(postgresProxy.port);
   limits.port = String(redisProxy.port);
   const settings = { DATABASE_URL: database.href, REDIS_URL: limits.href };

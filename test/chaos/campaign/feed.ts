@@ -10,6 +10,7 @@ import { openEvents } from '../../support/calls/event-source.ts';
 import { readAll } from '../../support/calls/pages.ts';
 import { RestClient } from '../../support/calls/rest-client.ts';
 import { TcpProxy } from '../../support/machine/tcp-proxy.ts';
+import type { Scope } from '../../support/scope.ts';
 import { until } from '../../support/until.ts';
 import type { FeedEvent, Followed, Lists } from './history.ts';
 
@@ -29,8 +30,8 @@ export async function readLists(rest: RestClient): Promise<Lists> {
   };
 }
 
-export async function startFollowers(publicAddress: string, key: string) {
-  const proxy = await TcpProxy.open(Number(publicAddress.split(':')[1]));
+export async function startFollowers(t: Scope, publicAddress: string, key: string) {
+  const proxy = await TcpProxy.open(t, Number(publicAddress.split(':')[1]));
   const cutting = setInterval(() => proxy.cut(), CUT_MS);
   const over = new AbortController();
   const { signal } = over;
@@ -50,16 +51,20 @@ export async function startFollowers(publicAddress: string, key: string) {
       await followEvents(url, one, () => readLists(new RestClient(`http://${publicAddress}`, key)));
     }),
   ];
+  const end = async () => {
+    clearInterval(cutting);
+    over.abort();
+    await Promise.all(ends);
+  };
+  t.teardown(end);
   return {
     followed,
     /** Waits until all have got the event, but not for long, and ends them. */
-    async end(last = 0) {
+    async endAfter(last = 0) {
       clearInterval(cutting);
       const isThere = () => followed.every(({ events }) => (events.at(-1)?.id ?? 0) >= last);
       await until(isThere, 'the last event', CATCH_UP_MS).catch(() => undefined);
-      over.abort();
-      await Promise.all(ends);
-      await proxy.close();
+      await end();
     },
   };
 }

@@ -4,9 +4,10 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import { Plan } from '../../../gen/apiplatform/admin/v1/admin.ts';
-import { connectOperator } from '../../support/calls/operator.ts';
+import { connectOperator, type Operator } from '../../support/calls/operator.ts';
 import { readAll } from '../../support/calls/pages.ts';
 import { RestClient } from '../../support/calls/rest-client.ts';
+import type { Scope } from '../../support/scope.ts';
 import { until } from '../../support/until.ts';
 import { checkLimits, checkUsage, SETTLE_MS } from './check-counts.ts';
 import { checkFeed } from './check-feed.ts';
@@ -55,16 +56,12 @@ export interface RunOptions {
   readonly faults: readonly Fault[];
 }
 
-export async function runChaos(options: RunOptions) {
-  const deployment = await startDeployment(options.deployment, LIMITS);
-  return onDeployment(deployment, options).finally(() => deployment.close());
-}
-
-async function onDeployment(deployment: Deployment, options: RunOptions) {
+export async function runChaos(t: Scope, options: RunOptions) {
+  const deployment = await startDeployment(t, options.deployment, LIMITS);
   const { publicAddress, grpcAddress, dataDir, servers } = deployment;
   const random = new Random(options.seed);
   const reachable = { grpcAddress, config: { dataDir } };
-  const operator = await connectOperator(reachable);
+  const operator = await connectOperator(t, reachable);
   const clients = [];
   const ids = new Map<string, bigint>();
   for (const { name, perMinute, perDay, transports } of ACCOUNTS) {
@@ -74,35 +71,31 @@ async function onDeployment(deployment: Deployment, options: RunOptions) {
     for (const transport of transports) clients.push({ transport, account: name, key, random: random.fork() });
   }
   const key = await operator.keyOf({ perMinute: MANY, perDay: MANY });
-  operator.close();
   const rest = new RestClient(`http://${publicAddress}`, key);
   const workload = new Workload([await rest.category('Home 1'), await rest.category('Home 2')]);
-  const followers = await startFollowers(publicAddress, key);
+  const followers = await startFollowers(t, publicAddress, key);
   const [faults, over]: [Happened[], AbortController] = [[], new AbortController()];
+  t.teardown(() => over.abort());
   const recorded: Recorded = { calls: [], breaches: [] };
   const running = clients.map((client) => runClient(publicAddress, client, workload, recorded, over.signal));
-  try {
-    const calmMs = SETTLE_MS + CALM_MS;
-    const onFault = (fault: Happened) => void faults.push(fault);
-    await runFaults({ ...options, deployment, random: random.fork(), lastsMs: options.lastsMs - calmMs, onFault });
-    await delay(calmMs);
-    over.abort();
-    await Promise.all(running);
-    const lists = await readLists(rest);
-    const feed = await readAll<FeedEvent>(rest, '/events');
-    await followers.end(feed.at(-1)?.id);
-    const standing = await checkServers(deployment);
-    await delay(STORED_MS);
-    const usage = await usageOf(reachable, ids);
-    const { calls } = recorded;
-    const { followed } = followers;
-    const evidence = { servers, calls, faults, accounts: ACCOUNTS, lists, feed, followed, usage };
-    const broken = recorded.breaches.map((line) => ({ title: 'an answer breaks the contract', lines: [line] }));
-    return await judge(deployment, options, evidence, [...standing, ...broken]);
-  } finally {
-    over.abort();
-    await followers.end();
-  }
+  const calmMs = SETTLE_MS + CALM_MS;
+  const onFault = (fault: Happened) => void faults.push(fault);
+  await runFaults({ ...options, deployment, random: random.fork(), lastsMs: options.lastsMs - calmMs, onFault });
+  await delay(calmMs);
+  over.abort();
+  await Promise.all(running);
+  const lists = await readLists(rest);
+  const feed = await readAll<FeedEvent>(rest, '/events');
+  await followers.endAfter(feed.at(-1)?.id);
+  const standing = await checkServers(deployment);
+  await delay(STORED_MS);
+  // After many failures an operator's connection backs off for long, so this is a new one.
+  const usage = await usageOf(await connectOperator(t, reachable), ids);
+  const { calls } = recorded;
+  const { followed } = followers;
+  const evidence = { servers, calls, faults, accounts: ACCOUNTS, lists, feed, followed, usage };
+  const broken = recorded.breaches.map((line) => ({ title: 'an answer breaks the contract', lines: [line] }));
+  return judge(deployment, options, evidence, [...standing, ...broken]);
 }
 
 /** Checks that all servers run at the end. */
@@ -114,16 +107,14 @@ async function checkServers(deployment: Deployment): Promise<Violation[]> {
   return [{ title: `not all ${deployment.servers} servers run in the end`, lines }];
 }
 
-/** The usage of each account. After many failures an operator's connection backs off for long, so it is a new one. */
-async function usageOf(server: Parameters<typeof connectOperator>[0], ids: ReadonlyMap<string, bigint>) {
-  const operator = await connectOperator(server);
+/** The usage of each account. */
+async function usageOf(operator: Operator, ids: ReadonlyMap<string, bigint>) {
   const usage = [];
   for (const [account, id] of ids) {
     // The server may be restarting.
     const days = await until(() => operator.usage(id).catch(() => undefined), 'the usage', RESTARTED_MS);
     usage.push({ account, requests: days.reduce((sum, { requests }) => sum + Number(requests), 0) });
   }
-  operator.close();
   return usage;
 }
 

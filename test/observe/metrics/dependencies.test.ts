@@ -10,14 +10,12 @@ import { sharedMissing, startShared } from '../../support/service/shared.ts';
 import { sharing } from '../../support/service/sharing.ts';
 import { newTrace, PARENT, spansOf, startCollector } from '../tracing/test-collector.ts';
 
-const test = sharing(sharedMissing, async ({ teardown }) => {
-  const [shared, [port = 0]] = await Promise.all([startShared(), freePorts(1)]);
-  teardown(shared.close);
+const test = sharing(sharedMissing, async (t) => {
+  const [shared, [port = 0]] = await Promise.all([startShared(t), freePorts(1)]);
   const settings = await shared.settings();
-  const collector = await startCollector({ teardown });
+  const collector = await startCollector(t);
   const observed = { METRICS_PORT: String(port), OTEL_EXPORTER_OTLP_ENDPOINT: collector.url };
-  const server = await startTestServer({ ...settings, ...observed });
-  teardown(server.close);
+  const server = await startTestServer(t, { ...settings, ...observed });
   return { shared, url: settings.DATABASE_URL ?? '', server, port, collector };
 });
 

@@ -104,14 +104,13 @@ test('Metrics port - is closed, and nothing is loaded, unless METRICS_PORT is se
     ['', 'false'],
     [String(port), 'true'],
   ] as const) {
-    const server = await startServerProcess(folder, { ...reportLoads, METRICS_PORT: setting });
+    const server = await startServerProcess(t, folder, { ...reportLoads, METRICS_PORT: setting });
     if (setting !== '') {
       t.is(await scrapeFor(port, 'localhost'), 200);
       await t.throwsAsync(fetch(`http://127.0.0.2:${port}/metrics`), undefined, 'it is open on loopback only');
       if (process.platform === 'linux') await survivesTheLackOfFiles(server.pid, port);
       t.is(await scrapeFor(port, 'localhost'), 200);
     }
-    server.grpc.close();
     await server.end('SIGTERM');
     t.is(/loaded (\w+)/.exec(server.output)?.[1], isLoaded);
   }

@@ -14,17 +14,15 @@ const [OPEN, CALLS, ERRORS] = ['petstore_grpc_open_calls', 'petstore_grpc_calls_
 const WATCHES = { method: 'petstore.v1.EventService/WatchEvents' };
 const UNKNOWN_PET = { petId: 999n };
 
-const test = sharing(undefined, async ({ teardown }) => {
+const test = sharing(undefined, async (t) => {
   const [port = 0] = await freePorts(1);
-  const server = await startTestServer({
+  const server = await startTestServer(t, {
     METRICS_PORT: String(port),
     FREE_PER_MINUTE: '5',
     BAN_REFUSALS: '3',
     BAN_GRACE_SECONDS: '0',
   });
-  teardown(server.close);
-  const operator = await connectOperator({ ...server, grpcAddress: server.address });
-  teardown(() => operator.close());
+  const operator = await connectOperator(t, { ...server, grpcAddress: server.address });
   return { server, port, operator };
 });
 

@@ -27,13 +27,11 @@ const SELECTOR = /\b((?:petstore|envoy|nodejs|process)_\w+)(?:\{([^}]*)\})?/g;
 const LATE = 'envoy_http_downstream_rq_time_bucket';
 const MATCHER = /(\w+)(=~|!=|!~|=)"([^"]*)"/g;
 
-const test = sharing(missing('promtool', 'prometheus') ?? sharedMissing, async ({ teardown }) => {
-  const shared = await startShared();
-  teardown(shared.close);
+const test = sharing(missing('promtool', 'prometheus') ?? sharedMissing, async (t) => {
+  const shared = await startShared(t);
   const settings = await shared.settings();
   const [metricsPort = 0] = await freePorts(1);
-  const stack = await startTestStack({ ...settings, METRICS_PORT: String(metricsPort) });
-  teardown(stack.close);
+  const stack = await startTestStack(t, { ...settings, METRICS_PORT: String(metricsPort) });
   const { dataDir, envoyAdminPort } = stack.config;
   await backup(join(dataDir, 'backups'), { ...settings, DATA_DIR: dataDir });
   await use(stack);

@@ -36,8 +36,7 @@ async function call({ grpc }: { readonly grpc: GrpcCaller }, times = 50): Promis
 }
 
 async function start(t: ExecutionContext, { url }: Pick<Collector, 'url'>): Promise<TestServer> {
-  const server = await startTestServer({ OTEL_EXPORTER_OTLP_ENDPOINT: url });
-  t.teardown(server.close);
+  const server = await startTestServer(t, { OTEL_EXPORTER_OTLP_ENDPOINT: url });
   return server;
 }
 
@@ -59,9 +58,8 @@ test.serial('Collector - without one no module of OpenTelemetry is loaded', asyn
   const folder = temporaryFolder(t);
   const options = { NODE_OPTIONS: `--import=${REPORT_LOADS.replaceAll('\n', '').replaceAll(' ', '%20')}` };
   const errorsWith = async (settings: Readonly<Record<string, string>>) => {
-    const server = await startServerProcess(folder, { ...options, ...settings });
+    const server = await startServerProcess(t, folder, { ...options, ...settings });
     await call(server);
-    server.grpc.close();
     t.is((await server.end('SIGTERM')).code, 0);
     return server.errors;
   };

@@ -9,8 +9,7 @@ import { newTrace, PARENT, startCollector } from './test-collector.ts';
 async function traced(t: ExecutionContext, share: string, work: (service: TestStack) => Promise<unknown>) {
   const collector = await startCollector(t);
   const settings = { OTEL_EXPORTER_OTLP_ENDPOINT: collector.url, OTEL_TRACES_SAMPLER_ARG: share };
-  const service = await startTestStack(settings);
-  t.teardown(service.close);
+  const service = await startTestStack(t, settings);
   await work(service);
   await service.stack.stop(); // then the logs are complete, and all spans are sent
   const linesOf = (file: string) =>

@@ -2,8 +2,8 @@
 import { createServer, type IncomingMessage } from 'node:http';
 import type { Socket } from 'node:net';
 import { BinaryReader, WireType } from '@bufbuild/protobuf/wire';
-import type { ExecutionContext } from 'ava';
 import { listen } from '../../support/machine/ports.ts';
+import type { Scope } from '../../support/scope.ts';
 import { until } from '../../support/until.ts';
 
 export type Span = ReturnType<typeof decode>[number];
@@ -13,7 +13,7 @@ export type Collector = Awaited<ReturnType<typeof startCollector>>;
 export const [SERVER, CLIENT] = [2, 3];
 
 /** Starts a collector, which ends with the test, or with all tests of a file. */
-export async function startCollector({ teardown }: Pick<ExecutionContext, 'teardown'>) {
+export async function startCollector(t: Scope) {
   const spans: Span[] = [];
   const sockets = new Set<Socket>();
   let [received, isFrozen] = ['', false];
@@ -26,7 +26,7 @@ export async function startCollector({ teardown }: Pick<ExecutionContext, 'teard
     response.writeHead(isTraces ? 200 : 404, { 'content-type': 'application/x-protobuf' }).end();
   });
   server.on('connection', (socket) => sockets.add(socket.on('close', () => sockets.delete(socket))));
-  teardown(() => {
+  t.teardown(() => {
     for (const socket of sockets) socket.destroy();
     server.close();
   });

@@ -5,10 +5,9 @@ import { type SharedBy, sharing } from '../../support/service/sharing.ts';
 import { startTestStack } from '../../support/service/stack.ts';
 import { CLIENT, newTrace, PARENT, SERVER, type Span, spansOf, startCollector } from './test-collector.ts';
 
-const test = sharing(undefined, async ({ teardown }) => {
-  const collector = await startCollector({ teardown });
-  const service = await startTestStack({ OTEL_EXPORTER_OTLP_ENDPOINT: collector.url });
-  teardown(service.close);
+const test = sharing(undefined, async (t) => {
+  const collector = await startCollector(t);
+  const service = await startTestStack(t, { OTEL_EXPORTER_OTLP_ENDPOINT: collector.url });
   return { collector, service };
 });
 type Test = ExecutionContext<SharedBy<typeof test>>;

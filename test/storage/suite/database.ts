@@ -1,6 +1,5 @@
 /** The database of a storage test, and helpers to fill and occupy it. */
-import type { ExecutionContext, TestFn } from 'ava';
-import anyTest from 'ava';
+import anyTest, { type ExecutionContext, type TestFn } from 'ava';
 import type { Engine } from '../../../src/platform/storage/engine.ts';
 import { compile } from '../../../src/platform/storage/statement.ts';
 import { createStore } from '../../../src/platform/storage/store.ts';
@@ -8,7 +7,9 @@ import { type Store, TABLES } from '../../../src/schema.ts';
 import type { CategoryId } from '../../../src/shop/categories/table.ts';
 import type { Pet, PetId } from '../../../src/shop/pets/table.ts';
 import { aPet } from '../../shop/resources.ts';
+import type { Scope } from '../../support/scope.ts';
 import { holdTransaction } from '../../support/service/hold-transaction.ts';
+import { fresh } from '../../support/service/sharing.ts';
 
 export interface SuiteDatabase {
   /** Opens the database as another process would. */
@@ -17,12 +18,10 @@ export interface SuiteDatabase {
   readonly lockCategories: string;
   /** Makes all writes fail, as with a full disk or a stopped server. Resolves with a function that undoes it. */
   failWrites(engine: Engine): Promise<() => Promise<void>>;
-  /** Deletes the database. */
-  remove(): Promise<void>;
 }
 
-/** Creates an empty database. */
-export type CreateDatabase = () => Promise<SuiteDatabase>;
+/** Creates an empty database, which is deleted at the end of the test. */
+export type CreateDatabase<Shared> = (t: Scope, shared: Shared) => SuiteDatabase | Promise<SuiteDatabase>;
 
 interface Context {
   readonly database: SuiteDatabase;
@@ -31,27 +30,21 @@ interface Context {
   readonly engine: Engine;
   /** Opens the database again, in addition to `store`. It is closed at the end of the test. */
   readonly openAgain: () => Promise<Store>;
-  readonly opened: Store[];
 }
 
 export const test = anyTest as TestFn<Context>;
 
 /** Gives each test a store with its own empty database. */
-export function useDatabase(createDatabase: CreateDatabase): void {
-  test.beforeEach(async (t) => {
-    const database = await createDatabase();
-    const opened: Store[] = [];
+export function useDatabase<Shared>(createDatabase: CreateDatabase<Shared>): void {
+  fresh<Context, Shared>(undefined, async (t, shared) => {
+    const database = await createDatabase(t, shared);
     const open = (engine: Engine) => {
       const store = createStore(engine, TABLES);
-      opened.push(store);
+      t.teardown(() => store.close().catch(() => undefined)); // a test may have closed it
       return store;
     };
     const engine = await database.open();
-    t.context = { database, store: open(engine), engine, openAgain: async () => open(await database.open()), opened };
-  });
-  test.afterEach.always(async (t) => {
-    for (const store of t.context.opened) await store.close().catch(() => undefined); // a test may have closed it
-    await t.context.database.remove();
+    return { database, store: open(engine), engine, openAgain: async () => open(await database.open()) };
   });
 }
 

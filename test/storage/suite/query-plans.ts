@@ -9,13 +9,14 @@ import type { Params, Statement } from '../../../src/platform/storage/statement.
 import { toCategoryId } from '../../../src/shop/categories/table.ts';
 import { orderTable } from '../../../src/shop/orders/table.ts';
 import { petTable, toPetId } from '../../../src/shop/pets/table.ts';
+import type { Scope } from '../../support/scope.ts';
+import { sharing } from '../../support/service/sharing.ts';
 
 /** Reads a statement's plan from the engine under test. */
 export interface Planner {
   readonly engine: Engine;
   /** Resolves with the condition of the one index search, such as `category_id=? AND id>?`, or with other text. */
   searched(statement: Statement, values: Params): Promise<string>;
-  close(): Promise<void>;
 }
 
 const test = anyTest as TestFn<Planner>;
@@ -51,11 +52,8 @@ function searching(title: string, searches: (engine: Engine, tx: Runner) => Sear
 const PAGE = { after: 0n, limit: 20 };
 const [PET, CATEGORY, ACCOUNT] = [toPetId(1n), toCategoryId(1n), toAccountId(1n)];
 
-export function runPlanSuite(createPlanner: () => Promise<Planner>): void {
-  test.before(async (t) => {
-    t.context = await createPlanner();
-  });
-  test.after.always((t) => t.context.close());
+export function runPlanSuite(missing: string | undefined, createPlanner: (t: Scope) => Promise<Planner>): void {
+  sharing(missing, createPlanner);
 
   searching('Pages of pets - every combination of filters starts where the last page ended', (engine) => {
     const { page } = petTable(engine).reads;

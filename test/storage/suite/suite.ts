@@ -11,7 +11,7 @@ import { transactionTests } from './transactions.ts';
 import { usageTests } from './usage.ts';
 
 /** `through` is what is between the tests and the database: it changes how transactions run, not what they store. */
-export function runStorageSuite(createDatabase: CreateDatabase, through?: 'PgBouncer'): void {
+export function runStorageSuite<Shared>(createDatabase: CreateDatabase<Shared>, through?: 'PgBouncer'): void {
   useDatabase(createDatabase);
   transactionTests();
   idempotencyTests();

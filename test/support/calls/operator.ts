@@ -9,6 +9,7 @@ import {
 import { operatorKeyFile } from '../../../src/platform/access/keys/key-files.ts';
 import type { Config } from '../../../src/platform/config/config.ts';
 import { toTimestamp } from '../../../src/platform/storage/model.ts';
+import type { Scope } from '../scope.ts';
 import { GrpcCaller } from './grpc-caller.ts';
 
 type PlanOrLimits = Plan | { readonly perMinute: number; readonly perDay: number };
@@ -36,11 +37,13 @@ export class Operator extends GrpcCaller {
   }
 }
 
-/** Connects to the private port of a service on this machine. */
-export async function connectOperator(service: {
-  readonly grpcAddress: string;
-  readonly config: Pick<Config, 'dataDir'>;
-}): Promise<Operator> {
+/** Connects to the private port of a service on this machine, until the end of the test. */
+export async function connectOperator(
+  t: Scope,
+  service: { readonly grpcAddress: string; readonly config: Pick<Config, 'dataDir'> },
+): Promise<Operator> {
   const key = await readFile(operatorKeyFile(service.config.dataDir), 'utf8');
-  return new Operator(service.grpcAddress, key.trim());
+  const operator = new Operator(service.grpcAddress, key.trim());
+  t.teardown(() => operator.close());
+  return operator;
 }

@@ -1,8 +1,7 @@
 /** A real browser for a test file: Debian's `chromium`, or the one that CHROMIUM names. */
-import type { TestFn } from 'ava';
 import { type Browser, type BrowserContextOptions, chromium } from 'playwright-core';
+import type { Scope } from '../scope.ts';
 import { findProgram } from './find-program.ts';
-import { testUnless } from './programs.ts';
 
 const NAMES = ['chromium', 'chromium-browser', 'google-chrome-stable', 'google-chrome'];
 const MISSING =
@@ -24,19 +23,15 @@ const FLAGS = [
 const TIMEOUT_MS = 90_000;
 
 const executablePath = process.env.CHROMIUM || findProgram(NAMES);
-
 /** What is missing, for `testUnless`. */
-export const browserMissing = executablePath === undefined ? MISSING : undefined;
-
-/** ava's `test` for a file that needs a browser. */
-export function browserTest<Context>(): TestFn<Context> {
-  return testUnless(browserMissing);
-}
+export const noBrowser = executablePath === undefined ? MISSING : undefined;
 
 /** Starts a headless browser with an empty temporary profile. */
-export function startBrowser(): Promise<Browser> {
+export async function startBrowser(t: Scope): Promise<Browser> {
   if (executablePath === undefined) throw new Error(MISSING);
-  return chromium.launch({ executablePath, args: FLAGS });
+  const browser = await chromium.launch({ executablePath, args: FLAGS });
+  t.teardown(() => browser.close());
+  return browser;
 }
 
 /** A page in its own context, with its requests and errors. */

@@ -6,13 +6,11 @@ import { openSqlite } from '../../../src/platform/storage/sqlite.ts';
 import { compile } from '../../../src/platform/storage/statement.ts';
 import { createStore } from '../../../src/platform/storage/store.ts';
 import { MIGRATIONS, type Store, TABLES } from '../../../src/schema.ts';
-import { createDataDir } from '../service/process.ts';
+import type { Scope } from '../scope.ts';
+import { temporaryFolder } from './folder.ts';
 
-export type TestDatabase = Awaited<ReturnType<typeof createTestDatabase>>;
-
-export async function createTestDatabase() {
-  const { path, remove } = await createDataDir();
-  const file = join(path, 'petstore.sqlite');
+export function createTestDatabase(t: Scope) {
+  const file = join(temporaryFolder(t), 'petstore.sqlite');
   return {
     file,
     /** Opens another engine on the same file, as another process would. The test closes it. */
@@ -23,21 +21,14 @@ export async function createTestDatabase() {
       await setMaxPages(engine, 1);
       return () => setMaxPages(engine, 1_000_000);
     },
-    remove,
   };
 }
 
-/** Creates a store with a new database. `close` removes both. */
-export async function createTestStore(): Promise<Store> {
-  const database = await createTestDatabase();
-  const store = createStore(await database.open(), TABLES);
-  return {
-    ...store,
-    async close() {
-      await store.close();
-      await database.remove();
-    },
-  };
+/** Creates a store with a new database. */
+export async function createTestStore(t: Scope): Promise<Store> {
+  const store = createStore(await createTestDatabase(t).open(), TABLES);
+  t.teardown(() => store.close());
+  return store;
 }
 
 /** Runs SQL on the file of a data folder, also beside a service that uses it. */

@@ -3,14 +3,16 @@ import { execFile, spawn } from 'node:child_process';
 import { randomUUID } from 'node:crypto';
 import { once } from 'node:events';
 import { existsSync, readdirSync } from 'node:fs';
-import { chown, mkdtemp, readFile, rm } from 'node:fs/promises';
+import { chown, readFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { promisify } from 'node:util';
 import { Client } from 'pg';
+import type { Scope } from '../scope.ts';
 import { childrenOf, signal } from '../service/launcher.ts';
 import { until } from '../until.ts';
 import { findProgram } from './find-program.ts';
+import { temporaryFolder } from './folder.ts';
 import { freePorts } from './ports.ts';
 
 /** Debian's folder, which has a subfolder for each version and is not in PATH. */
@@ -27,12 +29,12 @@ export const postgresMissing =
 export type TestPostgres = Awaited<ReturnType<typeof startPostgres>>;
 
 /** Starts a server with additional settings (`name=value`). */
-export async function startPostgres(extraSettings: readonly string[] = []) {
+export async function startPostgres(t: Scope, extraSettings: readonly string[] = []) {
   if (initdb === undefined) throw new Error('there is no PostgreSQL to start');
   const owner = await serverOwner();
   const run = (program: string, args: readonly string[]) =>
     promisify(execFile)(join(dirname(initdb), program), args, { ...owner, cwd: tmpdir() });
-  const folder = await mkdtemp(join(tmpdir(), 'petstore-postgres-'));
+  const folder = temporaryFolder(t);
   if (owner.uid !== undefined && owner.gid !== undefined) await chown(folder, owner.uid, owner.gid);
   const data = join(folder, 'data');
   await run('initdb', ['-D', data, '-U', 'postgres', '-A', 'trust', '-E', 'UTF8', '--locale=C', '--no-sync']);
@@ -60,6 +62,7 @@ export async function startPostgres(extraSettings: readonly string[] = []) {
     process.kill(postmaster, name);
     for (const child of await childrenOf(postmaster)) signal(child.pid, name);
   };
+  t.teardown(() => end('SIGQUIT').catch(() => undefined)); // a test may have ended it
   await start();
   return {
     /** As PostgreSQL's programs find it. */
@@ -82,10 +85,6 @@ export async function startPostgres(extraSettings: readonly string[] = []) {
     /** Freezes all its processes. */
     pause: () => signalAll('SIGSTOP'),
     resume: () => signalAll('SIGCONT'),
-    async stop() {
-      await end('SIGQUIT').catch(() => undefined); // a test may have ended it
-      await rm(folder, { recursive: true, force: true });
-    },
   };
 }
 

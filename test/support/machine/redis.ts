@@ -1,11 +1,12 @@
 /** Redis for tests: real servers on free ports, with their data in a temporary folder. */
-import { mkdtemp, rm } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
+import { rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import { createClient } from '@redis/client';
 import type { RedisConfig } from '../../../src/platform/config/config.ts';
+import type { Scope } from '../scope.ts';
 import { Program } from '../service/process.ts';
 import { findProgram, missing } from './find-program.ts';
+import { temporaryFolder } from './folder.ts';
 import { freePorts } from './ports.ts';
 
 const FOLDERS = ['/usr/bin', '/usr/local/bin'];
@@ -29,10 +30,10 @@ export class RedisProcess {
     this.#settings = settings;
   }
 
-  static async start(settings: readonly string[] = []): Promise<RedisProcess> {
+  static async start(t: Scope, settings: readonly string[] = []): Promise<RedisProcess> {
     const [port = 0] = await freePorts(1);
-    const folder = await mkdtemp(join(tmpdir(), 'petstore-redis-'));
-    const redis = new RedisProcess(port, folder, settings);
+    const redis = new RedisProcess(port, temporaryFolder(t), settings);
+    t.teardown(() => redis.kill());
     await redis.startAgain();
     return redis;
   }
@@ -77,28 +78,19 @@ export class RedisProcess {
     await client.connect();
     return client.sendCommand(args).finally(() => client.destroy());
   }
-
-  async stop(): Promise<void> {
-    await this.kill();
-    await rm(this.#folder, { recursive: true, force: true });
-  }
 }
 
 /** Starts a cluster of three servers, each with a third of the slots. */
-export async function startRedisCluster() {
+export async function startRedisCluster(t: Scope) {
   const settings = ['--cluster-enabled', 'yes'];
   // The nodes communicate on a second port, which must be free too.
   const nodes = await Promise.all(
-    [1, 2, 3].map(async () => RedisProcess.start([...settings, '--cluster-port', String((await freePorts(1))[0])])),
+    [1, 2, 3].map(async () => RedisProcess.start(t, [...settings, '--cluster-port', String((await freePorts(1))[0])])),
   );
-  const stop = async () => void (await Promise.all(nodes.map((node) => node.stop())));
   const addresses = nodes.map(({ port }) => `127.0.0.1:${port}`);
   const created = new Program('redis-cli', ['--cluster', 'create', ...addresses, '--cluster-yes']);
-  if ((await created.ended).code !== 0) {
-    await stop();
-    throw new Error(`${created.output}${created.errors}`);
-  }
+  if ((await created.ended).code !== 0) throw new Error(`${created.output}${created.errors}`);
   const [first = '', ...others] = nodes.map(({ config }) => config.urls[0]);
   const config: RedisConfig = { urls: [first, ...others], isCluster: true };
-  return { config, nodes, stop };
+  return { config, nodes };
 }

@@ -2,6 +2,7 @@
 import { once } from 'node:events';
 import { connect, createServer, type Server, type Socket } from 'node:net';
 import { setTimeout as delay } from 'node:timers/promises';
+import type { Scope } from '../scope.ts';
 import { freePorts } from './ports.ts';
 
 export class TcpProxy {
@@ -27,12 +28,13 @@ export class TcpProxy {
     this.#server = createServer((socket) => this.#join(socket));
   }
 
-  /** Forwards a free port of the loopback to another one. */
-  static async open(targetPort: number): Promise<TcpProxy> {
+  /** Forwards a free port of the loopback to another one, until the end of the test. */
+  static async open(t: Scope, targetPort: number): Promise<TcpProxy> {
     const [port = 0] = await freePorts(1);
     const proxy = new TcpProxy(port, targetPort);
     proxy.#server.listen(port, '127.0.0.1');
     await once(proxy.#server, 'listening');
+    t.teardown(() => proxy.#close());
     return proxy;
   }
 
@@ -76,7 +78,7 @@ export class TcpProxy {
     this.#silence = undefined;
   }
 
-  async close(): Promise<void> {
+  async #close(): Promise<void> {
     this.restore();
     this.#server.close();
     this.cut();

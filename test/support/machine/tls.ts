@@ -1,13 +1,14 @@
 /** TLS in front of the service, like a load balancer's, with certificates for one test file. */
 import { execFile } from 'node:child_process';
-import { mkdtemp, readFile, rm } from 'node:fs/promises';
+import { readFile } from 'node:fs/promises';
 import { connect } from 'node:net';
-import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { pipeline } from 'node:stream';
 import { createServer } from 'node:tls';
 import { promisify } from 'node:util';
+import type { Scope } from '../scope.ts';
 import { missing } from './find-program.ts';
+import { temporaryFolder } from './folder.ts';
 import { listen } from './ports.ts';
 
 /** What is missing, for `testUnless`. */
@@ -19,8 +20,8 @@ const openssl = (folder: string, ...args: string[]) => promisify(execFile)('open
 const EC = ['-newkey', 'ec', '-pkeyopt', 'ec_paramgen_curve:prime256v1'];
 
 /** Creates a private authority, certificates that it signs, and the self-signed certificate `stranger`. */
-export async function makeCertificates() {
-  const folder = await mkdtemp(join(tmpdir(), 'petstore-tls-'));
+export async function makeCertificates(t: Scope) {
+  const folder = temporaryFolder(t);
   const make = (name: string, newKey: readonly string[] = EC, ...args: string[]) =>
     openssl(
       folder,
@@ -40,7 +41,6 @@ export async function makeCertificates() {
     /** Creates or replaces the certificate `NAME.pem` for the names (`DNS:petstore-0,IP:127.0.0.2`). */
     issue: async (name: string, subjectAltName: string, newKey?: readonly string[]) =>
       void (await make(name, newKey, ...signed, '-addext', `subjectAltName=${subjectAltName}`)),
-    remove: () => rm(folder, { recursive: true, force: true }),
   };
 }
 

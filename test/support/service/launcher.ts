@@ -4,8 +4,10 @@ import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { demoKeyFile } from '../../../src/platform/access/keys/key-files.ts';
+import { temporaryFolder } from '../machine/folder.ts';
 import { freePorts } from '../machine/ports.ts';
-import { createDataDir, TestProcess } from './process.ts';
+import type { Scope } from '../scope.ts';
+import { TestProcess } from './process.ts';
 import { UNLIMITED } from './unlimited.ts';
 
 interface Running {
@@ -52,12 +54,11 @@ export class Launcher extends TestProcess {
   }
 }
 
-/** Settings of a launcher with free ports and an empty data folder. */
-export async function launcherSettings(): Promise<{ readonly settings: Settings; remove(): Promise<void> }> {
-  const { path, remove } = await createDataDir();
+/** Settings of a launcher with free ports, and a data folder that does not exist yet. */
+export async function launcherSettings(t: Scope): Promise<Settings> {
   const [port, grpcPort, adminPort] = await freePorts(3);
   const ports = { PORT: String(port), GRPC_PORT: String(grpcPort), ENVOY_ADMIN_PORT: String(adminPort) };
-  return { settings: { ...UNLIMITED, ...ports, DATA_DIR: join(path, 'the data') }, remove };
+  return { ...UNLIMITED, ...ports, DATA_DIR: join(temporaryFolder(t), 'the data') };
 }
 
 /** The child processes of a process. */

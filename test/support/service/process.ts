@@ -1,12 +1,12 @@
 /** Processes of the service, with their output and exit code. */
 import { type ChildProcess, type SpawnOptions, spawn } from 'node:child_process';
-import { mkdtemp, readFile, rm } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
+import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { demoKeyFile } from '../../../src/platform/access/keys/key-files.ts';
 import { ROOT } from '../../../src/platform/launcher/paths.ts';
 import { GrpcCaller } from '../calls/grpc-caller.ts';
 import { freePorts } from '../machine/ports.ts';
+import type { Scope } from '../scope.ts';
 import { until } from '../until.ts';
 import { UNLIMITED } from './unlimited.ts';
 
@@ -82,19 +82,16 @@ export class TestProcess extends Program {
 export type ServerProcess = Awaited<ReturnType<typeof startServerProcess>>;
 
 /** Starts the gRPC server in its own process, and waits until it serves. */
-export async function startServerProcess(dataDir: string, settings: Readonly<Record<string, string>> = {}) {
+export async function startServerProcess(t: Scope, dataDir: string, settings: Readonly<Record<string, string>> = {}) {
   const [port] = await freePorts(1);
   const fixed = { GRPC_PORT: String(port), DATA_DIR: dataDir, DEMO_ACCOUNT: 'yes' };
   const env = { ...UNLIMITED, ...fixed, ...settings };
   const server = new TestProcess('src/main.ts', env);
+  t.teardown(() => server.end('SIGKILL'));
   await server.says(/"serving"/);
   const address = `127.0.0.1:${port}`;
   const key = (await readFile(demoKeyFile(dataDir), 'utf8')).trim();
-  return Object.assign(server, { dataDir, address, key, grpc: new GrpcCaller(address, key) });
-}
-
-/** Creates an empty data folder. `remove` deletes it. */
-export async function createDataDir(): Promise<{ readonly path: string; remove(): Promise<void> }> {
-  const path = await mkdtemp(join(tmpdir(), 'petstore-data-'));
-  return { path, remove: () => rm(path, { recursive: true, force: true }) };
+  const grpc = new GrpcCaller(address, key);
+  t.teardown(() => grpc.close());
+  return Object.assign(server, { dataDir, address, key, grpc });
 }

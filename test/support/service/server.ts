@@ -6,6 +6,7 @@ import { readConfig } from '../../../src/platform/config/config.ts';
 import { createService } from '../../../src/service.ts';
 import { GrpcCaller } from '../calls/grpc-caller.ts';
 import { createTestDatabase } from '../machine/database.ts';
+import type { Scope } from '../scope.ts';
 import { UNLIMITED } from './unlimited.ts';
 
 // biome-ignore lint/suspicious/noExplicitAny: a log line is whatever was logged
@@ -13,17 +14,21 @@ export type LogLine = any;
 
 export type TestServer = Awaited<ReturnType<typeof startTestServer>>;
 
-export async function startTestServer(settings: Readonly<Record<string, string>> = {}) {
-  const database = await createTestDatabase();
+export async function startTestServer(t: Scope, settings: Readonly<Record<string, string>> = {}) {
+  const database = createTestDatabase(t);
   const dataDir = dirname(database.file);
   const config = readConfig({ ...UNLIMITED, LOG_LEVEL: 'debug', ...settings, DATA_DIR: dataDir });
   const logs: LogLine[] = [];
   const log = { write: (line: string) => logs.push(JSON.parse(line)) };
   const service = await createService({ ...config, grpcPort: 0 }, { log, auditLog: log });
+  let closed: Promise<void> | undefined;
+  const close = () => (closed ??= service.close().catch(() => undefined)); // a test may have closed the store
+  t.teardown(close);
   const { store } = service;
   const address = `127.0.0.1:${await service.listen()}`;
   const key = (await readFile(demoKeyFile(dataDir), 'utf8')).trim();
   const grpc = new GrpcCaller(address, key);
+  t.teardown(() => grpc.close());
   return {
     store,
     database,
@@ -36,11 +41,7 @@ export async function startTestServer(settings: Readonly<Record<string, string>>
     /** What it has logged, at `debug` and above. */
     logs,
     drain: () => service.drain(),
-    /** Stops it and removes the database. */
-    async close() {
-      grpc.close();
-      await service.close().catch(() => undefined); // a test may have closed the store
-      await database.remove();
-    },
+    /** Stops it before the end of the test. */
+    close,
   };
 }

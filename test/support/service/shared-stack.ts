@@ -2,22 +2,14 @@
 import type { TestFn } from 'ava';
 import { startTestServer, type TestServer } from './server.ts';
 import { sharing } from './sharing.ts';
-import { startTestStack, type TestStack } from './stack.ts';
+import { type StackOptions, startTestStack, type TestStack } from './stack.ts';
+
+type Settings = Readonly<Record<string, string>>;
 
 /** The whole service, with the settings and options of `startTestStack`. */
-export function stackTest(...options: Parameters<typeof startTestStack>): TestFn<TestStack> {
-  return sharing(undefined, async ({ teardown }) => {
-    const stack = await startTestStack(...options);
-    teardown(stack.close);
-    return stack;
-  });
-}
+export const stackTest = (settings?: Settings, options?: StackOptions): TestFn<TestStack> =>
+  sharing(undefined, (t) => startTestStack(t, settings, options));
 
 /** A server in the test's process. */
-export function serverTest(settings?: Readonly<Record<string, string>>): TestFn<TestServer> {
-  return sharing(undefined, async ({ teardown }) => {
-    const server = await startTestServer(settings);
-    teardown(server.close);
-    return server;
-  });
-}
+export const serverTest = (settings?: Settings): TestFn<TestServer> =>
+  sharing(undefined, (t) => startTestServer(t, settings));

@@ -1,25 +1,38 @@
-/** AVA's `test` for a file whose tests share what takes long to start. */
+/** AVA's `test` for a file whose tests need the same to be started, once or each for itself. */
 import type { ExecutionContext, TestFn } from 'ava';
 import { testUnless } from '../machine/programs.ts';
+import { scopeOf } from '../scope.ts';
 
-/** What the tests share. */
+/** What the tests have. */
 export type SharedBy<Test> = Test extends TestFn<infer Shared> ? Shared : never;
 
-/**
- * `start` makes the context of all tests. What it registers by `teardown` is called after the last test, in the reverse
- * order, also when a start fails.
- */
+type Starting = Pick<ExecutionContext, 'teardown' | 'timeout'>;
+
+/** `start` makes the context of all tests. What it has started ends after the last one, also when a start fails. */
 export function sharing<Shared>(
   missing: string | undefined,
-  start: (t: Pick<ExecutionContext, 'teardown' | 'timeout'>) => Promise<Shared>,
+  start: (t: Starting) => Shared | Promise<Shared>,
 ): TestFn<Shared> {
   const test = testUnless<Shared>(missing);
-  const ends: (() => unknown)[] = [];
+  const ends = new AsyncDisposableStack();
   test.serial.before(async (t) => {
-    t.context = await start({ teardown: (end) => void ends.unshift(end), timeout: t.timeout });
+    t.context = await start({ ...scopeOf(ends), timeout: t.timeout });
   });
-  test.after.always(async () => {
-    for (const end of ends) await end();
-  });
+  test.after.always(() => ends.disposeAsync());
   return test;
+}
+
+/** `start` makes the context of each test, of what they share. What it has started ends after the test. */
+export function fresh<Own extends object, Shared = unknown>(
+  missing: string | undefined,
+  start: (t: Starting, shared: Shared) => Own | Promise<Own>,
+): TestFn<Own & Shared> {
+  const test = testUnless<Own & Shared & { readonly ends: AsyncDisposableStack }>(missing);
+  test.beforeEach(async (t) => {
+    const ends = new AsyncDisposableStack();
+    Object.assign(t.context, { ends });
+    Object.assign(t.context, await start({ ...scopeOf(ends), timeout: t.timeout }, t.context));
+  });
+  test.afterEach.always((t) => t.context.ends.disposeAsync());
+  return test as unknown as TestFn<Own & Shared>;
 }

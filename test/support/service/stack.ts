@@ -6,13 +6,14 @@ import { startStack } from '../../../src/platform/launcher/stack.ts';
 import { GrpcCaller } from '../calls/grpc-caller.ts';
 import { Operator } from '../calls/operator.ts';
 import { RestClient } from '../calls/rest-client.ts';
+import { temporaryFolder } from '../machine/folder.ts';
 import { freePortRange, freePorts } from '../machine/ports.ts';
-import { createDataDir } from './process.ts';
+import type { Scope } from '../scope.ts';
 import { UNLIMITED } from './unlimited.ts';
 
 export type TestStack = Awaited<ReturnType<typeof startTestStack>>;
 
-interface StackOptions {
+export interface StackOptions {
   /** A program that replaces the server. It has no key. */
   readonly program?: string;
   /** Runs before the start, for instance to fill the database. */
@@ -20,18 +21,22 @@ interface StackOptions {
 }
 
 export async function startTestStack(
+  t: Scope,
   settings: Readonly<Record<string, string>> = {},
   { program, prepare }: StackOptions = {},
 ) {
   const env = { ...UNLIMITED, ...settings };
-  const { path: dataDir, remove } = await createDataDir();
+  const dataDir = temporaryFolder(t);
   await prepare?.(readConfig({ DATA_DIR: dataDir, ...env }));
   const { config, stack } = await startOnFreePorts(dataDir, env, program);
+  stack.ended.catch(() => undefined); // a test may end a process on purpose
+  t.teardown(() => stack.stop());
   const keyIn = async (file: string) => (program === undefined ? (await readFile(file, 'utf8')).trim() : 'none');
   const key = await keyIn(demoKeyFile(dataDir));
   const grpc = new GrpcCaller(`127.0.0.1:${config.port}`, key);
   const grpcAddress = `127.0.0.1:${config.grpcPort}`;
   const operator = new Operator(grpcAddress, config.operatorKey ?? (await keyIn(operatorKeyFile(dataDir))));
+  for (const caller of [grpc, operator]) t.teardown(() => caller.close());
   return {
     config,
     stack,
@@ -47,14 +52,6 @@ export async function startTestStack(
     grpcAddress,
     /** `host:port` of Envoy's public port. */
     publicAddress: `127.0.0.1:${config.port}`,
-    /** Stops everything and removes the folder. Call it in `test.after.always`. */
-    async close() {
-      stack.ended.catch(() => undefined); // a test may have ended a process on purpose
-      grpc.close();
-      operator.close();
-      await stack.stop();
-      await remove();
-    },
   };
 }
 
