@@ -84,12 +84,11 @@ async function follow(t: ExecutionContext<TestStack>, rest: RestClient, name: st
   t.is(documented, String(status), `${name}: ${text}`);
   t.deepEqual(text === '' ? undefined : JSON.parse(text), response?.content?.['application/json'].example, name);
   if (known === undefined) return;
-  const again = await rest.send(method, filled, { headers: { 'If-None-Match': known } });
-  t.is(
-    again.status,
-    name === 'GET /pets/{petId}' ? 304 : 200,
-    `${name}: the ETag of the examples is a pet's: ${again.headers.get('etag')}`,
-  );
+  const { status: again, headers: sent } = await rest.send(method, filled, { headers: { 'If-None-Match': known } });
+  const etag = sent.get('etag');
+  const wayOut = `git grep -lF '${known}' -- ':!gen' | xargs sed -i 's/${known}/${etag}/', then npm run generate`;
+  const isPet = name === 'GET /pets/{petId}';
+  t.is(again, isPet ? 304 : 200, `${name}: the ETag of all examples is that of the example pet: ${wayOut}`);
 }
 
 function atReference(ref: string): Parameter {
