@@ -10,9 +10,7 @@ import type { HttpBody } from '../../../gen/google/api/httpbody.ts';
 import type { ApiError } from '../errors.ts';
 import { compilePath, type Operation } from '../proto/operations.ts';
 import type { Call, HttpResponse, Protocol, UnaryResponse } from '../rpc/chain.ts';
-import { matchesWeakly } from '../rpc/entity-tags.ts';
 import { addLink } from '../rpc/interceptors/deprecation.ts';
-import { ETAG } from '../rpc/interceptors/etags.ts';
 import { errorHeaders } from '../rpc/status.ts';
 import { EVENT_STREAM, eventStream } from './event-stream.ts';
 import { EDGE_HEADERS, isHead, ORIGINAL_PATH } from './headers.ts';
@@ -59,19 +57,14 @@ function compile({ path, output, isRaw, response: { status, location, list, next
   const write = list === undefined ? jsonWriter(output) : jsonArrayWriter(list);
   const toLocation = location === undefined ? undefined : compilePath(location, output);
   if (status === 201 && toLocation === undefined) throw new Error(`${path} has no Location`);
-  return (call, { message }) => {
+  return (call, { message, isUnmodified }) => {
     const fields = message as Readonly<Record<string, unknown>>;
     if (toLocation !== undefined) call.responseHeaders.set('location', toLocation(message));
     const following = next && fields[next.field.localName];
     if (next !== undefined && following) addNextPage(call, next.parameter, String(following));
     const written = list === undefined ? message : fields[list.localName];
-    return isUnmodified(call) ? NOT_MODIFIED : withBody(call, status, 'application/json', write(written));
+    return isUnmodified ? NOT_MODIFIED : withBody(call, status, 'application/json', write(written));
   };
-}
-
-function isUnmodified({ ifNoneMatch, responseHeaders }: Call): boolean {
-  const etag = responseHeaders.get(ETAG);
-  return ifNoneMatch !== undefined && etag !== undefined && matchesWeakly(ifNoneMatch, etag);
 }
 
 /** Adds a link to the next page: the path of this request, with another value of the parameter. */

@@ -55,7 +55,6 @@ export class IncomingCall implements Call {
   readonly responseHeaders = new Map<string, string>();
   caller?: Caller;
   ifMatch?: EntityTags;
-  ifNoneMatch?: EntityTags;
   remember?: Remember;
   resumeAfter?: bigint;
   identify?: () => Identity | Promise<Identity>;

@@ -73,8 +73,6 @@ export interface Call {
   identify?: () => Identity | Promise<Identity>;
   /** Set by `rest` for a feed: the id that the caller has last got. */
   resumeAfter?: bigint;
-  /** Set by `etags` for REST: a response that matches one of these tags is not sent again. */
-  ifNoneMatch?: EntityTags;
   /** Set by `idempotency`: the write must store this record of its response, in the same transaction. */
   remember?: Remember;
 }
@@ -84,6 +82,8 @@ export interface UnaryResponse {
   readonly message: unknown;
   /** The encoded message, if it has been encoded: a list over REST never is. */
   readonly bytes?: Buffer;
+  /** True when the caller has it already, by If-None-Match: REST does not send it again. */
+  readonly isUnmodified?: boolean;
 }
 
 /** The bytes of a response of this call. */

@@ -1,27 +1,27 @@
 /**
  * Adds entity tags to responses, and reads the conditions If-Match and If-None-Match (RFC 9110, sections 8.8.3, 13.1.1
- * and 13.1.2). The conditions are only parsed here: the write evaluates If-Match in its transaction, REST the other.
+ * and 13.1.2). If-Match is only parsed here: the write evaluates it in its transaction. Only REST has the other.
  */
 import { BinaryReader } from '@bufbuild/protobuf/wire';
 import { invalidArgument } from '../../errors.ts';
 import { type Call, encoded, type Interceptor } from '../chain.ts';
-import { entityTag, parseEntityTags } from '../entity-tags.ts';
-
-/** The response header with the entity tag. */
-export const ETAG = 'etag';
+import { type EntityTags, entityTag, matchesWeakly, parseEntityTags } from '../entity-tags.ts';
 
 export const etags: Interceptor = async (call, next) => {
   const { isTagged, oneOf, condition } = call.operation;
   const isOneOfList = oneOf !== undefined && (call.request as unknown as IdLists)[oneOf.localName]?.length === 1;
   const isReadCondition = call.protocol.name === 'REST' && (isTagged || isOneOfList);
-  if (condition === 'if-match') readCondition(call, condition, 'ifMatch');
-  else if (condition !== undefined && isReadCondition) readCondition(call, condition, 'ifNoneMatch');
+  const ifMatch = condition === 'if-match' ? readCondition(call, condition) : undefined;
+  if (ifMatch !== undefined) call.ifMatch = ifMatch;
+  const ifNoneMatch = condition === 'if-none-match' && isReadCondition ? readCondition(call, condition) : undefined;
   const response = await next(call);
   if ('messages' in response || !(isTagged || isOneOfList)) return response;
   const bytes = encoded(call, response);
   const tagged = isOneOfList ? onlyItem(bytes) : bytes;
-  if (tagged !== undefined) call.responseHeaders.set(ETAG, entityTag(tagged));
-  return { ...response, bytes };
+  if (tagged === undefined) return { ...response, bytes };
+  const etag = entityTag(tagged);
+  call.responseHeaders.set('etag', etag);
+  return { ...response, bytes, isUnmodified: ifNoneMatch !== undefined && matchesWeakly(ifNoneMatch, etag) };
 };
 
 type IdLists = Readonly<Record<string, readonly unknown[]>>;
@@ -34,12 +34,12 @@ function onlyItem(list: Uint8Array): Uint8Array | undefined {
   return reader.bytes();
 }
 
-/** Sets the tags in a conditional header, if the request has it. */
-function readCondition(call: Call, header: string, member: 'ifMatch' | 'ifNoneMatch'): void {
+/** The tags in a conditional header; undefined without it. */
+function readCondition(call: Call, header: string): EntityTags | undefined {
   const value = call.header(header);
-  if (value === undefined) return;
+  if (value === undefined) return undefined;
   const tags = parseEntityTags(value);
   const description = 'must be * or a list of entity tags in double quotes, as ETag gives them';
   if (tags === undefined) throw invalidArgument([{ path: header, name: header, description }]);
-  call[member] = tags;
+  return tags;
 }
