@@ -19,7 +19,6 @@ const test = sharing(pgbouncerMissing, async (t) => {
 
 const POOLED = { isPooled: true };
 
-/** The advisory locks of this database. */
 const ADVISORY = `SELECT pid FROM pg_locks JOIN pg_database ON oid = database
    WHERE locktype = 'advisory' AND datname = current_database()`;
 

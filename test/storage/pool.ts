@@ -13,7 +13,6 @@ export async function openPool(t: Scope, database: string, size = 1) {
   const pool = new PostgresPool({ url, size, isPooled: false }, availability);
   t.teardown(() => pool.close());
   return {
-    /** Log lines. */
     logged,
     availability,
     proxy,

@@ -2,7 +2,6 @@
 import type { ExecutionContext } from 'ava';
 import { Client } from 'pg';
 import { openPostgres } from '../../src/platform/storage/postgres.ts';
-import { compile } from '../../src/platform/storage/statement.ts';
 import { createStore } from '../../src/platform/storage/store.ts';
 import { StoreUnavailable } from '../../src/platform/storage/store-errors.ts';
 import { MIGRATIONS, type Store, TABLES } from '../../src/schema.ts';
@@ -185,22 +184,4 @@ test.serial('Slow by 500 ms - calls take longer without failing, and the databas
   t.deepEqual(reported, []);
   link.restore();
   await store.close();
-});
-
-test.serial('Standing still - a transaction, as of a frozen server, delays nobody for more than 5 s', async (t) => {
-  const url = await t.context.createDatabase();
-  const standing = () =>
-    query(url, "SELECT FROM pg_stat_activity WHERE datname = current_database() AND state = 'idle in transaction'");
-  const engine = await openPostgres(url, MIGRATIONS);
-  const goOn = Promise.withResolvers<void>();
-  const transaction = engine.transaction(async (tx) => {
-    await tx.all(compile('one', engine.knex.raw('SELECT 1')), {});
-    await goOn.promise;
-  });
-  transaction.catch(() => undefined); // asserted below
-  await until(async () => (await standing()).length > 0, 'the transaction');
-  await until(async () => (await standing()).length === 0, 'its end');
-  goOn.resolve();
-  await t.throwsAsync(transaction, { instanceOf: StoreUnavailable });
-  await engine.close();
 });

@@ -1,4 +1,4 @@
-/** What PostgreSQL's own features guarantee: its plans, migrations by several processes, conflicts, refused starts. */
+/** What PostgreSQL's own features guarantee: its plans, migrations by several processes, refused starts. */
 import { readFile } from 'node:fs/promises';
 import type { Knex } from 'knex';
 import { Client } from 'pg';
@@ -12,7 +12,6 @@ import { compile, param } from '../../src/platform/storage/statement.ts';
 import { createStore } from '../../src/platform/storage/store.ts';
 import { Cancelled, StoreUnavailable } from '../../src/platform/storage/store-errors.ts';
 import { MIGRATIONS, TABLES } from '../../src/schema.ts';
-import type { Pet } from '../../src/shop/pets/table.ts';
 import { temporaryFolder } from '../support/machine/folder.ts';
 import { postgresMissing, query, startPostgres, type TestPostgres } from '../support/machine/postgres.ts';
 import { sharing } from '../support/service/sharing.ts';
@@ -186,7 +185,8 @@ test('PostgreSQL - transactions and statements are READ COMMITTED with timeouts,
     await query(url, `ALTER DATABASE ${new URL(url).pathname.slice(1)} SET ${setting}`);
   }
   const engine = await openPostgres(`${url}?options=-c%20statement_timeout%3D1h`, MIGRATIONS);
-  const settings = ['transaction_isolation', 'lock_timeout', 'statement_timeout'];
+  const timeouts = { lock_timeout: '4s', statement_timeout: '5s', idle_in_transaction_session_timeout: '5s' };
+  const settings = ['transaction_isolation', ...Object.keys(timeouts)];
   const values = engine.knex.raw(`select ${settings.map((name) => `current_setting('${name}') as ${name}`)}`);
   const show = compile('show', values);
   for (const rows of [
@@ -194,30 +194,12 @@ test('PostgreSQL - transactions and statements are READ COMMITTED with timeouts,
     await engine.write((tx) => tx.all(show, {})),
     await engine.reader.all(show, {}),
   ]) {
-    t.deepEqual(rows, [{ transaction_isolation: 'read committed', lock_timeout: '4s', statement_timeout: '5s' }]);
+    t.deepEqual(rows, [{ transaction_isolation: 'read committed', ...timeouts }]);
   }
   const store = createStore(engine, TABLES);
   const { id } = await newPet(store);
   await Promise.all(Array.from({ length: 30 }, () => addOne(store, id)));
   t.is((await store.pets.find(id))?.quantity, 30);
-  await store.close();
-});
-
-test('Conflicts - of two transactions that deadlock one runs again, and both succeed', async (t) => {
-  const store = createStore(await openPostgres(await server.createDatabase(), MIGRATIONS), TABLES);
-  const pets = [await newPet(store), await newPet(store)] as const;
-  let [runs, held] = [0, 0];
-  const rename = (name: string, ...[first, second]: readonly Pet[]) =>
-    store.transaction(async (tx) => {
-      runs += 1;
-      for (const pet of [first, second]) {
-        if (pet !== undefined) await tx.pets.update({ ...pet, name });
-        held += 1;
-        await until(() => held >= 2, 'both');
-      }
-    });
-  await Promise.all([rename('one', ...pets), rename('other', ...pets.toReversed())]);
-  t.is(runs, 3);
   await store.close();
 });
 

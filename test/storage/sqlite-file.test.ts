@@ -20,7 +20,6 @@ type Context = SharedBy<typeof test>;
 const CATS = { name: 'Cats', description: undefined };
 const ORPHAN = "INSERT INTO pets (name, category_id, status) VALUES ('Tom', 999, 'sold')";
 
-/** Runs SQL on the write connection. */
 function write<T>(
   { engine }: Context,
   work: (run: (sql: string) => ReturnType<Runner['all']>) => Promise<T>,

@@ -4,6 +4,7 @@ import { StoreUnavailable } from '../../../src/platform/storage/store-errors.ts'
 import type { Store } from '../../../src/schema.ts';
 import { type CategoryId, toCategoryId } from '../../../src/shop/categories/table.ts';
 import { toPetId } from '../../../src/shop/pets/table.ts';
+import { holdTransaction } from '../../support/service/hold-transaction.ts';
 import { until } from '../../support/until.ts';
 import { newCategory, newPet, occupyWriter, runSql, test } from './database.ts';
 
@@ -26,18 +27,17 @@ export function failureTests(): void {
     const { database, store } = t.context;
     const pet = await newPet(store);
     const other = await database.open();
-    const [holds, end] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()];
-    const holding = other.transaction(async (tx) => {
-      await tx.all(compile('lock', other.knex.raw(database.lockCategories)), {});
-      holds.resolve();
-      await end.promise;
-    });
-    await holds.promise;
+    const lock = compile('lock', other.knex.raw(database.lockCategories));
+    const transaction = (work: () => Promise<void>) =>
+      other.transaction(async (tx) => {
+        await tx.all(lock, {});
+        await work();
+      });
+    const release = await holdTransaction({ transaction });
     const write = t.throwsAsync(newCategory(store), { instanceOf: StoreUnavailable });
     for (let round = 0; round < 10; round += 1) t.is((await store.pets.find(pet.id))?.id, pet.id);
     await write;
-    end.resolve();
-    await holding.catch(() => undefined); // the database may have ended a transaction that was idle for so long
+    await release().catch(() => undefined); // the database may have ended a transaction that was idle for so long
     t.truthy(await newCategory(store));
     await other.close();
   });

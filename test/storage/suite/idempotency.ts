@@ -1,4 +1,4 @@
-/** Idempotency records: stored exactly when their write is, and one per id. */
+/** Writes and their idempotency records: stored together or not at all, also in a group, and one record per id. */
 import { randomBytes } from 'node:crypto';
 import type { IdempotencyRecord } from '../../../src/platform/storage/model.ts';
 import { AlreadyDone } from '../../../src/platform/storage/store-errors.ts';
@@ -29,11 +29,12 @@ async function countCategories(store: Store): Promise<number> {
   return (await store.categories.page({ after: 0n, limit: 1_000 })).rows.length;
 }
 
-/** A way to insert a pet. */
+/** A way to insert a pet, or a first and a second one. */
 interface Kind {
   readonly how?: 'write' | 'transaction';
   readonly record?: () => IdempotencyRecord;
   readonly pet?: Partial<Pet>;
+  readonly second?: Partial<Pet>;
   readonly fails?: boolean;
 }
 
@@ -64,30 +65,37 @@ export function idempotencyTests(): void {
     });
   }
 
-  test('Idempotency records - of concurrent writes each stores its own; one that fails changes nothing', async (t) => {
+  test('Group - each write stores its own idempotency record; a failure rolls back only its own write', async (t) => {
     const { store } = t.context;
     const [categoryId, done] = [await newCategory(store), newRecord()];
     await create(store, done);
-    const elsewhere = { categoryId: toCategoryId(999n) };
+    const elsewhere = { categoryId: toCategoryId(999n) }; // the work throws
+    const wrong = { status: 'lost' as 'sold' }; // the database refuses it
     const kinds: readonly Kind[] = [
       {},
       { record: newRecord },
       { record: () => done, fails: true },
-      { record: newRecord, pet: { status: 'lost' as 'sold' }, fails: true }, // the database refuses it
-      { record: newRecord, pet: elsewhere, fails: true }, // the work throws
+      { record: newRecord, pet: wrong, fails: true },
+      { record: newRecord, pet: elsewhere, fails: true },
       { pet: elsewhere, fails: true },
       { how: 'transaction', record: newRecord },
+      { how: 'transaction', second: elsewhere, fails: true },
+      { how: 'transaction', record: newRecord, second: wrong, fails: true },
     ];
     const writer = await occupyWriter(t);
-    // Every kind follows every other one, and itself.
-    const writes = Array.from({ length: 63 }, (_, index) => {
-      const kind = kinds[(index * (1 + Math.floor(index / 7))) % 7] ?? {};
+    const everyPair = kinds.flatMap((first) => kinds.flatMap((second) => [first, second]));
+    const writes = everyPair.map((kind, index) => {
       const [record, fields] = [kind.record?.(), aPet({ name: `${index}`, categoryId, ...kind.pet })];
       const remember = (pet: unknown) => ({ ...(record ?? done), response: Buffer.from(`${(pet as Pet).id}`) });
       const call = store.forCall({ isCancelled: () => false, ...(record && { remember }) });
       const inserting = call[kind.how ?? 'write'](async ({ pets }) => {
-        const pet = await pets.insert(fields);
-        if (pet === undefined) throw new Error('there is no such category');
+        const insert = async (more?: Partial<Pet>) => {
+          const pet = await pets.insert({ ...fields, ...more });
+          if (pet === undefined) throw new Error('there is no such category');
+          return pet;
+        };
+        const pet = await insert();
+        if (kind.second !== undefined) await insert(kind.second);
         return pet;
       });
       return { kind, record, fields, inserting };

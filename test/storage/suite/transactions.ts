@@ -1,7 +1,6 @@
-/** Transactions, and writes of a single statement: durable, isolated, rolled back alone, also in a group. */
+/** Transactions, and writes of a single statement: isolated, cancelled in time, losing no update. */
 import { Cancelled } from '../../../src/platform/storage/store-errors.ts';
 import type { PetId } from '../../../src/shop/pets/table.ts';
-import { aPet } from '../../shop/resources.ts';
 import { addOne, newCategory, newPet, occupyWriter, test } from './database.ts';
 
 const CATS = { name: 'Cats', description: undefined };
@@ -22,43 +21,6 @@ export function transactionTests(): void {
     });
     await t.throwsAsync(work, { is: thrown });
     t.deepEqual((await store.categories.page(ALL)).rows, []);
-  });
-
-  test('Group - a failure, of work or of a statement, rolls back only its own write', async (t) => {
-    const { store } = t.context;
-    const { id, categoryId: open } = await newPet(store);
-    const { categoryId } = await newPet(store);
-    const kinds = [
-      () => store.write((tx) => tx.categories.insert(CATS)),
-      () => store.write((tx) => tx.categories.delete(categoryId)), // refused: the pet is in it
-      () => addOne(store, id),
-      () =>
-        store.transaction(async (tx) => {
-          await tx.categories.insert(CATS);
-          throw new Error('no');
-        }),
-      () => store.write((tx) => tx.pets.insert(aPet({ categoryId: open }))),
-      () => store.write((tx) => tx.pets.insert(aPet({ categoryId: open, status: 'lost' as 'sold' }))), // refused
-      () =>
-        store.transaction(async (tx) => {
-          await tx.categories.insert(CATS);
-          await tx.categories.delete(categoryId); // refused
-        }),
-    ];
-    const fails = [1, 3, 5, 6];
-    const writer = await occupyWriter(t);
-    // Every kind follows every other one, and itself.
-    const order = Array.from({ length: 63 }, (_, index) => (index * (1 + Math.floor(index / 7))) % 7);
-    const settled = Promise.allSettled(order.map((kind) => kinds[kind]?.()));
-    await writer.release();
-    t.deepEqual(
-      (await settled).map(({ status }) => status === 'rejected'),
-      order.map((kind) => fails.includes(kind)),
-    );
-    const count = (kind: number) => order.filter((one) => one === kind).length;
-    t.is((await store.categories.page(ALL)).rows.length, 2 + count(0));
-    t.is((await store.pets.page(ALL)).rows.length, 2 + count(4));
-    t.is((await store.pets.find(id))?.quantity, count(2));
   });
 
   for (const how of HOWS) {
