@@ -53,14 +53,12 @@ export async function run(file: string, args: readonly string[], env: Settings):
   });
 }
 
-/** Runs a command that must succeed and returns its output. */
 export async function text(command: Petstore, line: string): Promise<string> {
   const { exitCode, stdout, stderr } = await command(line.split(' '));
   if (exitCode !== 0 || stderr !== '') throw new Error(`petstore ${line}: exit ${exitCode}, ${stderr}`);
   return stdout.trimEnd();
 }
 
-/** Runs a command that must succeed and returns its JSON. */
 // biome-ignore lint/suspicious/noExplicitAny: tests read output of every shape
 export async function json(command: Petstore, line: string): Promise<any> {
   return JSON.parse(await text(command, `${line} --json`));

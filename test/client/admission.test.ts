@@ -69,12 +69,10 @@ test.beforeEach((t) => {
 });
 test.afterEach.always(() => mock.timers.reset());
 
-/** The error of a 429. */
 function refusal(retryAfterMs: number): CallError {
   return new CallError('refused', { code: 'RATE_LIMITED', grpcStatus: status.RESOURCE_EXHAUSTED, retryAfterMs });
 }
 
-/** Returns the names of the open attempts. */
 function names({ sent }: ReturnType<typeof start>): string {
   return sent.map(({ name }) => name).join(' ');
 }

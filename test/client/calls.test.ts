@@ -14,7 +14,6 @@ const test = sharing(undefined, async (t) => {
   return { ...stack, client };
 });
 
-/** The error of a call. */
 async function errorOf(call: Promise<unknown>): Promise<PetstoreError> {
   const error = await call.catch((reason: unknown) => reason);
   if (error instanceof PetstoreError) return error;

@@ -29,7 +29,6 @@ const test = fresh(undefined, async (t) => {
 });
 type Context = SharedBy<typeof test>;
 
-/** Follows in the background. */
 function follow(client: PetstoreClient, options: EventsOptions = {}, onEvent = async () => {}) {
   const categories: (Category | undefined)[] = [];
   const checkpoints: bigint[] = [];
@@ -50,7 +49,6 @@ function nth({ streams }: Context, n: number): Promise<Stream> {
   return until(() => streams[n], `stream ${n}`);
 }
 
-/** Ends a stream with a status. */
 function end(stream: Stream, code: Status, metadata = new Metadata()): void {
   stream.emit('error', { code, details: 'ended', metadata });
 }

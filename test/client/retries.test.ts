@@ -1,6 +1,7 @@
-/** What the client repeats, with which metadata, and how it stays within the limits. */
+/** What the client repeats, with which metadata, on which connections, and how it stays within the limits. */
 import { createServer, type IncomingHttpHeaders, type ServerHttp2Stream } from 'node:http2';
 import { status as Status } from '@grpc/grpc-js';
+import type { ExecutionContext } from 'ava';
 import { createClient, type PetstoreClient, type PetstoreError } from '../../gen/client/index.ts';
 import { listen } from '../support/machine/ports.ts';
 import { TcpProxy } from '../support/machine/tcp-proxy.ts';
@@ -97,6 +98,32 @@ test('retries - while the server is unavailable a call that may be repeated has 
   t.deepEqual(replaced, { ...read, tags: ['"abc"'] });
   t.deepEqual(updated, once);
   t.deepEqual(own, { ...read, keys: ['mine'] });
+});
+
+async function startSilent(t: ExecutionContext<Context>) {
+  t.timeout(60_000);
+  const proxy = await TcpProxy.open(t, t.context.config.grpcPort);
+  proxy.silence();
+  return { proxy, secondConnection: () => until(() => proxy.accepted > 1, 'a second connection', 50_000) };
+}
+
+test('handshake - a connection on which the server says nothing is replaced, and calls go on', async (t) => {
+  const { proxy, secondConnection } = await startSilent(t);
+  const client = createClient({ address: `127.0.0.1:${proxy.port}`, apiKey: t.context.key });
+  const call = client.pets.listPets({}, { timeoutMs: 50_000 });
+  await secondConnection();
+  proxy.restore();
+  t.deepEqual((await call).pets, []);
+  await client.close();
+});
+
+test('handshake - a connection without an answer to TLS is replaced too', async (t) => {
+  const { proxy, secondConnection } = await startSilent(t);
+  const client = createClient({ address: `https://localhost:${proxy.port}`, apiKey: 'key' });
+  const call = client.pets.listPets({}, { timeoutMs: 50_000 }).catch(() => undefined);
+  await t.notThrowsAsync(secondConnection());
+  await client.close();
+  await call;
 });
 
 const MINUTE_MS = 60_000;

@@ -42,7 +42,6 @@ export async function fails(t: ExecutionContext<unknown>, ending: Promise<Ended>
   t.regex(errors, line);
 }
 
-/** Makes a backup, and resolves with its path. */
 export async function backup(folder: string, settings: Readonly<Record<string, string>>): Promise<string> {
   const { code, output, errors } = await run('backup', ['--to', folder], settings);
   if (code !== 0) throw new Error(errors);

@@ -34,7 +34,6 @@ const test = sharing(undefined, async (t) => {
   return { template };
 });
 
-/** A copy of the project. */
 function project(t: ExecutionContext<SharedBy<typeof test>>): string {
   const root = temporaryFolder(t);
   cpSync(t.context.template, root, { recursive: true });

@@ -27,6 +27,7 @@ const manifests = globSync('{base/*,migration}.yaml', { cwd: FOLDER })
   .flatMap((name) => parseAllDocuments(read(name), { version: '1.1' })) // as Kubernetes reads it: 0440 is octal
   .map((document) => document.toJS() as Manifest);
 const ofKind = (kind: string) => manifests.filter((manifest) => manifest.kind === kind);
+const named = (kind: string, name: string) => ofKind(kind).find(({ metadata }) => metadata.name === name);
 const workloads = [...ofKind('Deployment'), ...ofKind('Job')];
 
 testUnless(noGo)(
@@ -90,7 +91,7 @@ for (const { metadata, spec } of ofKind('Deployment')) {
     t.true(spec.minReadySeconds >= 10, 'others must have found the new pod before the next one goes');
     const preStopS: number = lifecycle?.preStop.sleep.seconds ?? 0;
     t.true(pod.terminationGracePeriodSeconds * 1_000 > MAX_WAIT_MS + DRAIN_MS + 2 * CLOSE_MS + preStopS * 1_000);
-    const service = ofKind('Service').find((one) => one.metadata.name === metadata.name);
+    const service = named('Service', metadata.name);
     const isFoundOutByChecks = service?.spec.externalTrafficPolicy === 'Local';
     t.true(!isFoundOutByChecks || preStopS >= LOAD_BALANCER_S, 'the load balancer still sends it connections');
     t.is(spec.strategy.rollingUpdate.maxUnavailable, 0, 'an upgrade leaves no pod less ready');
@@ -103,29 +104,27 @@ for (const { metadata, spec } of ofKind('Deployment')) {
   test(`${metadata.name} - has a service, a disruption budget, an autoscaler and a policy that select it`, (t) => {
     const { labels } = spec.template.metadata;
     const portNames = pod.containers[0].ports.map(({ name }: { name: string }) => name);
-    const service = ofKind('Service').find((one) => one.metadata.name === metadata.name);
+    const service = named('Service', metadata.name);
     t.deepEqual(service?.spec.selector, labels);
     for (const { targetPort } of service?.spec.ports ?? []) t.true(portNames.includes(targetPort), targetPort);
     for (const kind of ['PodDisruptionBudget', 'NetworkPolicy']) {
-      const found = ofKind(kind).find((one) => one.metadata.name === metadata.name);
+      const found = named(kind, metadata.name);
       t.deepEqual((found?.spec.selector ?? found?.spec.podSelector)?.matchLabels, labels, kind);
       if (kind === 'PodDisruptionBudget') t.is(found?.spec.maxUnavailable, 1, 'one pod is evicted at a time');
     }
-    const autoscaler = ofKind('HorizontalPodAutoscaler').find((one) => one.metadata.name === metadata.name);
-    t.like(autoscaler?.spec.scaleTargetRef, { kind: 'Deployment', name: metadata.name });
+    t.like(named('HorizontalPodAutoscaler', metadata.name)?.spec.scaleTargetRef, {
+      kind: 'Deployment',
+      name: metadata.name,
+    });
     t.is(spec.replicas, undefined, 'a number here would override the autoscaler with each apply');
   });
 }
 
 test('Edge - redirects plain HTTP to a port that its Service has', (t) => {
-  const named = (kind: string) => ofKind(kind).find((one) => one.metadata.name === 'petstore-edge')?.spec;
-  const { env } = named('Deployment').template.spec.containers[0];
-  const listens = ['PORT', 'HTTP_PORT'].map((setting) => env.find(({ name }: { name: string }) => name === setting));
-  const open = named('Service').ports.map(({ port }: { port: number }) => String(port));
-  t.deepEqual(
-    listens.map(({ value }) => value),
-    open,
-  );
+  const [edge] = named('Deployment', 'petstore-edge')?.spec.template.spec.containers ?? [];
+  const portOf = (setting: string) => edge.env.find(({ name }: { name: string }) => name === setting).value;
+  const open = named('Service', 'petstore-edge')?.spec.ports.map(({ port }: { port: number }) => String(port));
+  t.deepEqual(open, ['PORT', 'HTTP_PORT'].map(portOf));
 });
 
 test('Policies - allow traffic of workloads of the kit, and connections to each port of the examples', (t) => {

@@ -18,12 +18,13 @@ const test = sharing(dumpsMissing, async (t) => {
 });
 type Test = ExecutionContext<SharedBy<typeof test>>;
 
-/** The places of a test, and its database with the category `old`. */
+/** The places of a test, its database with the category `old`, and a backup of that. */
 async function places(t: Test) {
   const [folder, url] = [temporaryFolder(t), await t.context.createDatabase()];
   await migrate(url);
   await query(url, "INSERT INTO categories (name) VALUES ('old')");
-  return { folder, url, settings: { DATA_DIR: join(folder, 'data'), DATABASE_URL: url } };
+  const settings = { DATA_DIR: join(folder, 'data'), DATABASE_URL: url };
+  return { folder, url, settings, dump: await backup(join(folder, 'backups'), settings) };
 }
 
 async function migrate(url: string): Promise<void> {
@@ -35,7 +36,6 @@ async function categories(url: string, schema = 'public'): Promise<readonly unkn
   return (await query(url, `SELECT name FROM ${schema}.categories ORDER BY id`)).map(({ name }) => name);
 }
 
-/** The schemas that restores have kept. */
 async function kept(url: string): Promise<readonly string[]> {
   const rows = await query(url, "SELECT nspname FROM pg_namespace WHERE nspname LIKE 'before_restore_%'");
   return rows.map(({ nspname }) => String(nspname));
@@ -46,8 +46,7 @@ const NEWER = `CREATE TABLE colours (pet_id bigint REFERENCES pets (id));
   INSERT INTO schema_migrations (name, batch, additive) VALUES ('999-colours', 1, true)`;
 
 test('Restore - of a dump from before a migration: it can run again, and what was there is kept', async (t) => {
-  const { folder, url, settings } = await places(t);
-  const dump = await backup(join(folder, 'backups'), settings);
+  const { folder, url, settings, dump } = await places(t);
   await query(url, NEWER);
   await query(
     url,
@@ -87,9 +86,8 @@ test('Restore - of tables in a schema of their own, also into a database without
 });
 
 test('Restore - is refused while a server is connected from another DATA_DIR', async (t) => {
-  const { folder, url, settings } = await places(t);
+  const { folder, url, settings, dump } = await places(t);
   const running = await startServerProcess(t, join(folder, 'another'), { DATABASE_URL: url });
-  const dump = await backup(join(folder, 'backups'), settings);
   await running.grpc.category();
   const line =
     /^petstore: sessions are connected to the database \(\d+ of \w+\): stop every server and what else is connected\n$/;
@@ -122,8 +120,7 @@ test('Restore - dumps that are no backup are refused, and nothing changes', asyn
 });
 
 test('Restore - killed in the middle of the dump, nothing has changed', async (t) => {
-  const { folder, url, settings } = await places(t);
-  const dump = await backup(join(folder, 'backups'), settings);
+  const { folder, url, settings, dump } = await places(t);
   await query(url, "INSERT INTO categories (name) VALUES ('later')");
   const programs = programsWith(folder, (real) => `${real} "$@" | head -c 9000\nkill -9 $PPID`);
   const { output } = await run('restore', [dump], { ...settings, ...programs });
@@ -135,8 +132,7 @@ test('Restore - killed in the middle of the dump, nothing has changed', async (t
 });
 
 test('Restore - works with the output of pg_restore 17, which sets what PostgreSQL 15 does not know', async (t) => {
-  const { folder, url, settings } = await places(t);
-  const dump = await backup(join(folder, 'backups'), settings);
+  const { folder, url, settings, dump } = await places(t);
   const set = 'SET transaction_timeout = 0;';
   const programs = programsWith(
     folder,

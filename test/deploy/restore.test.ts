@@ -19,14 +19,12 @@ function places(t: ExecutionContext) {
   return { folder, dataDir, settings: { DATA_DIR: dataDir } };
 }
 
-/** Makes a backup of a store with the category. */
 async function backupOf(folder: string, category: string): Promise<string> {
   const dataDir = join(folder, `data of ${category}`);
   await makeStore(dataDir, category);
   return backup(join(folder, `backups of ${category}`), { DATA_DIR: dataDir });
 }
 
-/** The folders that restores have kept. */
 function kept(dataDir: string): readonly string[] {
   const names = readdirSync(dataDir).filter((name) => name.startsWith('before-restore-'));
   return names.sort().map((name) => join(dataDir, name));

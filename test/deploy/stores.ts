@@ -35,7 +35,6 @@ export async function makeCrashedStore(dataDir: string, category: string): Promi
   for (const file of files) copyFileSync(`${file}.copy`, file);
 }
 
-/** The categories of a store. */
 export function categoriesIn(dataDir: string): readonly string[] {
   return read(dataDir, 'SELECT name FROM categories ORDER BY id').map(({ name }) => String(name));
 }

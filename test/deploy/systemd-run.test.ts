@@ -1,11 +1,17 @@
 /** The units under a systemd that is process 1, installed as docs/operations.md says, with its sandbox and secrets. */
+import { execFile } from 'node:child_process';
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
+import { promisify } from 'node:util';
 import { ROOT } from '../../src/platform/launcher/paths.ts';
+import { missing } from '../support/machine/find-program.ts';
+import { temporaryFolder } from '../support/machine/folder.ts';
+import { noNamespaces } from '../support/machine/namespaces.ts';
 import { postgresMissing } from '../support/machine/postgres.ts';
+import { childrenOf } from '../support/service/launcher.ts';
+import { Program } from '../support/service/process.ts';
 import { sharing } from '../support/service/sharing.ts';
 import { until } from '../support/until.ts';
-import { bootSystemd, systemdMissing } from './systemd.ts';
 
 const PAGE = readFileSync(join(ROOT, 'docs/operations.md'), 'utf8');
 const [INSTALL = ''] = /^cp deploy\/systemd[\s\S]+?(?=^```)/m.exec(PAGE) ?? [];
@@ -28,10 +34,22 @@ const SETTINGS = `
   /opt/petstore/deploy/make-certificates.sh /etc/petstore/internal petstore-0
   printf '%s\\n' HOST=127.0.0.1 PORT=443 SERVERS=petstore-0:50051 >/etc/petstore/edge.env`;
 
-const test = sharing(systemdMissing ?? postgresMissing, async (t) => {
-  const systemd = await bootSystemd(t);
-  await systemd.run(INSTALL);
-  return systemd;
+const NAMESPACES = ['--mount', '--pid', '--fork', '--kill-child', '--uts', '--ipc', '--net', '--cgroup'];
+
+/** systemd as process 1 in namespaces of its own: see systemd-boot.sh. It needs root. */
+const test = sharing(missing('systemctl', 'systemd') ?? noNamespaces ?? postgresMissing, async (t) => {
+  const args = [...NAMESPACES, 'sh', join(import.meta.dirname, 'systemd-boot.sh'), temporaryFolder(t), ROOT];
+  const outside = new Program('unshare', args);
+  t.teardown(() => outside.end('SIGKILL'));
+  /** Runs commands beside systemd, in /opt/petstore. Resolves with their output; rejects if one fails. */
+  const run = async (commands: string): Promise<string> => {
+    const [inside] = await childrenOf(outside.pid);
+    const enter = ['--target', String(inside?.pid), '--all', 'sh', '-euc', `cd /opt/petstore; ${commands}`];
+    return (await promisify(execFile)('nsenter', enter, { timeout: 60_000 })).stdout;
+  };
+  await until(() => run('systemctl is-system-running').catch(() => undefined), 'systemd');
+  await run(INSTALL);
+  return { run };
 });
 
 const HEALTHZ = 'curl --silent --output /dev/null --write-out "%{http_code}" http://127.0.0.1:443/healthz';

@@ -46,7 +46,6 @@ export async function openOperations(page: Page): Promise<void> {
   }
 }
 
-/** Opens every fold. */
 export async function openFolds(page: Page): Promise<void> {
   await page.locator('details:not([open]) > summary').evaluateAll((summaries) => {
     for (const summary of summaries) summary.click();

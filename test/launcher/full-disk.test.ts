@@ -38,7 +38,6 @@ async function create(rest: RestClient, count: number, expected: number): Promis
   await Promise.all(Array.from({ length: 4 }, createNext));
 }
 
-/** Whether all acknowledged categories exist. */
 async function allExist(rest: RestClient): Promise<boolean> {
   const pages = await walk<{ readonly id: number; readonly name: string }>(rest, '/categories?limit=100');
   const found = new Map(pages.flat().map(({ id, name }) => [id, name]));

@@ -17,7 +17,6 @@ import { launchForAll, test } from './launch.ts';
 
 const shared = launchForAll(() => ({ LOG_MAX_BYTES: '20000', LOG_FILES: '1000', LOG_LEVEL: 'debug' }));
 
-/** A log's files. */
 function filesOf(name: string): string[] {
   const folder = join(shared.folder, 'logs');
   const names = readdirSync(folder).filter((file) => file === name || file.startsWith(`${name}.`));

@@ -1,12 +1,15 @@
 /** Starts that fail: one clear line, exit code 1, nothing left running. */
+import { once } from 'node:events';
 import { mkdirSync, readdirSync, writeFileSync } from 'node:fs';
 import { chmod, chown } from 'node:fs/promises';
-import { createServer } from 'node:net';
+import { connect, createServer } from 'node:net';
 import { generateKey } from '../../src/platform/access/keys/format.ts';
 import { readConfig } from '../../src/platform/config/config.ts';
 import { startStack } from '../../src/platform/launcher/stack.ts';
+import { checkFree } from '../../src/platform/process/ports.ts';
 import { run } from '../cli/command.ts';
-import { freePortRange } from '../support/machine/ports.ts';
+import { freePortRange, freePorts } from '../support/machine/ports.ts';
+import { until } from '../support/until.ts';
 import { launch, refusedWith, type Test, test } from './launch.ts';
 
 /** Starts the service in this process. Resolves with the message of the error. */
@@ -89,6 +92,27 @@ for (const [setting, line] of [
 test('Start - without its database says why, with the exit code of a temporary failure', async (t) => {
   const line = "DATABASE_URL can't be used: connect ECONNREFUSED 127.0.0.1:1";
   await refusedWith(t, launch(t, { DATABASE_URL: 'postgres://x@127.0.0.1:1/x' }), line, 75);
+});
+
+test('Ports - a client who connects during the check does not hold up the start', async (t) => {
+  const meetsCheck = async () => {
+    const [port = 0, other = 0] = await freePorts(2);
+    let isChecking = true;
+    // The look-up of the name leaves time to connect.
+    const checked = checkFree([
+      ['PORT', '127.0.0.1', port],
+      ['METRICS_PORT', 'localhost', other],
+    ]).finally(() => (isChecking = false));
+    let hasMet = false;
+    while (isChecking && !hasMet) {
+      const client = connect(port, '127.0.0.1', () => client.write('GET / HTTP/1.1\r\n\r\n'));
+      t.teardown(() => client.destroy());
+      hasMet = (await once(client, 'connect').catch(() => undefined)) !== undefined;
+    }
+    await checked;
+    return hasMet;
+  };
+  await t.notThrowsAsync(until(meetsCheck, 'a client who connects in time'));
 });
 
 // test/config.test.ts has the settings that are wrong by themselves. They are printed as `LOG_LEVEL` is.

@@ -1,10 +1,14 @@
-/** The server's process: its start, and its end after a signal, by kill -9 or with its launcher. */
+/**
+ * The server's process: its start, its end after a signal, also while PostgreSQL or Redis hangs, by kill -9, or with
+ * its launcher; and one whose clock is wrong.
+ */
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { chmodSync, existsSync, readdirSync, readFileSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import { status as Code, type ServiceError } from '@grpc/grpc-js';
+import type { ExecutionContext } from 'ava';
 import { CategoryServiceService as Categories } from '../../gen/petstore/v1/categories.ts';
 import { InventoryServiceService as Inventory } from '../../gen/petstore/v1/inventory.ts';
 import { OrderServiceService as Orders } from '../../gen/petstore/v1/orders.ts';
@@ -16,13 +20,29 @@ import { MIGRATIONS, TABLES } from '../../src/schema.ts';
 import { toCategoryId } from '../../src/shop/categories/table.ts';
 import { GrpcCaller } from '../support/calls/grpc-caller.ts';
 import { beginCall } from '../support/calls/unfinished-call.ts';
+import { temporaryFolder } from '../support/machine/folder.ts';
 import { freePorts } from '../support/machine/ports.ts';
+import { postgresMissing, query, startPostgres } from '../support/machine/postgres.ts';
+import { testUnless } from '../support/machine/programs.ts';
+import { MISSING_REDIS_SERVER, RedisProcess } from '../support/machine/redis.ts';
 import { TcpProxy } from '../support/machine/tcp-proxy.ts';
-import { type ServerProcess, TestProcess } from '../support/service/process.ts';
+import { makeCertificates, noOpenssl } from '../support/machine/tls.ts';
+import { withinOneDay } from '../support/service/limit-windows.ts';
+import { type ServerProcess, startServerProcess, TestProcess } from '../support/service/process.ts';
+import { sharedMissing, startShared } from '../support/service/shared.ts';
+import { fresh, type SharedBy } from '../support/service/sharing.ts';
 import { until } from '../support/until.ts';
-import { start, test } from './server-processes.ts';
 
 const CLEAN = { code: 0, signal: null };
+const PER_DAY = 5;
+
+const test = fresh(undefined, (t) => ({ dataDir: temporaryFolder(t) }));
+type Context = SharedBy<typeof test>;
+
+/** Starts a server on the test's data folder. */
+function start(t: ExecutionContext<Context>, settings?: Readonly<Record<string, string>>): Promise<ServerProcess> {
+  return startServerProcess(t, t.context.dataDir, settings);
+}
 
 function databaseFiles(folder: string): string[] {
   return readdirSync(folder).filter((name) => name.includes('sqlite'));
@@ -120,7 +140,6 @@ test('Orphaned server - exits when its launcher ends during its start', async (t
   t.deepEqual(await ended, [0, null]);
 });
 
-/** Runs a program until it ends. */
 async function run(program: 'main' | 'migrate-main', settings: Readonly<Record<string, string>>) {
   const ran = new TestProcess(`src/${program}.ts`, { GRPC_PORT: String((await freePorts(1))[0]), ...settings });
   const { code } = await ran.ended;
@@ -189,3 +208,61 @@ for (const file of ['petstore.sqlite-wal', 'demo.key']) {
     t.truthy(await (await start(t)).grpc.category());
   });
 }
+
+testUnless<Context>(postgresMissing)('SIGTERM - a server ends while PostgreSQL hangs', async (t) => {
+  const postgres = await startPostgres(t);
+  const server = await start(t, { DATABASE_URL: await postgres.createDatabase() });
+  await postgres.pause();
+  t.teardown(() => postgres.resume());
+  t.deepEqual(await server.end('SIGTERM'), CLEAN);
+  t.regex(server.output, /"stopped"/);
+});
+
+const redisTest = testUnless<Context>(MISSING_REDIS_SERVER ?? noOpenssl);
+
+redisTest('rediss:// - limits are counted over TLS, and a server stops cleanly while Redis hangs', async (t) => {
+  await withinOneDay(60_000);
+  const certificates = await makeCertificates(t);
+  await certificates.issue('redis', 'IP:127.0.0.1');
+  const port = String((await freePorts(1))[0]);
+  const [cert, key, ca] = ['redis.pem', 'redis-key.pem', 'ca.pem'].map((file) => certificates.path(file));
+  const files = ['--tls-cert-file', `${cert}`, '--tls-key-file', `${key}`, '--tls-auth-clients', 'no'];
+  const redis = await RedisProcess.start(t, ['--tls-port', port, ...files]);
+  const settings = { REDIS_URL: `rediss://127.0.0.1:${port}`, NODE_EXTRA_CA_CERTS: `${ca}` };
+  const server = await start(t, { BUSINESS_PER_DAY: String(PER_DAY), ...settings });
+  const list = () => server.grpc.call(Categories.listCategories, { pageToken: '' });
+  for (let i = 0; i < PER_DAY; i += 1) await list();
+  await t.throwsAsync(list(), { code: Code.RESOURCE_EXHAUSTED });
+  t.regex(String(await redis.command('GET', 'petstore:{account:1}:used')), new RegExp(` ${PER_DAY} 1$`));
+  redis.pause();
+  t.teardown(() => redis.resume());
+  await t.throwsAsync(list());
+  t.deepEqual(await server.end('SIGTERM'), CLEAN);
+  t.notRegex(server.output, /"level":50/);
+});
+
+const AHEAD = { NODE_OPTIONS: '--import data:text/javascript,const%20now=Date.now;Date.now=()=>now()+4e9' }; // 46 days
+
+const clockTest = testUnless<Context>(sharedMissing);
+
+clockTest('Clock - a server that is days ahead deletes neither idempotency records nor events too early', async (t) => {
+  const shared = await startShared(t);
+  const settings = await shared.settings();
+  const url = settings.DATABASE_URL ?? '';
+  const { grpc: right } = await start(t, settings);
+  await query(url, "INSERT INTO events (type, time_ms, resource) VALUES ('category.deleted', 0, '{}')");
+  // The only record so far. What is old comes before what is kept.
+  await query(url, "UPDATE idempotency_records SET id = 'old', created_at_ms = 0");
+  const create = () =>
+    right.exchange(Categories.createCategory, { category: { name: 'Cats' } }, { metadata: { 'idempotency-key': 'a' } });
+  const { message: first } = await create();
+  await right.category();
+  const count = async (what: string) => Number((await query(url, `SELECT count(*) FROM ${what}`))[0]?.count);
+  await start(t, { ...settings, ...AHEAD });
+  await until(async () => (await count("idempotency_records WHERE id = 'old'")) === 0, 'the deletion of what is old');
+  await until(async () => (await count('events WHERE time_ms = 0')) === 0, 'that of the events');
+  const again = await create();
+  t.deepEqual([again.message, again.headers.get('idempotency-replayed')], [first, ['true']]);
+  t.is(await count('categories'), 2);
+  t.is(await count('events'), 2);
+});

@@ -8,8 +8,8 @@ import { MIGRATIONS, type Store, TABLES } from '../../src/schema.ts';
 import { categoryService } from '../../src/shop/categories/service.ts';
 import { inventoryService } from '../../src/shop/inventory/service.ts';
 import { orderService } from '../../src/shop/orders/service.ts';
-import type { Pet, PetId } from '../../src/shop/pets/table.ts';
-import { postgresMissing, query, startPostgres } from '../support/machine/postgres.ts';
+import type { PetId } from '../../src/shop/pets/table.ts';
+import { holding, postgresMissing, query, startPostgres } from '../support/machine/postgres.ts';
 import { TcpProxy } from '../support/machine/tcp-proxy.ts';
 import { type SharedBy, sharing } from '../support/service/sharing.ts';
 import { until } from '../support/until.ts';
@@ -42,16 +42,6 @@ function loggingTo(warnings: string[]) {
   return { logger: { info: () => undefined, warn: (_: object, text: string) => warnings.push(text) } };
 }
 
-/** Locks a pet and its category until `release`, like an open transaction in a database shell. */
-async function lockRows(url: string, { id, categoryId }: Pet): Promise<{ release: () => Promise<void> }> {
-  const client = new Client({ connectionString: url });
-  await client.connect();
-  await client.query('BEGIN');
-  await client.query('SELECT * FROM pets WHERE id = $1 FOR UPDATE', [String(id)]);
-  await client.query('SELECT * FROM categories WHERE id = $1 FOR UPDATE', [String(categoryId)]);
-  return { release: () => client.end() };
-}
-
 function refusalOf(work: Promise<unknown>): Promise<unknown> {
   return work.then(
     () => undefined,
@@ -69,7 +59,9 @@ test.serial('Locked rows - their changes queue on one connection each, others ne
   const { store, url, reported } = await openStore(t);
   const [locked, other] = [await newPet(store, { quantity: 1_000 }), await newPet(store, { quantity: 1_000 })];
   const { id: orderId = 0n } = await order(store, locked.id);
-  const lock = await lockRows(url, locked);
+  const rows = { pets: locked.id, categories: locked.categoryId };
+  const locks = Object.entries(rows).map(([table, id]) => `SELECT FROM ${table} WHERE id = ${id} FOR UPDATE`);
+  const lock = await holding(url, `BEGIN; ${locks.join(';')}`);
   let refused = 0;
   const changes = [
     () => order(store, locked.id),
@@ -94,7 +86,7 @@ test.serial('Locked rows - their changes queue on one connection each, others ne
   // One that waited for a locked row would be refused like its changes, and before it no round would end.
   t.true(calls > 1, `${calls} rounds while all changes of the locked rows waited`);
   for (const refusal of await Promise.all(refusals)) t.true(refusal instanceof StoreUnavailable, String(refusal));
-  await lock.release();
+  await lock.end();
   await order(store, locked.id);
   t.is((await store.pets.find(locked.id))?.quantity, 998);
   t.deepEqual(reported, []);

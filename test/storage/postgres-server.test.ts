@@ -1,7 +1,6 @@
 /** What PostgreSQL's own features guarantee: its plans, migrations by several processes, refused starts. */
 import { readFile } from 'node:fs/promises';
 import type { Knex } from 'knex';
-import { Client } from 'pg';
 import { hashKey } from '../../src/platform/access/keys/format.ts';
 import { demoKeyFile, ensureDemoKey } from '../../src/platform/access/keys/key-files.ts';
 import { ConfigError } from '../../src/platform/config/config.ts';
@@ -13,7 +12,7 @@ import { createStore } from '../../src/platform/storage/store.ts';
 import { Cancelled, StoreUnavailable } from '../../src/platform/storage/store-errors.ts';
 import { MIGRATIONS, TABLES } from '../../src/schema.ts';
 import { temporaryFolder } from '../support/machine/folder.ts';
-import { postgresMissing, query, startPostgres, type TestPostgres } from '../support/machine/postgres.ts';
+import { holding, postgresMissing, query, startPostgres, type TestPostgres } from '../support/machine/postgres.ts';
 import { sharing } from '../support/service/sharing.ts';
 import { until } from '../support/until.ts';
 import { openPool } from './pool.ts';
@@ -45,17 +44,9 @@ test('PostgreSQL - several processes that start at once migrate once and create 
   }
 });
 
-/** Another process that holds the advisory lock. */
-async function holdLock(url: string): Promise<Client> {
-  const client = new Client({ connectionString: url });
-  await client.connect();
-  await client.query('SELECT pg_advisory_lock(7073746573)');
-  return client;
-}
-
 test('PostgreSQL - a start that waits too long for another migration fails, with the reason', async (t) => {
   const url = await server.createDatabase();
-  const other = await holdLock(url);
+  const other = await holding(url, 'SELECT pg_advisory_lock(7073746573)');
   const logged: string[] = [];
   const logger = { info: (_: object, text: string) => logged.push(text), warn: () => undefined };
   await t.throwsAsync(openPostgres(url, MIGRATIONS, { maxWaitMs: 2_000, logger }), {
@@ -72,16 +63,13 @@ test('PostgreSQL - a migration waits 10 s for a table that is in use, then fails
   await query(url, 'DROP TABLE key_uses');
   await query(url, 'ALTER TABLE bans DROP COLUMN duration_ms, DROP COLUMN refusals, DROP COLUMN window_seconds');
   await query(url, "DELETE FROM schema_migrations WHERE name = '005-key-uses'");
-  const user = new Client({ connectionString: url });
-  await user.connect();
-  await user.query('BEGIN; LOCK TABLE bans');
+  const user = await holding(url, 'BEGIN; LOCK TABLE bans');
   const beganMs = performance.now();
   await t.throwsAsync(openPostgres(url, MIGRATIONS), { instanceOf: StoreUnavailable });
   const waitedMs = performance.now() - beganMs;
   t.true(waitedMs > 9_500 && waitedMs < 20_000, `${waitedMs} ms`);
   const found = async () => (await query(url, "SELECT to_regclass('key_uses') AS found"))[0]?.found;
   t.is(await found(), null);
-  await user.query('COMMIT');
   await user.end();
   await (await openPostgres(url, MIGRATIONS)).close();
   t.not(await found(), null);
@@ -258,33 +246,27 @@ test('PostgreSQL - a database that does not exist or refuses the login is report
 /** An index is used wherever it can be: the tables are empty, and PostgreSQL would scan, sort or build a bitmap. */
 const BY_INDEX = `?options=${['seqscan', 'sort', 'bitmapscan'].map((way) => `-c%20enable_${way}%3Doff`).join('%20')}`;
 
-interface Plan {
-  readonly 'Node Type': string;
-  readonly 'Index Cond'?: string;
-  readonly Plans?: readonly Plan[];
-}
-
 runPlanSuite(postgresMissing, async (t) => {
   const engine = await openPostgres(`${await server.createDatabase()}${BY_INDEX}`, MIGRATIONS);
   t.teardown(() => engine.close());
   return {
     engine,
     async searched({ name, sql, bind }, values) {
-      const explain = { name: `explain ${name}`, sql: `EXPLAIN (FORMAT JSON) ${sql}`, bind };
-      const [row = {}] = await engine.reader.all(explain, values);
-      const [{ Plan: plan }] = row['QUERY PLAN'] as [{ Plan: Plan }];
-      return conditionOf(plan) ?? JSON.stringify(plan);
+      const explain = { name: `explain ${name}`, sql: `EXPLAIN (COSTS OFF) ${sql}`, bind };
+      const plan = (await engine.reader.all(explain, values)).map((row) => row['QUERY PLAN']).join('\n');
+      const [, condition] = ONE_SEARCH.exec(plan) ?? [];
+      return condition === undefined ? plan : toColumns(condition);
     },
   };
 });
 
-/** `((category_id = '1'::bigint) AND (id > '0'::bigint))` of the one index scan, as `category_id=? AND id>?`. */
-function conditionOf(plan: Plan): string | undefined {
-  if (plan.Plans?.length === 1 && plan.Plans[0] && /^(Limit|LockRows|Aggregate)$/.test(plan['Node Type']))
-    return conditionOf(plan.Plans[0]);
-  if (!/^Index (Only )?Scan$/.test(plan['Node Type'])) return undefined;
-  return plan['Index Cond']
-    ?.replaceAll(
+/** A plan that is one index scan, or only limits, locks or counts what that finds. */
+const ONE_SEARCH = /^(?:(?:Limit|LockRows|Aggregate)\n *-> +)*Index (?:Only )?Scan .*\n *Index Cond: (.*)/;
+
+/** `((category_id = '1'::bigint) AND (id > '0'::bigint))` as `category_id=? AND id>?`. */
+function toColumns(condition: string): string {
+  return condition
+    .replaceAll(
       / = ANY \(.*?\)|( [<>=]+ )\(?'?[^ ]*?'?(::\w+)?(?=\))/g,
       (_, operator?: string) => `${operator?.trim() ?? '='}?`,
     )

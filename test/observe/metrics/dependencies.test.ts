@@ -1,9 +1,9 @@
 /** The spans and metrics of PostgreSQL and Redis: available, unavailable, and available again. */
-import { Client } from 'pg';
 import { OrderServiceService as Orders } from '../../../gen/petstore/v1/orders.ts';
 import { PetServiceService as Pets } from '../../../gen/petstore/v1/pets.ts';
 import { watchEvents } from '../../support/calls/watch-events.ts';
 import { freePorts } from '../../support/machine/ports.ts';
+import { holding } from '../../support/machine/postgres.ts';
 import { scrape, sumOf, untilSum } from '../../support/service/exposition.ts';
 import { startTestServer } from '../../support/service/server.ts';
 import { sharedMissing, startShared } from '../../support/service/shared.ts';
@@ -40,9 +40,7 @@ test.serial('Events - a feed that stands still while writes go on is shown, unti
   t.is(sumOf(await scrape(port), stalled), 0);
   const feed = watchEvents(server.address, server.key);
   await untilSum(port, 'petstore_grpc_open_calls', { kind: 'feed' }, (sum) => sum === 1);
-  const long = new Client({ connectionString: url });
-  await long.connect();
-  await long.query("BEGIN; INSERT INTO categories (name) VALUES ('late')");
+  const long = await holding(url, "BEGIN; INSERT INTO categories (name) VALUES ('late')");
   t.true((sumOf(await scrape(port), stalled) ?? 9) < 1);
   await server.grpc.category();
   await untilSum(port, stalled, {}, (sum) => sum > 1);

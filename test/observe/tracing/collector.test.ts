@@ -1,4 +1,9 @@
-/** A collector that is unavailable, frozen or not configured costs calls nothing. */
+/**
+ * A collector that is unavailable, frozen or not configured costs calls nothing. Which requests are recorded, whatever
+ * their callers say; and the trace ids in the logs.
+ */
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
 import test, { type ExecutionContext } from 'ava';
 import { OrderServiceService as Orders } from '../../../gen/petstore/v1/orders.ts';
 import type { GrpcCaller } from '../../support/calls/grpc-caller.ts';
@@ -6,8 +11,9 @@ import { temporaryFolder } from '../../support/machine/folder.ts';
 import { median } from '../../support/numbers.ts';
 import { startServerProcess } from '../../support/service/process.ts';
 import { startTestServer, type TestServer } from '../../support/service/server.ts';
+import { startTestStack, type TestStack } from '../../support/service/stack.ts';
 import { until } from '../../support/until.ts';
-import { type Collector, startCollector } from './test-collector.ts';
+import { type Collector, newTrace, PARENT, startCollector } from './test-collector.ts';
 
 /** Writes to stderr which modules of @opentelemetry Node loads. */
 const REPORT_LOADS = `data:text/javascript,import{registerHooks}from'node:module';registerHooks({load(url,context,next){
@@ -86,4 +92,35 @@ test.serial('Collector - with a frozen one a stop takes seconds', async (t) => {
   const server = await start(t, await frozenCollector(t));
   await call(server, (4 * BATCH) / SPANS_PER_CALL);
   await stop(t, server);
+});
+
+/** Lets a service that records a share work, and stops it. Resolves with all spans, and the lines of its logs. */
+async function traced(t: ExecutionContext, share: string, work: (service: TestStack) => Promise<unknown>) {
+  const collector = await startCollector(t);
+  const settings = { OTEL_EXPORTER_OTLP_ENDPOINT: collector.url, OTEL_TRACES_SAMPLER_ARG: share };
+  const service = await startTestStack(t, settings);
+  await work(service);
+  await service.stack.stop(); // then the logs are complete, and all spans are sent
+  const linesOf = (file: string) =>
+    readFileSync(join(service.config.dataDir, 'logs', file), 'utf8')
+      .split('\n')
+      .flatMap((line) => (line.startsWith('{') ? [JSON.parse(line)] : []));
+  return { spans: collector.spans, linesOf };
+}
+
+test.serial("Sampling - of a share, neither a caller's flag nor its trace id causes a recording", async (t) => {
+  const ids = ['1'.padStart(32, '0'), 'f'.repeat(32), newTrace().traceId];
+  const { spans, linesOf } = await traced(t, '0.0000001', async ({ rest }) => {
+    for (const id of ids) await rest.get('/pets', { headers: { traceparent: `00-${id}-${PARENT}-01` } });
+  });
+  t.deepEqual(spans, []);
+  const inLog = linesOf('server.log').map(({ traceId }) => traceId);
+  const inAccessLog = linesOf('access.log').map((line) => line.trace_id);
+  for (const id of ids) t.true(inLog.includes(id) && inAccessLog.includes(id));
+});
+
+test.serial('Sampling - of a share, a request is recorded despite a flag against it', async (t) => {
+  const { traceId, traceparent } = newTrace('00');
+  const { spans } = await traced(t, '0.99999', ({ rest }) => rest.get('/pets', { headers: { traceparent } }));
+  t.true(spans.some((span) => span.traceId === traceId && span.name === 'pets.page'));
 });

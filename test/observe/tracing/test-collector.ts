@@ -1,6 +1,7 @@
 /** A collector of traces: an OTLP/HTTP receiver that decodes the spans. */
-import { createServer, type IncomingMessage } from 'node:http';
+import { createServer } from 'node:http';
 import type { Socket } from 'node:net';
+import { buffer } from 'node:stream/consumers';
 import { BinaryReader, WireType } from '@bufbuild/protobuf/wire';
 import { listen } from '../../support/machine/ports.ts';
 import type { Scope } from '../../support/scope.ts';
@@ -19,7 +20,7 @@ export async function startCollector(t: Scope) {
   let [received, isFrozen] = ['', false];
   const server = createServer(async (request, response) => {
     if (isFrozen) return;
-    const body = await read(request);
+    const body = await buffer(request);
     received += body.toString('latin1');
     const isTraces = request.method === 'POST' && request.url === '/v1/traces';
     if (isTraces) spans.push(...decode(body));
@@ -65,12 +66,6 @@ export function spansOf(collector: Collector, traceId: string, names: readonly s
     const spans = new Map(collector.spans.filter((span) => span.traceId === traceId).map((span) => [span.name, span]));
     return names.every((name) => spans.has(name)) && spans;
   }, `a trace with ${names}`);
-}
-
-async function read(request: IncomingMessage): Promise<Buffer> {
-  const chunks: Buffer[] = [];
-  for await (const chunk of request) chunks.push(chunk as Buffer);
-  return Buffer.concat(chunks);
 }
 
 /** The values of a protobuf message's fields, by number: bytes or integers. */

@@ -88,10 +88,17 @@ export async function startPostgres(t: Scope, extraSettings: readonly string[] =
   };
 }
 
-/** The rows of a statement, on a connection of its own, without a timeout. */
-export async function query(url: string, sql: string): Promise<Readonly<Record<string, unknown>>[]> {
+/** A connection that has run the statements, and holds what they locked until its `end`. */
+export async function holding(url: string, sql = ''): Promise<Client> {
   const client = new Client({ connectionString: url, connectionTimeoutMillis: 10_000 });
   await client.connect();
+  await client.query(sql);
+  return client;
+}
+
+/** The rows of a statement, on a connection of its own, without a timeout. */
+export async function query(url: string, sql: string): Promise<Readonly<Record<string, unknown>>[]> {
+  const client = await holding(url);
   try {
     return (await client.query<Record<string, unknown>>(sql)).rows;
   } finally {
