@@ -4,7 +4,7 @@
  */
 import { Option } from 'commander';
 import { FAULTS } from '../test/chaos/campaign/faults.ts';
-import { createCommand, integer, number, run } from '../test/support/command-line.ts';
+import { createCommand, integer, run } from '../test/support/command-line.ts';
 import { runAva } from './run-ava.ts';
 
 interface Options {
@@ -32,7 +32,7 @@ history that shows the violation are printed.`,
       .default(Math.floor(Date.now() / 1_000), 'the time'),
   )
   .option('--seeds <n>', 'the number of runs, each with the next seed', integer(1, MAX_SEED), 1)
-  .option('--minutes <m>', 'how long each run lasts', number(0.5, A_WEEK_IN_MINUTES), 1)
+  .option('--minutes <m>', 'how long each run lasts', integer(1, A_WEEK_IN_MINUTES), 1)
   .addOption(new Option('--only <fault...>', 'only these faults').choices(names).default(names, 'all'));
 
 await run(command, ({ seed, seeds, minutes, only }: Options) =>

@@ -5,8 +5,7 @@ import { startTestStack } from '../support/service/stack.ts';
 import { fuzz } from './campaign/fuzz.ts';
 import { fuzzInput } from './campaign/fuzz-inputs.ts';
 import { PROBED } from './campaign/probe.ts';
-import { hostileMissing } from './campaign/service.ts';
-import { INPUTS, SEED } from './campaign/size.ts';
+import { hostileMissing, INPUTS, SEED } from './campaign/service.ts';
 
 const test: TestFn = testUnless(hostileMissing);
 

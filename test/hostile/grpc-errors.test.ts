@@ -19,21 +19,8 @@ function ofLength(bytes: number): Buffer {
   return Buffer.concat([message, Buffer.from([0xfa, 0x7f, ...length]), Buffer.alloc(rest, 'x')]);
 }
 
-const timeouts = [
-  'soon',
-  '',
-  '60',
-  'S',
-  '60x',
-  '-60S',
-  '1.60S',
-  '999999999S',
-  '60S60S',
-  '60 S',
-  '60s',
-  '6e1S',
-  '1S, 60S',
-];
+/** test/rpc/deadlines.test.ts has the whole grammar. */
+const timeouts = ['soon', '', '-60S', '1S, 60S'];
 const gzip = { 'grpc-encoding': 'gzip' };
 
 const { OK, INVALID_ARGUMENT, UNIMPLEMENTED, INTERNAL } = Code;
@@ -109,15 +96,14 @@ for (const port of ['publicAddress', 'grpcAddress'] as const) {
     t.false(body.includes('Unwanted'));
   });
 
-  test(`gRPC - a success at ${port} has no grpc-message, and no header of Envoy's`, async (t) => {
+  test(`gRPC - a success at ${port}, of up to 64 KiB, has no grpc-message, and no header of Envoy's`, async (t) => {
     const { key, [port]: address } = t.context;
-    const call = { path: PATH, key, body: grpcFrame(message), headers: { 'x-petstore-anonymous': '1' } };
-    const { headers } = await rawGrpc(targetOf(address, '127.0.0.1'), call);
-    t.deepEqual([headers.get('grpc-status'), headers.get('grpc-message')], ['0', null]);
-    t.deepEqual(
-      [...headers.keys()].filter((name) => name.startsWith('x-petstore')),
-      [],
-    );
+    for (const sent of [message, ofLength(MAX_BYTES)]) {
+      const call = { path: PATH, key, body: grpcFrame(sent), headers: { 'x-petstore-anonymous': '1' } };
+      const { headers } = await rawGrpc(targetOf(address, '127.0.0.1'), call);
+      t.deepEqual([headers.get('grpc-status'), headers.get('grpc-message')], ['0', null]);
+      t.false([...headers.keys()].some((name) => name.startsWith('x-petstore')));
+    }
   });
 
   for (const type of ['application/grpc+json', 'application/grpc-web+x', 'application/grpc2']) {
@@ -132,12 +118,6 @@ for (const port of ['publicAddress', 'grpcAddress'] as const) {
       t.true(anonymous.status === 401 || anonymous.headers.get('grpc-status') === String(Code.UNAUTHENTICATED));
     });
   }
-
-  test(`gRPC errors - a message of 64 KiB at ${port} is read`, async (t) => {
-    const { key, [port]: address } = t.context;
-    const call = { path: PATH, key, body: grpcFrame(ofLength(MAX_BYTES)) };
-    t.is((await rawGrpc(targetOf(address, '127.0.0.1'), call)).status, Code.OK);
-  });
 
   for (const [title, bytes] of Object.entries({
     'of 64 KiB and one byte': grpcFrame(ofLength(MAX_BYTES + 1)),
@@ -206,9 +186,9 @@ for (const [title, [own, isJudged]] of Object.entries(REFUSED)) {
         t.not(answer.headers.get('grpc-message'), null);
         t.not(answer.headers.get('grpc-status-details-bin'), null);
         if (status === Code.UNAUTHENTICATED) t.true(answer.headers.has('x-ratelimit-limit'), type);
-        t.deepEqual(
-          [...answer.headers.keys()].filter((name) => name.startsWith('x-petstore')),
-          [],
+        t.false(
+          [...answer.headers.keys()].some((name) => name.startsWith('x-petstore')),
+          type,
         );
       }
     }

@@ -9,8 +9,7 @@ import type { TestStack } from '../support/service/stack.ts';
 import { until } from '../support/until.ts';
 import { MIB, pidsOf, rssBytes } from './campaign/memory.ts';
 import { leftOpen, usedBytes } from './campaign/probe.ts';
-import { AS_DEPLOYED, hostileTest } from './campaign/service.ts';
-import { isFull } from './campaign/size.ts';
+import { AS_DEPLOYED, hostileTest, isFull } from './campaign/service.ts';
 
 const test = hostileTest(AS_DEPLOYED);
 /** A key that has used up its limit. */

@@ -10,7 +10,8 @@ import { startLoad, untilMore } from '../support/calls/load.ts';
 import { temporaryFolder } from '../support/machine/folder.ts';
 import { noNamespaces } from '../support/machine/namespaces.ts';
 import { freePorts } from '../support/machine/ports.ts';
-import { type Certificates, makeCertificates, noOpenssl } from '../support/machine/tls.ts';
+import { makeCertificates, noOpenssl } from '../support/machine/tls.ts';
+import type { Scope } from '../support/scope.ts';
 import { TestProcess } from '../support/service/process.ts';
 import { sharedMissing, startShared } from '../support/service/shared.ts';
 import { sharing } from '../support/service/sharing.ts';
@@ -22,33 +23,30 @@ const GRPC_PORT = 50_051;
 const PORT = 8_080;
 const CLEAN = { code: 0, signal: null };
 
-interface Context {
-  readonly network: Network;
-  readonly certificates: Certificates;
-  /** The settings of PostgreSQL and Redis. */
-  readonly shared: Readonly<Record<string, string>>;
-  readonly folder: string;
-  readonly processes: Map<Name, TestProcess>;
-}
-
 const SERVERS = ['petstore-0', 'petstore-1', 'petstore-2'] as const;
 const EDGES = ['edge-0', 'edge-1'] as const;
 type Name = (typeof SERVERS)[number] | (typeof EDGES)[number];
 /** The last numbers of their addresses. */
 const NUMBERS = { 'petstore-0': 10, 'petstore-1': 11, 'petstore-2': 12, 'edge-0': 20, 'edge-1': 21 } as const;
-const addressOf = ({ network }: Pick<Context, 'network'>, name: Name) => network.address(NUMBERS[name]);
+const addressOf = ({ network }: Context, name: Name) => network.address(NUMBERS[name]);
 
 const missing = noNamespaces ?? sharedMissing ?? noOpenssl;
 const test = sharing(missing, async (t) => {
+  const context = await open(t);
+  return { ...context, key: await startAll(context) };
+});
+
+type Context = Awaited<ReturnType<typeof open>>;
+
+async function open(t: Scope) {
   const folder = temporaryFolder(t);
   const certificates = await makeCertificates(t);
   const databases = await startShared(t, ['fsync=off']);
   const network = await Network.create(t);
-  const processes: Context['processes'] = new Map();
+  const processes = new Map<Name, TestProcess>();
   t.teardown(() => Promise.all([...processes.values()].map((one) => one.end('SIGKILL'))));
-  const context = { folder, certificates, network, shared: await databases.settings(), processes };
-  return { ...context, key: await startAll(context) };
-});
+  return { folder, certificates, network, shared: await databases.settings(), processes };
+}
 
 /** The addresses of the DNS name of all servers but `petstore-0`. */
 function nameOthers(context: Context, ...others: readonly Name[]): void {
@@ -116,18 +114,14 @@ function call(
 
 /** Reads and writes through both edges. Counts results by status, and errors by status and body. */
 function startCallers(context: Context & { readonly key: string }) {
-  return startLoad(
-    8,
-    async (count) => {
-      const edge = EDGES[count % 2] ?? EDGES[0];
-      const isWrite = count % 4 === 0;
-      const body = isWrite ? { name: `Category ${count}` } : undefined;
-      const response = await call(context, edge, '/categories?limit=1'.slice(0, isWrite ? 11 : undefined), body);
-      const content = await response.text();
-      return response.ok ? String(response.status) : `${response.status} ${content}`;
-    },
-    { pauseMs: 100 },
-  );
+  return startLoad(8, async (count) => {
+    const edge = EDGES[count % 2] ?? EDGES[0];
+    const isWrite = count % 4 === 0;
+    const body = isWrite ? { name: `Category ${count}` } : undefined;
+    const response = await call(context, edge, isWrite ? '/categories' : '/categories?limit=1', body);
+    const content = await response.text();
+    return response.ok ? String(response.status) : `${response.status} ${content}`;
+  });
 }
 
 /** Calls Envoy's admin interface on the edge. */

@@ -17,12 +17,12 @@ import { StoreUnavailable } from '../../src/platform/storage/store-errors.ts';
 import { MIGRATIONS, type Store, TABLES } from '../../src/schema.ts';
 import { Random } from '../chaos/campaign/random.ts';
 import { dumpsMissing, run } from '../deploy/backups.ts';
+import { type Load, startLoad, untilMore } from '../support/calls/load.ts';
 import { change } from '../support/machine/database.ts';
 import { temporaryFolder } from '../support/machine/folder.ts';
 import { query, startPostgres } from '../support/machine/postgres.ts';
 import { testUnless } from '../support/machine/programs.ts';
 import { TestProcess } from '../support/service/process.ts';
-import { until } from '../support/until.ts';
 
 const PETS = Number(process.env.PETS ?? 20_000);
 /** A write waits for the migration for 4 s on PostgreSQL, for 5 s on SQLite. That is enough for few pets. */
@@ -50,8 +50,8 @@ const WRITES: Readonly<Record<(typeof STEPS)[number], readonly string[]>> = {
 };
 const READ = 'SELECT id, name, category_id, status, quantity FROM pets WHERE id = :pet';
 
-/** Reads, orders, changes and deletions, until `stop` resolves. */
-function load({ knex, reader, transaction }: Engine) {
+/** Reads, orders, changes and deletions. */
+function startWrites({ knex, reader, transaction }: Engine): Load {
   const names = ['pet', 'units', 'complete', 'order', 'create'];
   const params = Object.fromEntries(names.map((name) => [name, param(name)]));
   const read = compile('read', knex.raw(READ, params));
@@ -60,35 +60,25 @@ function load({ knex, reader, transaction }: Engine) {
       return [step, all.map((sql, index) => compile(`${step} ${index}`, knex.raw(sql, params)))];
     }),
   );
-  const [counts, failures] = [{ done: 0, unavailable: 0 }, [] as unknown[]];
-  let isStopping = false;
-  const writers = Array.from({ length: WRITERS }, async (_, seed) => {
-    const random = new Random(seed);
-    /** The ids of the last order and the last new pet. */
-    const last: Record<string, SqlValue> = { order: 0, create: 0 };
-    while (!isStopping) {
-      const step = random.pick(STEPS);
-      const pet = random.int(1, random.pick([5, PETS]));
-      const values = { ...last, pet, units: random.int(1, 1_000), complete: random.chance(0.5) };
-      try {
-        await reader.all(read, values);
-        await transaction(async (tx) => {
-          for (const statement of statements.get(step) ?? [])
-            for (const { id } of await tx.all(statement, values)) last[step] = Number(id);
-        });
-        counts.done += 1;
-      } catch (error) {
-        if (error instanceof StoreUnavailable) counts.unavailable += 1;
-        else failures.push(error);
-      }
-    }
-  });
-  const stop = async () => {
-    isStopping = true;
-    await Promise.all(writers);
-    return { ...counts, failures };
+  const random = new Random(1);
+  /** The ids of the last order and the last new pet. */
+  const last: Record<string, SqlValue> = { order: 0, create: 0 };
+  const write = async () => {
+    const step = random.pick(STEPS);
+    const pet = random.int(1, random.pick([5, PETS]));
+    const values = { ...last, pet, units: random.int(1, 1_000), complete: random.chance(0.5) };
+    await reader.all(read, values);
+    await transaction(async (tx) => {
+      for (const statement of statements.get(step) ?? [])
+        for (const { id } of await tx.all(statement, values)) last[step] = Number(id);
+    });
+    return 'done';
   };
-  return { counts, stop };
+  const unavailable = (error: unknown) => {
+    if (error instanceof StoreUnavailable) return 'unavailable';
+    throw error;
+  };
+  return startLoad(WRITERS, () => write().catch(unavailable), { pauseMs: 0 });
 }
 
 /** What the feed tells of each table, applied to nothing, must be the table. */
@@ -129,19 +119,16 @@ async function migrateUnderLoad(
   open: (migrations: readonly Migration[]) => Promise<Engine>,
 ) {
   const former = await open(OF_1_0_0);
-  const { counts, stop } = load(former);
-  const enough = () => {
-    const before = counts.done;
-    return until(() => counts.done > before + 300, 'writes', 60_000);
-  };
-  await enough();
+  const load = startWrites(former);
+  await untilMore(load, 300);
   const migration = new TestProcess('src/migrate-main.ts', settings);
   const { code } = await migration.ended;
-  await enough();
-  const { failures, unavailable, done } = await stop();
-  t.deepEqual({ code, errors: migration.errors, failures }, { code: 0, errors: '', failures: [] });
-  t.log(`${PETS} pets: ${done} writes, ${unavailable} of which waited too long`);
-  if (!MAY_BE_UNAVAILABLE) t.is(unavailable, 0);
+  await untilMore(load, 300);
+  await load.stop();
+  t.deepEqual({ code, errors: migration.errors }, { code: 0, errors: '' });
+  t.log(`${PETS} pets: ${JSON.stringify([...load.answers])}`);
+  const outcomes = [...load.answers.keys()].filter((outcome) => !MAY_BE_UNAVAILABLE || outcome !== 'unavailable');
+  t.deepEqual(outcomes, ['done']);
   await former.close();
   const engine = await open(MIGRATIONS);
   await hasAllEvents(t, { engine, store: createStore(engine, TABLES) });

@@ -5,7 +5,7 @@ import { toCallError } from '../../../src/platform/client/call-error.ts';
 import { bearer, insecure, unary } from '../../support/calls/grpc.ts';
 import { RestClient, type RestResponse } from '../../support/calls/rest-client.ts';
 import { PUBLIC, type PublicOperation } from '../../support/contract/resources.ts';
-import type { Order, Outcome, Request, Value } from './history.ts';
+import type { Order, OrderRow, Outcome, Request, Value } from './history.ts';
 
 /** Sends a request. Rejects when the response breaks the contract. */
 export type Ask = (request: Request) => Promise<Outcome>;
@@ -121,8 +121,7 @@ function toValue(has: Has, body: any): Value {
 }
 
 /** All orders of a chaos run name a pet, and have a ship date, which is the client's number for it. */
-export function toOrder(order: Omit<Order, 'tag'> & { readonly shipDate: string }): Order {
-  const { id, petId, quantity, complete, shipDate } = order;
+export function toOrder({ id = 0, petId = 0, quantity = 0, complete = false, shipDate = '' }: OrderRow): Order {
   return { id, petId, quantity, complete, tag: (Date.parse(shipDate) - FIRST_MS) / 1_000 };
 }
 

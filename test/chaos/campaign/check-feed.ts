@@ -1,7 +1,15 @@
 /** Checks the feed by itself: every follower has got all of it once and in order, and it rebuilds the shop. */
 import { isDeepStrictEqual } from 'node:util';
 import { lineOf } from './feed-model.ts';
-import { type Evidence, type FeedEvent, type Followed, type Lists, unless, type Violation } from './history.ts';
+import {
+  type Evidence,
+  type FeedEvent,
+  type Followed,
+  type Lists,
+  type Row,
+  unless,
+  type Violation,
+} from './history.ts';
 
 export function checkFeed({ feed, followed, lists }: Pick<Evidence, 'feed' | 'followed' | 'lists'>): Violation[] {
   const listed = { name: 'the list of events', events: feed, failures: [] };
@@ -33,7 +41,7 @@ function differences({ name, events, lists }: Followed, feed: readonly FeedEvent
 /** The lists, and the field of an event that has a row of each. */
 const FIELDS = { pets: 'pet', inventory: 'inventory', categories: 'category', orders: 'order' } as const;
 
-const idOf = (row: { readonly id?: number; readonly petId?: number }) => row.id ?? row.petId;
+const idOf = (row: Row) => row.id ?? row.petId;
 
 /** The replica rule: who applies the events in order, to nothing or to the lists, has what the GETs say. */
 function unlike({ name, events, lists: begin }: Followed, lists: Lists): Violation[] {

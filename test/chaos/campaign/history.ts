@@ -1,5 +1,12 @@
 /** The evidence of a chaos run: what its clients asked and were answered, and all else that the checkers rely on. */
-export type PetStatus = 'available' | 'pending' | 'sold';
+import type { components } from '../../../gen/openapi/types.ts';
+
+type Schemas = components['schemas'];
+export type Pet = Readonly<Schemas['Pet']>;
+export type PetStatus = Schemas['PetStatus'];
+export type Item = Readonly<Schemas['InventoryItem']>;
+export type OrderRow = Readonly<Schemas['Order']>;
+export type Order = Required<Omit<OrderRow, 'shipDate'>> & { readonly tag: number };
 
 /** A request about a pet, or about one of its orders. */
 type OfPet<Name extends string, Fields = unknown> = { readonly do: Name; readonly petId: number } & Readonly<Fields>;
@@ -20,27 +27,6 @@ export type Request =
   | OfOrder<'getOrder'>
   | OfOrder<'cancelOrder'>
   | OfOrder<'updateOrder', { quantity?: number; complete?: boolean }>;
-
-export interface Pet {
-  readonly id: number;
-  readonly name: string;
-  readonly categoryId: number;
-  readonly status: PetStatus;
-}
-
-export interface Item {
-  readonly petId: number;
-  readonly quantity: number;
-  readonly status: PetStatus;
-}
-
-export interface Order {
-  readonly id: number;
-  readonly petId: number;
-  readonly tag: number;
-  readonly quantity: number;
-  readonly complete: boolean;
-}
 
 /** The content of a successful response. */
 export type Value =
@@ -84,23 +70,12 @@ export function isTurnedAway(outcome: Outcome): boolean {
 }
 
 /** An event as REST shows it. */
-export interface FeedEvent {
-  readonly id: number;
-  /** Such as `pet.updated`. */
-  readonly type: string;
-  readonly pet?: Pet;
-  readonly inventory?: Item;
-  readonly category?: { readonly id: number; readonly name: string; readonly description?: string };
-  readonly order?: Omit<Order, 'tag'> & { readonly shipDate: string };
-}
+export type FeedEvent = Readonly<Omit<Schemas['Event'], 'time'>>;
 
 /** What the lists of the shop say. */
-export interface Lists {
-  readonly pets: readonly Pet[];
-  readonly inventory: readonly Item[];
-  readonly categories: readonly NonNullable<FeedEvent['category']>[];
-  readonly orders: readonly NonNullable<FeedEvent['order']>[];
-}
+export type Lists = Readonly<Record<'pets' | 'inventory' | 'categories' | 'orders', readonly Row[]>>;
+/** A row of a list. Inventory has the ids of its pets. */
+export type Row = { readonly id?: number; readonly petId?: number };
 
 /** What a follower of the feed has got, over all its connections. */
 export interface Followed {

@@ -1,9 +1,15 @@
-/** The services that the hostile tests attack. */
+/** The services that the hostile tests attack, and the size of the attacks. */
 import type { TestFn } from 'ava';
-import { testUnless } from '../../support/machine/programs.ts';
-import { stackTest } from '../../support/service/shared-stack.ts';
-import type { TestStack } from '../../support/service/stack.ts';
+import { sharing } from '../../support/service/sharing.ts';
+import { startTestStack, type TestStack } from '../../support/service/stack.ts';
 import { PROBED } from './probe.ts';
+
+/** Small in `npm test`, full in `npm run test:hostile` (scripts/hostile.ts). */
+const { HOSTILE_SEED, HOSTILE_COUNT } = process.env;
+export const isFull = HOSTILE_COUNT !== undefined;
+export const SEED = Number(HOSTILE_SEED ?? 1);
+/** How many inputs the fuzz sends. */
+export const INPUTS = Number(HOSTILE_COUNT ?? 2_000);
 
 /** Why nothing can be attacked here; undefined when it can. */
 export const hostileMissing =
@@ -20,7 +26,7 @@ export const AS_DEPLOYED = {
 
 /** AVA's `test` for a file whose tests attack one service with these settings. */
 export function hostileTest(settings: Readonly<Record<string, string>> = {}): TestFn<TestStack> {
-  return hostileMissing === undefined ? stackTest(settings) : testUnless(hostileMissing);
+  return sharing(hostileMissing, (t) => startTestStack(t, settings));
 }
 
 /** Fills the store with the largest list: about 600 KB. */
