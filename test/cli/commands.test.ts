@@ -7,7 +7,6 @@ import { isWellFormed } from '../../src/platform/access/keys/format.ts';
 import { dayIndexAt } from '../../src/platform/access/limits/windows.ts';
 import { ROOT } from '../../src/platform/launcher/paths.ts';
 import { toAccountId } from '../../src/platform/rpc/caller.ts';
-import { connectOperator } from '../support/calls/operator.ts';
 import { withinOneDay } from '../support/service/limit-windows.ts';
 import { startTestServer } from '../support/service/server.ts';
 import { sharing } from '../support/service/sharing.ts';
@@ -48,11 +47,7 @@ test('account - create, show, set, suspend and resume print it: ids are numbers,
 });
 
 test('account list, key list - print the rows of all pages', async (t) => {
-  const { command } = t.context;
-  const operator = await connectOperator(t, {
-    grpcAddress: t.context.address,
-    config: { dataDir: settingsOf(t.context).DATA_DIR },
-  });
+  const { command, operator } = t.context;
   const { id } = await operator.account(Plan.PLAN_FREE);
   t.is(await text(command, `key list --account ${id}`), `Account ${id} has no key.`);
   for (let i = 0; i < 120; i += 1) await Promise.all([operator.account(Plan.PLAN_FREE), operator.key(id)]);

@@ -11,7 +11,7 @@ import { status as Status } from '@grpc/grpc-js';
 import { FILTERS, KINDS } from '../../envoy/config/kinds.ts';
 import { Plan } from '../../gen/apiplatform/admin/v1/admin.ts';
 import { ROOT } from '../../src/platform/launcher/paths.ts';
-import { leftOpen, PROBED } from '../hostile/campaign/probe.ts';
+import { leftOpen, PROBED } from '../hostile/campaign/memory.ts';
 import { hostileTest } from '../hostile/campaign/service.ts';
 import { callFrom, type Door, openFrom, type Protocol, type Received } from '../support/calls/callers.ts';
 

@@ -10,8 +10,7 @@ import { statistic } from '../support/service/exposition.ts';
 import type { TestStack } from '../support/service/stack.ts';
 import { until } from '../support/until.ts';
 import { Bystanders, served } from './campaign/bystanders.ts';
-import { MIB, pidsOf, rssBytes } from './campaign/memory.ts';
-import { leftOpen, openStreams, PROBED, usedBytes } from './campaign/probe.ts';
+import { leftOpen, MIB, openStreams, PROBED, pidsOf, rssBytes, usedBytes } from './campaign/memory.ts';
 import { hostileTest } from './campaign/service.ts';
 
 const test = hostileTest({ ...PROBED, LOG_LEVEL: 'info' });

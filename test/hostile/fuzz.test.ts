@@ -4,7 +4,7 @@ import { testUnless } from '../support/machine/programs.ts';
 import { startTestStack } from '../support/service/stack.ts';
 import { fuzz } from './campaign/fuzz.ts';
 import { fuzzInput } from './campaign/fuzz-inputs.ts';
-import { PROBED } from './campaign/probe.ts';
+import { PROBED } from './campaign/memory.ts';
 import { hostileMissing, INPUTS, SEED } from './campaign/service.ts';
 
 const test: TestFn = testUnless(hostileMissing);

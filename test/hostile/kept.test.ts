@@ -7,8 +7,7 @@ import { exchange, type Sending } from '../support/calls/http2.ts';
 import { grpcFrame, grpcHeaders, openSession, targetOf } from '../support/calls/sockets.ts';
 import type { TestStack } from '../support/service/stack.ts';
 import { until } from '../support/until.ts';
-import { MIB, pidsOf, rssBytes } from './campaign/memory.ts';
-import { leftOpen, usedBytes } from './campaign/probe.ts';
+import { leftOpen, MIB, pidsOf, rssBytes, usedBytes } from './campaign/memory.ts';
 import { AS_DEPLOYED, hostileTest, isFull } from './campaign/service.ts';
 
 const test = hostileTest(AS_DEPLOYED);

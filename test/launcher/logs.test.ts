@@ -71,8 +71,7 @@ test.serial('Audit log - has successful and refused operator calls, has no key, 
 
 test("Audit log - without a file its lines are in the server's log, at every LOG_LEVEL", async (t) => {
   const server = await startTestServer(t, { LOG_LEVEL: 'silent' });
-  const operator = await connectOperator(t, { ...server, grpcAddress: server.address });
-  await operator.account(Plan.PLAN_FREE);
+  await server.operator.account(Plan.PLAN_FREE);
   await server.close();
   t.deepEqual(
     server.logs.map(({ method, outcome }) => [method, outcome]),

@@ -14,7 +14,7 @@ import { fresh } from '../support/service/sharing.ts';
 import { startTestStack } from '../support/service/stack.ts';
 import { until } from '../support/until.ts';
 
-const test = fresh(undefined, startTestServer);
+const test = fresh(undefined, (t) => startTestServer(t));
 
 /**
  * Blocks the writes of the server, as a transaction of another process would. A blocked writer occupies one of Node's

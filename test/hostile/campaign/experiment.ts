@@ -10,8 +10,7 @@ import { type Attack, total } from './attack.ts';
 import { Attacker } from './attacker.ts';
 import { type Bounds, CALM_MS, ON_A_BUSY_MACHINE } from './bounds.ts';
 import { Bystanders } from './bystanders.ts';
-import { MemoryWatch, pidsOf } from './memory.ts';
-import { leftOpen } from './probe.ts';
+import { leftOpen, MemoryWatch, pidsOf } from './memory.ts';
 import { isFull } from './service.ts';
 
 /** Memory is back when it is at most so many times what it was before. */

@@ -12,8 +12,7 @@ import { openSession, type Target, targetOf } from '../../support/calls/sockets.
 import type { TestStack } from '../../support/service/stack.ts';
 import { type FuzzInput, fuzzInput, KEY, type OverHttp1, type OverHttp2 } from './fuzz-inputs.ts';
 import type { Manner } from './manners.ts';
-import { MIB, mib, pidsOf, rssBytes } from './memory.ts';
-import { leftOpen, usedBytes } from './probe.ts';
+import { leftOpen, MIB, mib, pidsOf, rssBytes, usedBytes } from './memory.ts';
 import { storeLargestList } from './service.ts';
 
 const WORKERS = 48;

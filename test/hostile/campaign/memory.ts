@@ -1,6 +1,12 @@
-/** Memory of the service's processes, from Linux's /proc. */
+/** What the service takes and holds: memory, by Linux's /proc, open streams of servers, open requests of Envoy. */
 import { readFileSync } from 'node:fs';
+import { connect } from 'node:net';
+import { join } from 'node:path';
+import { text } from 'node:stream/consumers';
+import { fileURLToPath } from 'node:url';
+import type { Child } from '../../../src/platform/launcher/child.ts';
 import type { TestStack } from '../../support/service/stack.ts';
+import { until } from '../../support/until.ts';
 
 export const MIB = 2 ** 20;
 const SAMPLE_MS = 25;
@@ -50,4 +56,64 @@ export class MemoryWatch {
   stop(): void {
     clearInterval(this.#timer);
   }
+}
+
+const FILE = fileURLToPath(new URL('server-probe.ts', import.meta.url));
+
+/** Settings of a service whose servers can be probed. */
+export const PROBED = { NODE_OPTIONS: `--expose-gc --import=${FILE}` } as const;
+
+/** The bytes that the first server uses after a garbage collection. */
+export function usedBytes(stack: TestStack): Promise<number> {
+  return ask(stack, stack.stack.servers[0], 0, 'bytes');
+}
+
+/** The open HTTP/2 streams of all servers. */
+export async function openStreams(stack: TestStack): Promise<number> {
+  const counts = await Promise.all(stack.stack.servers.map((server, index) => ask(stack, server, index, 'streams')));
+  return counts.reduce((sum, count) => sum + count, 0);
+}
+
+/** Rejects when the server's process has ended. */
+async function ask(
+  { config }: TestStack,
+  server: Child | undefined,
+  index: number,
+  question: 'streams' | 'bytes',
+): Promise<number> {
+  const socket = connect(join(config.dataDir, `probe-${config.grpcPort + index}-${server?.process.pid}`));
+  socket.write(question);
+  return Number(await text(socket));
+}
+
+/** The open requests by Envoy's statistics: those of callers, and those at the servers. */
+async function openRequests({ config }: TestStack): Promise<Readonly<Record<string, number>>> {
+  const filter = 'downstream_rq_active$|upstream_rq_active$';
+  const response = await fetch(`http://127.0.0.1:${config.envoyAdminPort}/stats?filter=${filter}`);
+  const lines = (await response.text()).trim().split('\n');
+  const all = lines.map((line): [string, number] => {
+    const [name = '', value = ''] = line.split(': ');
+    return [name, Number(value)];
+  });
+  // This request itself is one of them.
+  return Object.fromEntries(all.filter(([name, count]) => count > 0 && !/statistics|\.admin\./.test(name)));
+}
+
+/**
+ * Waits until nothing is open on any server or in Envoy. Resolves with what is still open then, in words; undefined
+ * when nothing is.
+ */
+export async function leftOpen(stack: TestStack, withinMs = 10_000): Promise<string | undefined> {
+  let left = '';
+  const isNothing = async () => {
+    const streams = await openStreams(stack);
+    const requests = await openRequests(stack);
+    left = `${streams} streams at the server; ${JSON.stringify(requests)}`;
+    return streams === 0 && Object.keys(requests).length === 0;
+  };
+  const isClean = await until(isNothing, 'the end of everything', withinMs).catch((error: unknown) => {
+    if (left === '') left = `no answer: ${(error as Error).message}`;
+    return false;
+  });
+  return isClean ? undefined : left;
 }

@@ -2,7 +2,7 @@
 import type { TestFn } from 'ava';
 import { sharing } from '../../support/service/sharing.ts';
 import { startTestStack, type TestStack } from '../../support/service/stack.ts';
-import { PROBED } from './probe.ts';
+import { PROBED } from './memory.ts';
 
 /** Small in `npm test`, full in `npm run test:hostile` (scripts/hostile.ts). */
 const { HOSTILE_SEED, HOSTILE_COUNT } = process.env;

@@ -2,7 +2,6 @@
 import { AdminServiceService as Admin, Plan } from '../../../gen/apiplatform/admin/v1/admin.ts';
 import { HealthService } from '../../../gen/grpc/health/v1/health.ts';
 import { PetServiceService as Pets } from '../../../gen/petstore/v1/pets.ts';
-import { connectOperator } from '../../support/calls/operator.ts';
 import { watchEvents } from '../../support/calls/watch-events.ts';
 import { freePorts } from '../../support/machine/ports.ts';
 import { scrape, sumOf, untilSum } from '../../support/service/exposition.ts';
@@ -22,8 +21,7 @@ const test = sharing(undefined, async (t) => {
     BAN_REFUSALS: '3',
     BAN_GRACE_SECONDS: '0',
   });
-  const operator = await connectOperator(t, { ...server, grpcAddress: server.address });
-  return { server, port, operator };
+  return { server, port, operator: server.operator };
 });
 
 test.serial('Calls - of methods that do not exist are counted as "unknown"', async (t) => {

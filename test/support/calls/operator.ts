@@ -40,10 +40,10 @@ export class Operator extends GrpcCaller {
 /** Connects to the private port of a service on this machine, until the end of the test. */
 export async function connectOperator(
   t: Scope,
-  service: { readonly grpcAddress: string; readonly config: Pick<Config, 'dataDir'> },
+  { grpcAddress, config }: { readonly grpcAddress: string; readonly config: Pick<Config, 'dataDir'> & Partial<Config> },
 ): Promise<Operator> {
-  const key = await readFile(operatorKeyFile(service.config.dataDir), 'utf8');
-  const operator = new Operator(service.grpcAddress, key.trim());
+  const key = config.operatorKey ?? (await readFile(operatorKeyFile(config.dataDir), 'utf8')).trim();
+  const operator = new Operator(grpcAddress, key);
   t.teardown(() => operator.close());
   return operator;
 }

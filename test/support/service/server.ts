@@ -5,6 +5,7 @@ import { demoKeyFile } from '../../../src/platform/access/keys/key-files.ts';
 import { readConfig } from '../../../src/platform/config/config.ts';
 import { createService } from '../../../src/service.ts';
 import { GrpcCaller } from '../calls/grpc-caller.ts';
+import { connectOperator } from '../calls/operator.ts';
 import { createTestDatabase } from '../machine/database.ts';
 import type { Scope } from '../scope.ts';
 import { UNLIMITED } from './unlimited.ts';
@@ -38,6 +39,7 @@ export async function startTestServer(t: Scope, settings: Readonly<Record<string
     key,
     /** Calls it with the key. */
     grpc,
+    operator: await connectOperator(t, { grpcAddress: address, config }),
     /** What it has logged, at `debug` and above. */
     logs,
     drain: () => service.drain(),

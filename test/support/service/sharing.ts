@@ -30,8 +30,9 @@ export function fresh<Own extends object, Shared = unknown>(
   const test = testUnless<Own & Shared & { readonly ends: AsyncDisposableStack }>(missing);
   test.beforeEach(async (t) => {
     const ends = new AsyncDisposableStack();
-    Object.assign(t.context, { ends });
-    Object.assign(t.context, await start({ ...scopeOf(ends), timeout: t.timeout }, t.context));
+    const shared = t.context;
+    t.context = { ...shared, ends } as typeof shared;
+    Object.assign(t.context, await start({ ...scopeOf(ends), timeout: t.timeout }, shared));
   });
   test.afterEach.always((t) => t.context.ends.disposeAsync());
   return test as unknown as TestFn<Own & Shared>;
