@@ -67,7 +67,7 @@ export interface Engine {
    * @throws Cancelled when `isCancelled` returns true before `work` begins.
    */
   transaction<T>(work: (tx: Runner) => Promise<T>, isCancelled?: IsCancelled, contended?: string): Promise<T>;
-  /** Like `transaction`, by the rule of store.ts. The work runs `statements`, the second on the rows of the first. */
+  /** As in store.ts. `statements` is 2 with an idempotency record, which needs the first's row; 1 needs no BEGIN. */
   write<T>(work: (tx: Runner) => Promise<T>, isCancelled?: IsCancelled, statements?: 1 | 2): Promise<T>;
   /**
    * The transactions in progress that have locked rows of the table, or are about to: they may have taken ids that are

@@ -1,7 +1,7 @@
 /** Classifies PostgreSQL's errors by their SQLSTATE (PostgreSQL documentation, appendix A). */
 import { DatabaseError } from 'pg';
 import { ConfigError, ExpectedError } from '../config/config.ts';
-import { StoreUnavailable } from './store-errors.ts';
+import { NotUnique, StoreUnavailable } from './store-errors.ts';
 
 const KINDS = {
   /** Of two transactions, one of which is rolled back and may be retried: serialization_failure, deadlock_detected. */
@@ -31,6 +31,8 @@ const WAYS_OUT: Readonly<Record<string, string>> = {
  * connection: it could not be opened, it broke, or no response arrived in time.
  */
 export function toStoreError(error: unknown): unknown {
+  if (error instanceof DatabaseError && error.code === '23505')
+    return new NotUnique(messageOf(error), { cause: error });
   const isBusy = is('conflict', error) || is('timeout', error) || is('noResources', error);
   return isBusy || isAway(error) ? unavailable(error) : error;
 }
@@ -41,7 +43,8 @@ export function toStartError(error: unknown): unknown {
   error.message = error.message.replace(/^.* - /s, '');
   const known = toStoreError(error);
   const wayOut = WAYS_OUT[error.code ?? ''] ?? "PostgreSQL's log has more";
-  return known === error ? new ConfigError(`DATABASE_URL can't be used: ${error.message}: ${wayOut}`) : known;
+  if (known instanceof StoreUnavailable) return known;
+  return new ConfigError(`DATABASE_URL can't be used: ${error.message}: ${wayOut}`);
 }
 
 /** Whether a connection could not be opened or has broken. Any other error is a fault of ours, and keeps its stack. */

@@ -17,8 +17,8 @@ import { Connection, START_SESSION } from './postgres-connection.ts';
 import { is, unavailable } from './postgres-errors.ts';
 import { StoreUnavailable } from './store-errors.ts';
 
-/** How long a call waits for a connection, a free one or a new one. */
-const CONNECT_MS = 10_000;
+/** How long a start waits for a connection, and a call for a free one or a new one. */
+export const CONNECT_MS = 10_000;
 /** How many calls may wait for a connection. Further calls are refused at once. */
 const MAX_WAITING = 2_000;
 /** How long a call waits for a response. The server's timeouts are shorter, so that its error arrives first. */

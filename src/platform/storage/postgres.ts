@@ -20,7 +20,7 @@ import { namedMutex } from './named-mutex.ts';
 import type { Connection } from './postgres-connection.ts';
 import { is, toStartError, unavailable } from './postgres-errors.ts';
 import { migratePostgres } from './postgres-migrate.ts';
-import { PostgresPool } from './postgres-pool.ts';
+import { CONNECT_MS, PostgresPool } from './postgres-pool.ts';
 import { compile, param } from './statement.ts';
 import { Cancelled } from './store-errors.ts';
 
@@ -29,8 +29,6 @@ const MAX_RUNS = 6;
 const BACKOFF_MS = 5;
 /** How many transactions may queue for the same row, and for how long. */
 const QUEUE_BOUNDS = { maxWaiting: 500, maxWaitMs: 5_000 };
-/** How long a start waits for a connection. */
-const CONNECT_MS = 10_000;
 
 export interface PostgresOptions extends EngineOptions {
   /** The maximum number of connections: two fifths for reads, the rest for writes. */

@@ -3,7 +3,7 @@ import sqlite3 from 'sqlite3';
 import type { Runner } from './engine.ts';
 import type { Row, SqlValue } from './fields.ts';
 import { type Params, type SharedRuns, type Statement, toJsonArray } from './statement.ts';
-import { StoreUnavailable } from './store-errors.ts';
+import { NotUnique, StoreUnavailable } from './store-errors.ts';
 
 type Callback = (error: Error | null) => void;
 
@@ -25,7 +25,7 @@ async function promised<T>(run: (callback: Callback) => T): Promise<T> {
 export class SqliteConnection implements Runner {
   readonly #database: sqlite3.Database;
   readonly #prepared = new Map<Statement, Promise<sqlite3.Statement>>();
-  /** By the name of the statement, and the number of rows that all callers of a run get at most. */
+  /** By the name of the statement and, of a page (`compilePage`), the parameter `rows`: callers of a run share both. */
   readonly #nextRuns = new Map<string, SharedRun>();
 
   private constructor(database: sqlite3.Database) {
@@ -117,6 +117,8 @@ export function isLockedByOther({ cause }: StoreUnavailable): boolean {
 
 /** Returns the error that storage throws for an error of sqlite3. */
 export function toStoreError(error: unknown): unknown {
+  const message = error instanceof Error ? error.message : '';
+  if (/^SQLITE_CONSTRAINT: UNIQUE/.test(message)) return new NotUnique(message, { cause: error }); // no own code
   return hasCode(error, UNAVAILABLE) ? new StoreUnavailable(error.message, { cause: error }) : error;
 }
 

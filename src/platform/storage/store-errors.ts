@@ -10,6 +10,11 @@ export class AlreadyDone extends Error {
   override name = 'AlreadyDone';
 }
 
+/** Another row has the value of a unique index. The transaction is rolled back. For callers the service names it. */
+export class NotUnique extends Error {
+  override name = 'NotUnique';
+}
+
 /**
  * The database can't be reached, does not respond in time, is locked by others, has no room, or is closed. The change
  * has not happened, except that the outcome is unknown when the connection broke during the commit.

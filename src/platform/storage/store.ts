@@ -1,10 +1,8 @@
 /**
  * All tables as one store: reads of the latest committed state, and changes.
  *
- * The rule for changes: `write` is for exactly one statement, `transaction` for all others. Writes that wait at the
- * same time share what they can: with 64 callers on SQLite one takes 39 µs of CPU time, as a transaction 141. For that
- * they may run side by side, and again when one of them throws: so one that changes nothing returns undefined instead.
- * The idempotency record of a call is stored with either, unless the result is undefined.
+ * A change is a `transaction`, or a `write` if it runs exactly one statement: with 64 callers on SQLite a write takes
+ * 39 µs of CPU time, a transaction 141.
  */
 import type { Engine, Runner } from './engine.ts';
 import { eventTable } from './events.ts';
@@ -54,17 +52,22 @@ export interface Writer<T extends Tables> {
    * @throws AlreadyDone when the call's idempotency record exists.
    */
   transaction<R>(work: (tx: Transaction<T>) => Promise<R>): Promise<R>;
-  /** Like `transaction`, for work that runs exactly one statement. */
+  /**
+   * Like `transaction`, for work that runs exactly one statement. On SQLite those that wait at the same time run side
+   * by side. If one throws, all are undone and run again: so return undefined when there is nothing to change.
+   */
   write<R>(work: (tx: Transaction<T>) => Promise<R>): Promise<R>;
 }
 
 /** The store as the handlers of calls see it: every write belongs to a call. */
 export type CallStore<T extends Tables> = Reads<T> & {
   /**
-   * Makes the writes of a call, each with the call's idempotency record, if any, in the same transaction. Transactions
-   * with the same `contended` name, such as the row that they lock, run one at a time.
+   * Makes the writes of a call. The call's idempotency record, if any, is stored in the same transaction, but with no
+   * result that is undefined. Transactions with the same `contended` name, such as the row that they lock, run one at a
+   * time.
    */
-  forCall(call: WritingCall, contended?: string): Writer<T>;
+  forCall(call: WritingCall): Writer<T>;
+  forCall(call: WritingCall, contended: string | undefined): Pick<Writer<T>, 'transaction'>;
 };
 
 /** Every method throws StoreUnavailable after `close`. */

@@ -160,16 +160,18 @@ export function resource<R extends { readonly id: bigint }>(
   const changeable = paramsOf(columns.filter((column) => column !== 'id' && !constant.includes(column)));
   const statements = {
     lock: compile(`${name}.lock`, engine.forUpdate(byId().select(columns))),
-    insert: compile(`${name}.insert`, knex(name).insert(values).returning('id')),
-    update: compile(`${name}.update`, byId().update(changeable)),
     delete: compile(`${name}.delete`, byId().delete()),
   };
+  /** Some tables have others in their place, under the same names. */
+  const replaceable = memo<Statement>();
+  const insert = () => replaceable(`${name}.insert`, (it) => compile(it, knex(name).insert(values).returning('id')));
+  const update = () => replaceable(`${name}.update`, (it) => compile(it, byId().update(changeable)));
   return {
     reads: { ...lookup(engine, table), page: pages(engine, table, () => knex(name).select(columns)) },
     writes: (tx: Runner) => ({
       /** Only the id is read back: SQLite gives other large integers as inexact numbers. */
       async insert(fields: Omit<R, 'id'>): Promise<R> {
-        const row = onlyRow(await tx.all(statements.insert, toParams(fields as Partial<R>)));
+        const row = onlyRow(await tx.all(insert(), toParams(fields as Partial<R>)));
         return { ...fields, id: table.fields.id.read(row) } as unknown as R; // each of its fields
       },
       /** Finds a record and locks it until the transaction ends. */
@@ -177,7 +179,7 @@ export function resource<R extends { readonly id: bigint }>(
         const [row] = await tx.all(statements.lock, { id });
         return row && toRecord(row);
       },
-      update: async (changed: R): Promise<void> => void (await tx.all(statements.update, toParams(changed))),
+      update: async (changed: R): Promise<void> => void (await tx.all(update(), toParams(changed))),
       delete: async (id: R['id']): Promise<void> => void (await tx.all(statements.delete, { id })),
     }),
   };
@@ -206,10 +208,11 @@ export function put<R extends object>(
 }
 
 /**
- * Compiles an insert that several callers can share: its parameters are the columns `names`. `rest` is its SQL after
- * the table of the callers' values, `elements`. It orders by their key, and returns `id`, a column that ascends.
- * `belongsTo` says whether a row can be a caller's; of callers to whom the same row can belong, all are inserted or the
- * first ones.
+ * Compiles an insert that several callers can share, whose parameters are the columns `names`:
+ * `insert … select … from elements ${rest}`. `elements` has the values of each caller, and as `key` his number. `rest`
+ * can leave out callers (`where`, `on conflict do nothing`), orders by `key`, and returns an `id` that ascends: so the
+ * rows are in the order of the callers. `belongsTo` tells whether the next row is a caller's. If it can be that of
+ * several, as with equal values, `rest` inserts the first of them, all or none.
  */
 export function compileInsert<R extends object>(
   engine: Engine,

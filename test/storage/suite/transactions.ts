@@ -1,7 +1,8 @@
 /** Transactions, and writes of a single statement: isolated, cancelled in time, losing no update. */
-import { Cancelled } from '../../../src/platform/storage/store-errors.ts';
+import { Cancelled, NotUnique } from '../../../src/platform/storage/store-errors.ts';
 import type { PetId } from '../../../src/shop/pets/table.ts';
 import { addOne, newCategory, newPet, occupyWriter, test } from './database.ts';
+import { newAccount } from './rows.ts';
 
 const CATS = { name: 'Cats', description: undefined };
 const ALL = { after: 0n, limit: 1_000 };
@@ -24,6 +25,18 @@ export function transactionTests(): void {
   });
 
   for (const how of HOWS) {
+    test(`Unique - a ${how} of a value that another row has is NotUnique; those beside it are stored`, async (t) => {
+      const { store } = t.context;
+      const { id: accountId } = await newAccount(store);
+      const key = { accountId, prefix: 'pst_', label: undefined, createdAtMs: 0, expiresAtMs: undefined };
+      const writer = await occupyWriter(t);
+      const inserts = [1, 2, 1].map((byte) => store[how]((tx) => tx.keys.insert(key, Buffer.of(byte))));
+      const settled = Promise.allSettled(inserts);
+      await writer.release();
+      const refused = (await settled).map((one) => one.status === 'rejected' && one.reason instanceof NotUnique);
+      t.deepEqual(refused.toSorted(), [false, false, true]);
+    });
+
     test(`Cancelled - a ${how} that is cancelled before its turn does not run, one that has begun does`, async (t) => {
       const { store } = t.context;
       const writer = await occupyWriter(t);
