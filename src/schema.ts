@@ -8,5 +8,5 @@ export const TABLES = { ...SHOP_TABLES, ...ACCESS_TABLES, ...PLATFORM_TABLES };
 
 export type Store = StoreOf<typeof TABLES>;
 
-/** In the order in which they run: the shop's may use the platform's tables. */
+/** In the order in which they run, not of their numbers: the shop's may use the platform's tables. 006 was one once. */
 export const MIGRATIONS: readonly Migration[] = [...ACCESS_MIGRATIONS, ...PLATFORM_MIGRATIONS, ...SHOP_MIGRATIONS];

@@ -72,7 +72,7 @@ export function serverClusters(config: Config, files: Files): readonly Message[]
     servers(CLUSTERS.calls, slots, calls),
     // For the feeds. The server limits how many of them an account has open.
     servers(CLUSTERS.feeds, manyStreams, http2(SMALL_WINDOWS)),
-    // For anonymous callers. The server rejects their calls at once.
+    // For anonymous callers. The server rejects at once all but those with a valid key that Envoy does not know yet.
     servers(CLUSTERS.anonymous, manyStreams, calls),
     // For requests that need no API key. The server limits how many of them an address has open.
     servers(CLUSTERS.open, manyStreams, http2(SMALL_WINDOWS)),

@@ -1,6 +1,6 @@
 /**
  * What the fields of bodies and queries accept, and how values are written in JSON, through the transcoder. In process
- * test/rpc/interceptors/validation.test.ts has every rule, and test/rest/json.test.ts the JSON of every type.
+ * test/rpc/interceptors/validation.test.ts has a table of the rules, and test/rest/json.test.ts the JSON of every type.
  */
 import type { RestResponse } from '../support/calls/rest-client.ts';
 import { isInvalid } from '../support/contract/errors.ts';

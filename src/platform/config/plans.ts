@@ -1,7 +1,12 @@
-/** The plans of accounts, and the quota of each. */
+/** The plans of accounts, and the quota of each. The column `plan` admits these alone: a new one needs a migration. */
 
 export const PLANS = ['free', 'pro', 'business', 'enterprise'] as const;
 export type Plan = (typeof PLANS)[number];
+
+/** The windows of the limits, and their lengths. */
+export const WINDOW_SECONDS = { minute: 60, day: 86_400 } as const;
+
+export type LimitWindow = keyof typeof WINDOW_SECONDS;
 
 /** How many requests an account may make per minute and per day. */
 export interface Quota {

@@ -12,7 +12,7 @@ export const EDGE_HEADERS = {
   bodyType: `x-${NAME}-body-type`,
   /** To the routes and the server: the caller speaks the Connect protocol. In a question `grpc`, if he speaks that. */
   connect: `x-${NAME}-connect`,
-  /** To the routes and the server: Envoy does not know the caller's key to be valid. */
+  /** To the routes and the server: Envoy did not know the caller's key to be valid when the request came. */
   anonymous: `x-${NAME}-anonymous`,
   /** From the server, for an anonymous caller: the key is valid, and within its limits. */
   accepted: `x-${NAME}-accepted`,

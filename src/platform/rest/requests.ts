@@ -1,6 +1,6 @@
 /**
- * What only REST requests need before the handler: checks that the transcoder does not make, of path, query and
- * content type. responses.ts makes the response.
+ * Interceptors for requests that came through Envoy, over any protocol; and what the transcoder does not check of REST:
+ * path, query and content type. responses.ts makes the response.
  */
 import { isUtf8 } from 'node:buffer';
 import { type DescField, ScalarType } from '@bufbuild/protobuf';
@@ -11,7 +11,7 @@ import type { Interceptor } from '../rpc/chain.ts';
 import { resume } from './event-stream.ts';
 import { BAD_HOST, EDGE_HEADERS, ORIGINAL_PATH } from './headers.ts';
 
-/** Admits only Envoy: what it asks about callers counts nothing against them. */
+/** Only Envoy may ask. Callers get a 404. */
 export const edgeOnly: Interceptor = async (call, next) => {
   if (!call.isForwarded) throw apiError('ROUTE_NOT_FOUND', { method: 'POST', path: call.operation.path });
   return next(call);

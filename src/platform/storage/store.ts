@@ -62,9 +62,8 @@ export interface Writer<T extends Tables> {
 /** The store as the handlers of calls see it: every write belongs to a call. */
 export type CallStore<T extends Tables> = Reads<T> & {
   /**
-   * Makes the writes of a call. The call's idempotency record, if any, is stored in the same transaction, but with no
-   * result that is undefined. Transactions with the same `contended` name, such as the row that they lock, run one at a
-   * time.
+   * Makes the writes of a call, each in one transaction with the call's idempotency record, if any: none is stored if
+   * the result is undefined. Transactions with the same `contended` name, such as a row, run one at a time.
    */
   forCall(call: WritingCall): Writer<T>;
   forCall(call: WritingCall, contended: string | undefined): Pick<Writer<T>, 'transaction'>;

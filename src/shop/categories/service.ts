@@ -34,7 +34,7 @@ export function categoryService(store: ShopStore): Service<CategoryServiceServer
     },
 
     createCategory: ({ category }, call) =>
-      store.forCall(call).write(({ categories }) => categories.insert(replacement(category))),
+      store.forCall(call).write(({ categories }) => categories.insert(fieldsOf(category))),
 
     getCategory: async ({ categoryId }) =>
       existing(await store.categories.find(toCategoryId(categoryId)), () =>
@@ -42,7 +42,7 @@ export function categoryService(store: ShopStore): Service<CategoryServiceServer
       ),
 
     replaceCategory: ({ categoryId, category }, call) =>
-      change(categoryId, call, (tx, current) => update(tx, { ...current, ...replacement(category) })),
+      change(categoryId, call, (tx, current) => update(tx, { ...current, ...fieldsOf(category) })),
 
     updateCategory: ({ categoryId, category }, call) =>
       change(categoryId, call, (tx, current) =>
@@ -67,7 +67,7 @@ async function update(tx: ShopTransaction, changed: Category): Promise<Category>
   return changed;
 }
 
-/** The fields of a new category. Validation has checked that the name is present. */
-function replacement(category: NewCategory | undefined): Omit<Category, 'id'> {
+/** The fields of a new category or a replacement. Validation has checked that the name is present. */
+function fieldsOf(category: NewCategory | undefined): Omit<Category, 'id'> {
   return { name: trimmed(category?.name ?? ''), description: category?.description };
 }

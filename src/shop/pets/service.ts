@@ -44,7 +44,7 @@ export function petService(store: ShopStore): Service<PetServiceServer> {
     },
 
     async createPet({ pet }, call) {
-      const newPet = replacement(pet);
+      const newPet = fieldsOf(pet);
       const created = await store.forCall(call).write(async ({ pets }) => {
         const inserted = await pets.insert(newPet);
         return inserted && petMessage(inserted);
@@ -56,7 +56,7 @@ export function petService(store: ShopStore): Service<PetServiceServer> {
       petMessage(existing(await store.pets.find(toPetId(petId)), () => shopError('PET_NOT_FOUND', { petId }))),
 
     replacePet: ({ petId, pet }, call) =>
-      change(petId, call, (tx, current) => update(tx, { ...current, ...replacement(pet) })),
+      change(petId, call, (tx, current) => update(tx, { ...current, ...fieldsOf(pet) })),
 
     updatePet: ({ petId, pet }, call) =>
       change(petId, call, (tx, current) =>
@@ -83,8 +83,8 @@ async function update(tx: ShopTransaction, changed: Pet): Promise<PetMessage> {
   return petMessage(changed);
 }
 
-/** The fields of a new pet, with defaults. Validation has checked that name and category are present. */
-function replacement(pet: NewPet | undefined): Omit<Pet, 'id' | 'quantity'> {
+/** The fields of a new pet or a replacement, with defaults. Validation has checked that those needed are there. */
+function fieldsOf(pet: NewPet | undefined): Omit<Pet, 'id' | 'quantity'> {
   return {
     name: trimmed(pet?.name ?? ''),
     categoryId: toCategoryId(pet?.categoryId ?? 0n),

@@ -3,12 +3,13 @@
  *
  * The numbers go into `responseHeaders`, so every response has them, including an error from further down the chain.
  */
+import { WINDOW_SECONDS } from '../../config/plans.ts';
 import { type ApiError, apiError } from '../../errors.ts';
 import type { AccountId, Caller } from '../../rpc/caller.ts';
 import type { Call, Interceptor } from '../../rpc/chain.ts';
 import { type Attempt, type Decision, type Limiter, type Subject, subjectName } from '../limits/limiter.ts';
 import { secondsUntil } from '../limits/windows.ts';
-import { type Ban, WINDOW_SECONDS } from '../tables/bans.ts';
+import type { Ban } from '../tables/bans.ts';
 
 interface LimitsOptions {
   /** Bounds the open calls of accounts and addresses. Both throw RATE_LIMITED past the share. */
@@ -57,7 +58,7 @@ export function limits(limiter: Limiter, { shares, onBan, addressPerMinute }: Li
     const { accountId, keyId, quota } = caller;
     const attempt = { kind: 'account', accountId, keyId, quota, ...momentOf(call) } as const;
     await hold(call, attempt, () => shares.holdForAccount(call, accountId));
-    const { counting } = call.operation;
+    const { counting } = call.operation; // one that is never counted has the headers too, by `peek`
     if (counting === 'always') await count(call, attempt);
     else if (!(await peek(call, attempt)).allowed && counting === 'refusals') await count(call, attempt);
     return next(call);

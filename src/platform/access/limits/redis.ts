@@ -11,6 +11,7 @@
  */
 import { randomUUID } from 'node:crypto';
 import { NAME } from '../../../identity.ts';
+import { CALL_TIMEOUT_MS } from '../../config/constants.ts';
 import type { KeyId } from '../../rpc/caller.ts';
 import type { Attempt, Limiter, LimiterOptions, Outcome, Subject } from './limiter.ts';
 import { subjectName, toDecision } from './limiter.ts';
@@ -22,7 +23,7 @@ const LIMITS = loadScript(new URL('./redis.lua', import.meta.url));
 const STREAMS = loadScript(new URL('./streams.lua', import.meta.url));
 
 /** Longer than the edge waits for the response to a request, and so than it sends it again. */
-const REPEATED_MS = 20_000;
+const REPEATED_MS = CALL_TIMEOUT_MS + 5_000;
 
 /** Addresses that no caller has, probably on all nodes of a cluster. If they can be counted, requests can. */
 const PROBES = Array.from({ length: 16 }, (_, index) => ({ kind: 'address', address: `probe ${index}` }) as const);

@@ -1,15 +1,14 @@
 /**
  * Fixed windows, aligned to UTC: how many requests a subject has made in this minute and in this day.
  *
- * A window's index is the time divided by its length, so a subject's whole state is two indices and two counts. A
- * request counts in both windows or, when either is full, in neither. Each call states the quota, so a change of quota
- * takes effect with the next request.
+ * A window's index is the time divided by its length, so a subject's whole state is two indices, two counts, and how
+ * many requests of the day were refused. A request counts in both windows or, when either is full, in neither. Each
+ * call states the quota, so a change of quota takes effect with the next request.
  *
  * All functions are pure but for the counter, and take the time as an argument. A counter follows a clock that jumps,
  * ahead or back: a wrong clock costs a window.
  */
-import type { Quota } from '../../config/plans.ts';
-import { type LimitWindow, WINDOW_SECONDS } from '../tables/bans.ts';
+import { type LimitWindow, type Quota, WINDOW_SECONDS } from '../../config/plans.ts';
 
 const MINUTE_MS = 60_000;
 const MINUTES_PER_DAY = 1_440; // Unix time has no leap seconds

@@ -1,15 +1,11 @@
 /** The `bans` table: the last ban of each key that ever was banned. */
+import { type LimitWindow, WINDOW_SECONDS } from '../../config/plans.ts';
 import type { AccountId, KeyId } from '../../rpc/caller.ts';
 import type { Engine, Runner } from '../../storage/engine.ts';
 import { bigInteger, type Field, integer, optional, text } from '../../storage/fields.ts';
 import type { PageRequest } from '../../storage/model.ts';
 import { compile, param } from '../../storage/statement.ts';
 import { pages, put, table } from '../../storage/table.ts';
-
-/** The windows of the limits, and their lengths. */
-export const WINDOW_SECONDS = { minute: 60, day: 86_400 } as const;
-
-export type LimitWindow = keyof typeof WINDOW_SECONDS;
 
 /** A temporary ban of a key. It began `durationMs` before its end. */
 export interface Ban {
