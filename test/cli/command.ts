@@ -1,8 +1,8 @@
 /** Runs the `petstore` command against a real server: in this process, or as a process of its own. */
-import { execFile } from 'node:child_process';
 import { dirname, join } from 'node:path';
 import { run as runCommand } from '../../src/platform/cli/program.ts';
 import { ROOT } from '../../src/platform/launcher/paths.ts';
+import { Program } from '../support/service/process.ts';
 import type { TestServer } from '../support/service/server.ts';
 import { Turns } from '../support/service/turns.ts';
 
@@ -44,13 +44,9 @@ export function petstore(settings: Settings): Petstore {
 /** Runs a program to its end, with `env`, PATH and HOME as its whole environment. */
 export async function run(file: string, args: readonly string[], env: Settings): Promise<Outcome> {
   const { PATH = '', HOME = '' } = process.env;
-  return new Promise<Outcome>((resolve, reject) => {
-    execFile(file, args, { cwd: ROOT, env: { PATH, HOME, ...env } }, (error, stdout, stderr) => {
-      if (error === null) resolve({ exitCode: 0, stdout, stderr });
-      else if (typeof error.code === 'number') resolve({ exitCode: error.code, stdout, stderr });
-      else reject(error);
-    });
-  });
+  const program = new Program(file, args, { cwd: ROOT, env: { PATH, HOME, ...env } });
+  const { code } = await program.ended;
+  return { exitCode: code ?? -1, stdout: program.output, stderr: program.errors };
 }
 
 export async function text(command: Petstore, line: string): Promise<string> {

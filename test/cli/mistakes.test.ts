@@ -56,13 +56,11 @@ test('arguments - an error is one line that names the mistake, with exit code 2'
   for (const [line, message] of Object.entries(ARGUMENTS)) await fails(t, line.split(' '), [USAGE, 'USAGE'], message);
 });
 
-const REFUSALS = {
-  'account show 999': ['ACCOUNT_NOT_FOUND', 'account 999 does not exist'],
-  'key revoke 999': ['API_KEY_NOT_FOUND', 'API key 999 does not exist'],
-} as const;
-
 test("refusals - print the server's message on one line, with exit code 1", async (t) => {
-  for (const [line, [code, message]] of Object.entries(REFUSALS))
+  for (const [line, code, message] of [
+    ['account show 999', 'ACCOUNT_NOT_FOUND', 'account 999 does not exist'],
+    ['key revoke 999', 'API_KEY_NOT_FOUND', 'API key 999 does not exist'],
+  ] as const)
     await fails(t, line.split(' '), [FAILED, code], message);
 });
 

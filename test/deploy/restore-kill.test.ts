@@ -2,12 +2,12 @@
  * Kills `deploy/restore.ts` before each of its system calls that change a file: what a start finds is never empty. The
  * calls of `deploy/backup.ts` make a backup durable.
  */
-import { execFile } from 'node:child_process';
 import { cpSync, readFileSync, rmSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { missing } from '../support/machine/find-program.ts';
 import { temporaryFolder } from '../support/machine/folder.ts';
 import { testUnless } from '../support/machine/programs.ts';
+import { Program } from '../support/service/process.ts';
 import { backup, run } from './backups.ts';
 import { categoriesIn, makeCrashedStore, makeStore, startOn } from './stores.ts';
 
@@ -23,15 +23,17 @@ const CHANGES =
 const compiled = (folder: string) => ({ NODE_COMPILE_CACHE: join(folder, 'compiled') });
 
 /** Runs a restore, or `program`, under strace. Resolves with what ended it. */
-function trace(args: readonly string[], dataDir: string, file: string, program = ['restore.ts']): Promise<string> {
+async function trace(
+  args: readonly string[],
+  dataDir: string,
+  file: string,
+  program = ['restore.ts'],
+): Promise<string> {
   const env = { ...process.env, ...compiled(dirname(dataDir)), DATA_DIR: dataDir };
   const [name = '', ...options] = program;
   const command = ['-f', '-y', ...args, process.execPath, join(DEPLOY, name), ...options, file];
-  return new Promise((resolve) => {
-    execFile('strace', command, { env }, (error) =>
-      resolve(error === null ? 'done' : String(error.signal ?? error.code)),
-    );
-  });
+  const { code, signal } = await new Program('strace', command, { env }).ended;
+  return signal ?? (code === 0 ? 'done' : String(code));
 }
 
 interface Change {

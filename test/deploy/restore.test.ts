@@ -7,8 +7,7 @@ import test, { type ExecutionContext } from 'ava';
 import { ConfigError } from '../../src/platform/config/config.ts';
 import { change } from '../support/machine/database.ts';
 import { temporaryFolder } from '../support/machine/folder.ts';
-import { freePorts } from '../support/machine/ports.ts';
-import { TestProcess } from '../support/service/process.ts';
+import { startServerProcess } from '../support/service/process.ts';
 import { backup, fails, run, succeeds } from './backups.ts';
 import { categoriesIn, makeCrashedStore, makeStore, startOn } from './stores.ts';
 
@@ -95,10 +94,7 @@ test('Restore - is refused while a server runs without a launcher, or another pr
   const file = await backupOf(folder, 'backed up');
   await makeStore(dataDir, 'mine');
   rmSync(join(dataDir, 'operator.key')); // it is none
-  const [port] = await freePorts(1);
-  const server = new TestProcess('src/main.ts', { ...settings, GRPC_PORT: String(port) });
-  t.teardown(() => server.end('SIGKILL'));
-  await server.says(/"serving"/);
+  const server = await startServerProcess(t, dataDir);
   const locked = /^petstore: .* in use by another service: stop that one.*\n$/;
   await fails(t, run('restore', [file], settings), locked);
   t.deepEqual(await server.end('SIGINT'), { code: 0, signal: null });

@@ -36,13 +36,10 @@ export async function makeCrashedStore(dataDir: string, category: string): Promi
 }
 
 export function categoriesIn(dataDir: string): readonly string[] {
-  return read(dataDir, 'SELECT name FROM categories ORDER BY id').map(({ name }) => String(name));
-}
-
-function read(dataDir: string, sql: string): readonly Record<string, unknown>[] {
   const database = new DatabaseSync(join(dataDir, 'petstore.sqlite'), { timeout: 10_000 });
   try {
-    return database.prepare(sql).all();
+    const rows = database.prepare('SELECT name FROM categories ORDER BY id').all();
+    return rows.map(({ name }) => String(name));
   } finally {
     database.close();
   }

@@ -1,12 +1,12 @@
 /** The program of the page "Following changes" that keeps a copy, killed where an id that is stored too early shows. */
-import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
+import { readFile, writeFile } from 'node:fs/promises';
 import { createServer, request } from 'node:http';
-import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import { isDeepStrictEqual } from 'node:util';
 import { readAll } from '../support/calls/pages.ts';
 import { change } from '../support/machine/database.ts';
+import { temporaryFolder } from '../support/machine/folder.ts';
 import { listen } from '../support/machine/ports.ts';
 import { Program } from '../support/service/process.ts';
 import { stackTest } from '../support/service/shared-stack.ts';
@@ -54,7 +54,7 @@ async function changeAll({ rest }: TestStack): Promise<void> {
 test('A copy - misses nothing when it is killed between ready and the lists, or later', async (t) => {
   const page = await readFile('docs/callers/following-changes.md', 'utf8');
   const [, name = '', code = ''] = /`node (\S+)`[^`]*```js\n(.+?)^```/ms.exec(page) ?? [];
-  const cwd = await mkdtemp(join(tmpdir(), 'petstore-copy-'));
+  const cwd = temporaryFolder(t);
   const file = join(cwd, name);
   await writeFile(file, code);
   const proxy = await holdingProxy(t.context.rest.url);
@@ -70,7 +70,6 @@ test('A copy - misses nothing when it is killed between ready and the lists, or 
   t.teardown(async () => {
     await kill();
     proxy.server.close().closeAllConnections();
-    await rm(cwd, { recursive: true });
   });
   const isEqual = async () => {
     if (program?.hasEnded) throw new Error(program.errors);

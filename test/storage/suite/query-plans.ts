@@ -24,22 +24,16 @@ const test = anyTest as TestFn<Planner>;
 /** Calls, and the columns by which the statement of each must search. */
 type Searches = readonly (readonly [call: Promise<unknown>, columns: string])[];
 
-/** A runner that finds nothing, and the statements that were to run. */
-function notingRunner() {
-  const noted: (readonly [statement: Statement, params: Params])[] = [];
-  const runner: Runner = {
-    async all(...run) {
-      noted.push(run);
-      return [];
-    },
-  };
-  return { noted, runner };
-}
-
 /** `searches` makes calls of tables, whose engine runs nothing. */
 function searching(title: string, searches: (engine: Engine, tx: Runner) => Searches): void {
   test(title, async (t) => {
-    const { noted, runner } = notingRunner();
+    const noted: (readonly [statement: Statement, params: Params])[] = [];
+    const runner: Runner = {
+      async all(...run) {
+        noted.push(run);
+        return [];
+      },
+    };
     const calls = searches({ ...t.context.engine, reader: runner }, runner);
     await Promise.allSettled(calls.map(([call]) => call));
     t.is(noted.length, calls.length);
