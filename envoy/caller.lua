@@ -34,8 +34,8 @@ end
 
 -- Whether a caller whose key is not known has some of his allowance left. When many callers begin at once with one key,
 -- most come before the server has judged it.
-local function is_allowed(spelling, address, now_ms)
-  local is_key = keys.is_well_formed(spelling)
+local function is_allowed(headers, spelling, now_ms)
+  local address, is_key = headers:get("x-forwarded-for"), keys.is_well_formed(spelling)
   if allowance.take(is_key and "key " or "none ", address, now_ms) then
     if is_key then keys.ask(spelling, now_ms) end
     return true
@@ -45,9 +45,9 @@ end
 
 -- Judges the caller, or leaves that to the server. Does not return if the caller is refused.
 local function check(handle, headers, judge, errors)
-  local now_ms, address = handle:timestamp(), headers:get("x-forwarded-for")
+  local now_ms = handle:timestamp()
   if judge == "nobody" then
-    if not allowance.take("open ", address, now_ms) then refuse(handle, errors) end
+    if not allowance.take("open ", headers:get("x-forwarded-for"), now_ms) then refuse(handle, errors) end
     return
   end
   local spelling = headers:get("authorization")
@@ -58,7 +58,7 @@ local function check(handle, headers, judge, errors)
     is_known, must_renew = keys.is_known(spelling, now_ms)
   end
   if is_known and not must_renew then return end
-  if not is_known and not is_allowed(spelling, address, now_ms) then refuse(handle, errors) end
+  if not is_known and not is_allowed(headers, spelling, now_ms) then refuse(handle, errors) end
   if judge == "server" then
     headers:replace(HEADERS.anonymous, "1")
     handle:clearRouteCache()
@@ -83,7 +83,8 @@ end
 function M.on_request(handle)
   -- What the route says of the kind of the request (envoy/config/kinds.ts). Without a route it is judged.
   local headers, kind = handle:headers(), handle:metadata()
-  local judge, errors = kind:get("judge") or "edge", kind:get("errors") or "rest"
+  local known_judge = kind:get("judge")
+  local judge, errors = known_judge or "edge", kind:get("errors") or "rest"
   if errors ~= "rest" and make_plain(headers, "content-type"):find("^application/grpc%-web") then
     make_plain(headers, "accept") -- by this the filter for gRPC-Web responds in text
   end
@@ -95,7 +96,7 @@ function M.on_request(handle)
   if judge ~= "edge" or errors == "grpc" then return end
   local length = headers:get("content-length")
   if length and tonumber(length) > settings.max_body_bytes then handle:respond({ [":status"] = "413" }, "") end
-  if not headers:get(":path") then -- CONNECT
+  if not known_judge and not headers:get(":path") then -- CONNECT
     headers:remove("content-type")
     handle:respond({ [":status"] = "404" }, "")
   end

@@ -12,7 +12,7 @@ local M = {}
 -- Removes a header and returns its value.
 local function take(headers, name)
   local value = headers:get(name)
-  headers:remove(name)
+  if value then headers:remove(name) end
   return value
 end
 

@@ -4,7 +4,7 @@ import { NAME } from '../../src/identity.ts';
 import type { Config, Network } from '../../src/platform/config/config.ts';
 import { MAX_BODY_BYTES } from '../../src/platform/config/constants.ts';
 import { EDGE_HEADERS } from '../../src/platform/rest/headers.ts';
-import { accessLog } from './access-log.ts';
+import { accessLogs } from './access-log.ts';
 import { httpFilters } from './filters.ts';
 import { localReplies } from './local-replies.ts';
 import { EDGE_BODY_TIMEOUT_MS } from './lua.ts';
@@ -84,7 +84,7 @@ export function publicConnectionManager(config: Config, files: Files): Message {
         mutations: earlyMutations(hasProxies, traces !== undefined),
       }),
     ],
-    access_log: [accessLog(files.accessLog, traces !== undefined)],
+    access_log: accessLogs(config, files.accessLog),
     local_reply_config: { mappers: localReplies(config) },
     http_filters: httpFilters(config, files),
     route_config: routes(config),

@@ -107,7 +107,7 @@ export const KINDS: readonly Kind[] = [
   {
     name: 'redirect',
     matches: [
-      { path: '/', headers: [HAS_GOOD_HOST, GET_OR_HEAD, WANTS_PAGE] },
+      { path: '/', headers: [WANTS_PAGE, HAS_GOOD_HOST, GET_OR_HEAD] },
       { path: '/docs/', headers: [HAS_GOOD_HOST, GET_OR_HEAD] },
     ],
     judge: 'nobody',

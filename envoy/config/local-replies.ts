@@ -8,27 +8,15 @@ import { connectBody } from '../../src/platform/rest/connect.ts';
 import { EDGE_HEADERS } from '../../src/platform/rest/headers.ts';
 import { restBody } from '../../src/platform/rest/responses.ts';
 import { toTrailers } from '../../src/platform/rpc/status.ts';
-import { LOG_NAMESPACE } from './access-log.ts';
+import { and, expression, hasHeader, or, passedHeader, status } from './conditions.ts';
 import { allowedOrigin } from './cors.ts';
 import { FILTERS, GRPC_TYPE } from './kinds.ts';
-import { any, header, literal, type Message, when } from './message.ts';
+import { header, literal, type Message, when } from './message.ts';
 import { CONNECT_HEADER, REST_HEADER } from './routes.ts';
 
 export const CALLER_ADDRESS = '%DOWNSTREAM_REMOTE_ADDRESS_WITHOUT_PORT%';
 
-/**
- * The request has passed the filters. A reply to one that is refused before that sees headers that only Envoy may set
- * as its caller has set them.
- */
-const HAS_PASSED = {
-  metadata_filter: {
-    matcher: { filter: LOG_NAMESPACE, path: [{ key: 'path' }], value: { present_match: true } },
-    match_if_key_not_found: false,
-  },
-};
-const IS_CONNECT = and(HAS_PASSED, hasHeader(CONNECT_HEADER));
 const IS_NOT_GRPC = hasHeader({ ...GRPC_TYPE, invert_match: true, treat_missing_header_as_empty: true });
-const IS_REST_OR_CONNECT = or(IS_NOT_GRPC, and(HAS_PASSED, hasHeader(REST_HEADER)), IS_CONNECT);
 /** Envoy's memory runs out, or the server has failed during its response. */
 const PASSES_NO_FILTER = or(
   { response_flag_filter: { flags: ['OM'] } },
@@ -49,7 +37,11 @@ export const INVALID_HTTP = json(
 );
 
 /** The first mapper whose filter matches is used. */
-export function localReplies({ corsOrigins }: Config): readonly Message[] {
+export function localReplies(config: Config): readonly Message[] {
+  const { corsOrigins } = config;
+  const hasPassed = hasHeader(passedHeader(config));
+  const isConnect = and(hasPassed, hasHeader(CONNECT_HEADER));
+  const isRestOrConnect = or(IS_NOT_GRPC, and(hasPassed, hasHeader(REST_HEADER)), isConnect);
   const unavailable = apiError('UNAVAILABLE');
   // Such a reply passes no filter, so the CORS filter can't add the header.
   const origin = when(corsOrigins.length > 0, header('access-control-allow-origin', allowedOrigin(corsOrigins)));
@@ -58,8 +50,8 @@ export function localReplies({ corsOrigins }: Config): readonly Message[] {
     // The server is not asked if all its slots are in use or Envoy's memory runs out, since a refused call must cost
     // nothing. Nor is it asked if no filter could do so.
     ...[
-      { is: IS_CONNECT, body: connectBody(unavailable) },
-      { is: IS_REST_OR_CONNECT, body: restBody(unavailable) },
+      { is: isConnect, body: connectBody(unavailable) },
+      { is: isRestOrConnect, body: restBody(unavailable) },
     ].map(({ is, body }) => ({
       filter: and(is, IS_UNAVAILABLE),
       status_code: 503,
@@ -70,7 +62,7 @@ export function localReplies({ corsOrigins }: Config): readonly Message[] {
     invalidHttp(expression("response.code_details.startsWith('http1.')")),
     // All other errors of what has passed the filters: the Lua filter asks the server.
     {
-      filter: and(HAS_PASSED, IS_REST_OR_CONNECT, IS_ERROR),
+      filter: and(hasPassed, isRestOrConnect, IS_ERROR),
       headers_to_add: [
         refused('', '%REQ(X-ENVOY-ORIGINAL-METHOD?:METHOD)%'),
         refused('-kind', `%METADATA(ROUTE:${FILTERS.caller}:judge)% %METADATA(ROUTE:${FILTERS.caller}:errors)%`),
@@ -123,29 +115,6 @@ function grpcReply(filter: Message, error: ApiError, more: readonly Message[] = 
 
 function trailers(error: ApiError): readonly Message[] {
   return Object.entries(toTrailers(error)).map(([name, value]) => header(name, literal(value)));
-}
-
-function and(...filters: readonly Message[]): Message {
-  return { and_filter: { filters } };
-}
-
-function or(...filters: readonly Message[]): Message {
-  return { or_filter: { filters } };
-}
-
-function hasHeader(match: Message): Message {
-  return { header_filter: { header: match } };
-}
-
-function status(op: 'EQ' | 'GE', code: number): Message {
-  return { status_code_filter: { comparison: { op, value: { default_value: code, runtime_key: 'unused' } } } };
-}
-
-/** A filter in CEL (https://cel.dev). */
-function expression(text: string): Message {
-  const type = 'envoy.extensions.access_loggers.filters.cel.v3.ExpressionFilter';
-  const typed_config = any(type, { expression: text });
-  return { extension_filter: { name: 'envoy.access_loggers.extension_filters.cel', typed_config } };
 }
 
 function json(body: string): Message {

@@ -34,10 +34,10 @@ const RETRY_POLICY = {
   retry_back_off: { base_interval: '0.005s', max_interval: '0.05s' },
 };
 
-/** What the server would parse and keep, but does not read. It gets `origin`, which local replies read. */
+/** What the server would parse and keep, but does not read. Local replies read `origin`, the log `user-agent`. */
 const UNREAD_HEADERS = [
   ...['accept', 'accept-language', 'cache-control', 'cookie', 'pragma', 'priority'],
-  ...['referer', 'user-agent', 'x-envoy-external-address', 'x-forwarded-proto'],
+  ...['referer', 'x-envoy-external-address', 'x-forwarded-proto'],
   ...['sec-ch-ua', 'sec-ch-ua-mobile', 'sec-ch-ua-platform', 'sec-fetch-dest', 'sec-fetch-mode', 'sec-fetch-site'],
 ];
 

@@ -57,7 +57,7 @@ export async function startStack(
   env: Readonly<Record<string, string>> = {},
   { isEdge = false, program = SERVER, interrupt, report = () => undefined }: StackOptions = {},
 ): Promise<Stack> {
-  const config = isEdge ? given : { ...given, edgeSecret: given.edgeSecret ?? randomBytes(32).toString('base64url') };
+  const config = { ...given, edgeSecret: given.edgeSecret ?? randomBytes(32).toString('base64url') };
   const binary = findEnvoy(config);
   const stopping = new AbortController();
   const interrupted = rejectOnAbort(interrupt);
