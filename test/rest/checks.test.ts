@@ -31,6 +31,7 @@ test('REST request - a body is JSON, with parameters and in any case, or UNSUPPO
 });
 
 const UNKNOWN = 'is not a query parameter here';
+/** fields.test.ts has the spellings of values. */
 const QUERIES: readonly (readonly [path: string, originalPath: string, message?: string | RegExp])[] = [
   ['PetService/ListPets', '/pets?status=sold&categoryId=1&ids=1&ids=2&limit=5&pageToken=x'],
   ['OrderService/ListOrders', '/store/orders?petId=1&complete=true&limit=5&pageToken=x'],
@@ -61,20 +62,10 @@ const QUERIES: readonly (readonly [path: string, originalPath: string, message?:
   ),
   ['PetService/GetPet', '/pets/%ff', 'petId: is not UTF-8'],
   ['PetService/GetPet', '/pets/%31/?'],
-  ...['+1', '%2B1', '01', '-01', '00'].flatMap((text) => {
-    const said = `"${decodeURIComponent(text)}" is not a whole number`;
-    return [
-      ['PetService/GetPet', `/pets/${text}`, `petId: ${said}`],
-      ['OrderService/GetOrder', `/store/orders/${text}?x=1`, `orderId: ${said}; x: ${UNKNOWN}`],
-      ['PetService/ListPets', `/pets?ids=1&ids=${text}&limit=${text}`, `ids: ${said}; limit: ${said}`],
-      ['PetService/ListPets', `/pets?status=${text}`, /^status: ".*" is none of available, pending, sold$/],
-    ] as const;
-  }),
-  ...['TRUE', 'True', 't', 'yes', 'n', '1', '0'].map((text) => {
-    const message = `complete: "${text}" is neither true nor false`;
-    return ['OrderService/ListOrders', `/store/orders?complete=${text}`, message] as const;
-  }),
-  ...['-0', '0', '-9223372036854775808'].map((id) => ['PetService/ListPets', `/pets?ids=${id}`] as const),
+  ['OrderService/GetOrder', '/store/orders/01?x=1', `orderId: "01" is not a whole number; x: ${UNKNOWN}`],
+  ['PetService/ListPets', '/pets?limit=%2B1', 'limit: "+1" is not a whole number'],
+  ['PetService/ListPets', '/pets?status=01', /^status: "01" is none of available, pending, sold$/],
+  ['OrderService/ListOrders', '/store/orders?complete=yes', 'complete: "yes" is neither true nor false'],
 ];
 
 test('REST request - path and query are read as by the transcoder, and values as JSON spells them', async (t) => {

@@ -19,24 +19,16 @@ async function refuse(t: ExecutionContext, { reply = '', ...request }: Refused):
 
 const post = (reply: string) => ({ method: 'POST', path: '/pets', contentType: 'application/json', reply });
 
-/** What the transcoder says, and what the caller gets. */
+/** What the transcoder says, and what the caller gets. bodies.test.ts has what json.lua says. */
 const WRONG_VALUES = [
   ['/pets', 'pet.category_id: invalid value "a" for type TYPE_INT64', 'categoryId: "a" is not a whole number'],
-  ['/pets', 'pet.category_id: invalid value 9223372036854775808 for type TYPE_INT64', /808 is out of range$/],
   ['/pets', 'pet.name: invalid value 5 for type TYPE_STRING', 'name: 5 is not a string'],
   [
     '/pets',
     'pet.status: invalid value "gone" for type type.googleapis.com/petstore.v1.PetStatus',
     'status: "gone" is none of available, pending, sold',
   ],
-  ['/pets', 'pet.name: invalid value [1] for type ITEM', 'name: [1] is not a string'],
-  ['/pets', 'pet.category_id: invalid value 1e100 for type RANGE', 'categoryId: 1e100 is out of range'],
-  ['/pets', 'pet.category_id: invalid value "categoryId" for type TWICE', 'categoryId: is given more than once'],
-  ['/pets', ': invalid value "" for type TWICE', '"": is given more than once'],
-  ['/pets', 'pet.category_id: invalid value 1.5 for type ITEM', 'categoryId: 1.5 is not a whole number'],
   ['/pets', ": oneof field '_quantity' is already set.", 'body: has a value of another type'],
-  ['/pets', 'pet: invalid value "a" for type type.googleapis.com/petstore.v1.NewPet', 'body: "a" is not an object'],
-  ['/store/orders', 'order.complete: invalid value 1 for type TYPE_BOOL', 'complete: 1 is neither true nor false'],
   [
     '/store/orders',
     "order.ship_date: invalid value Field 'shipDate', Illegal timestamp format; timestamps must end for type Timestamp",

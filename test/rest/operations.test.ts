@@ -1,10 +1,8 @@
 /** What holds for every operation, by the table of test/support/contract/resources.ts. */
-import { fromBinary, fromJson, type JsonObject, toBinary, toJson } from '@bufbuild/protobuf';
 import type { RestResponse } from '../support/calls/rest-client.ts';
 import { isError, isInvalid } from '../support/contract/errors.ts';
-import { LISTS, PUBLIC, requestsTo, type TestRequest } from '../support/contract/resources.ts';
+import { LISTS, PUBLIC, requestsTo } from '../support/contract/resources.ts';
 import { stackTest } from '../support/service/shared-stack.ts';
-import type { TestStack } from '../support/service/stack.ts';
 
 const test = stackTest();
 
@@ -110,40 +108,4 @@ test.serial('HEAD - has the status and headers of GET on every route, and no bod
     t.deepEqual(constant(head.headers), /abc|=x/.test(path) ? others : constant(get.headers), path);
   }
   t.is((await rest.send('HEAD', '/nope')).status, 404);
-});
-
-/** Calls the operation over gRPC with what the REST request says. Resolves with what REST would return, as texts. */
-async function overGrpc({ grpc }: TestStack, { operation, path, json }: TestRequest) {
-  const { input, output, idName, bodyField, response } = operation;
-  const message: JsonObject = {
-    ...(idName === undefined ? {} : { [idName]: path.split('/').at(-1) ?? '' }),
-    ...(bodyField === undefined ? {} : { [bodyField]: JSON.parse(JSON.stringify(json)) }),
-  };
-  const method = {
-    path: operation.path,
-    requestSerialize: () => Buffer.from(toBinary(input, fromJson(input, message))),
-    responseDeserialize: (bytes: Buffer) => fromBinary(output, bytes),
-  };
-  const answer = toJson(output, await grpc.call(method, undefined), { alwaysEmitImplicit: true });
-  const isEmpty = (value: unknown) => Array.isArray(value) && value.length === 0; // REST leaves such a field out
-  const body = asTexts(JSON.parse(JSON.stringify(answer, (_, value) => (isEmpty(value) ? undefined : value))));
-  return response.list === undefined ? body : (body[response.list.jsonName] ?? []);
-}
-
-/** Numbers as texts, as protobuf's JSON has those of 64 bits. */
-function asTexts<T>(body: T): T {
-  return JSON.parse(JSON.stringify(body, (_, value) => (typeof value === 'number' ? `${value}` : value)));
-}
-
-test.serial('Every operation - can be called over gRPC; a read gives the same as over REST', async (t) => {
-  const { rest } = t.context;
-  for (const request of await requestsTo(rest, ({ isRead }) => !isRead)) await overGrpc(t.context, request);
-  for (const request of await requestsTo(rest, ({ isRead, idName }) => isRead && idName !== undefined)) {
-    t.deepEqual(await overGrpc(t.context, request), asTexts((await rest.get(request.path)).body), request.path);
-  }
-  for (const request of await requestsTo(rest, ({ isRead, idName }) => isRead && idName === undefined)) {
-    const [fromGrpc, { body }] = [await overGrpc(t.context, request), await rest.get(request.path)];
-    t.deepEqual(fromGrpc[0], asTexts(body[0]), request.path);
-    t.is(fromGrpc.length, body.length);
-  }
 });
