@@ -96,6 +96,12 @@ for (const [section, [door, protocol, versions, streamTypes, compressions]] of O
   });
 }
 
+/** Gateways and validators of programs in Go build on it. */
+test('kin-openapi - accepts the description, its patterns and its examples', async (t) => {
+  t.timeout(600_000, 'it is fetched and compiled');
+  await t.notThrowsAsync(go(['tool', 'validate', join(ROOT, 'gen/openapi/openapi.json')]));
+});
+
 /** Those of unary calls and of streams in any direction, without credentials of others and load reports. */
 const INTEROP = ['empty_unary', 'large_unary', 'client_streaming', 'server_streaming', 'ping_pong', 'empty_stream']
   .concat(['timeout_on_sleeping_server', 'cancel_after_begin', 'cancel_after_first_response'])
