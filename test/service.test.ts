@@ -10,7 +10,7 @@ import { explain } from '../src/platform/storage/open.ts';
 import { createService } from '../src/service.ts';
 import { createTestDatabase } from './support/machine/database.ts';
 import { openFiles } from './support/machine/open-files.ts';
-import { freePorts } from './support/machine/ports.ts';
+import { freePorts, listen } from './support/machine/ports.ts';
 import { holdTransaction } from './support/service/hold-transaction.ts';
 import { startTestServer } from './support/service/server.ts';
 
@@ -53,13 +53,12 @@ test('Service - a start says why a SQLite file can not be used, and nothing else
   async (t) => {
     const { file } = createTestDatabase(t);
     const [port = 0] = await freePorts(1);
-    const taken = createServer().listen(port, '127.0.0.1');
+    await listen(t, createServer(), port);
     const folder = dirname(file);
     const config = readConfig({ DATA_DIR: folder, METRICS_PORT: String(port) });
     await t.throwsAsync(createService(config, { log, auditLog: log }), { message: /^METRICS_PORT can't be opened/ });
     const open = openFiles(process.pid).filter((path) => path.startsWith(folder));
     t.deepEqual(open, []);
-    taken.close();
   },
 );
 

@@ -29,8 +29,7 @@ anyTest('Chaos - a client reports a response that does not come', async (t) => {
   const silent = createServer((socket) => socket.setTimeout(25_000, () => socket.destroy()));
   const recorded = { calls: [], breaches: [] as string[] };
   const client = { transport: 'REST', account: 'one', key: 'none', random: new Random(1) } as const;
-  await runClient(await listen(silent), client, new Workload([1]), recorded, AbortSignal.timeout(1_000));
-  silent.close();
+  await runClient(await listen(t, silent), client, new Workload([1]), recorded, AbortSignal.timeout(1_000));
   t.regex(recorded.breaches.join(), /no answer in 20 s$/);
 });
 

@@ -137,8 +137,7 @@ test('output - that can not be written is a failure on one line, with exit code 
 
 test('server - one that does not respond is named after ten seconds', async (t) => {
   const mute = createServer();
-  t.teardown(() => mute.close());
-  const address = await listen(mute);
+  const address = await listen(t, mute);
   const { stderr } = await t.context.command(['account', 'list', '--address', address]);
   t.is(stderr, `petstore: the server at ${address} did not respond in time\n`);
 });
@@ -153,8 +152,7 @@ test('server - what one sends moves no cursor, and its pages come to an end', as
     stream.on('wantTrailers', () => stream.sendTrailers(trailers));
     stream.end(message === undefined ? page : '');
   });
-  t.teardown(() => hostile.close());
-  const list = ['account', 'list', '--address', await listen(hostile)];
+  const list = ['account', 'list', '--address', await listen(t, hostile)];
   t.is((await t.context.command(list)).stderr, 'petstore: \u{fffd}[2J\u{fffd}1m\u{fffd}gone\n');
   message = undefined;
   t.is((await t.context.command(list)).stderr, 'petstore: there are more than 10,000 pages\n');

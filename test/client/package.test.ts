@@ -30,7 +30,7 @@ const test = sharing<Context>(noOpenssl, async (t) => {
   t.timeout(300_000, 'npm fetches the dependencies');
   const project = temporaryFolder(t);
   const [stack, certificates] = await Promise.all([startTestStack(t), makeCertificates(t)]);
-  const front = await startTlsFront(stack.config.port, certificates);
+  const front = await startTlsFront(t, stack.config.port, certificates);
   const samples = await readSamples(stack.publicAddress, front);
   const follower = `sample-${samples.findIndex((sample) => sample.includes('client.events(')) + 1}`;
   const names = samples.map((_, i) => `sample-${i + 1}`);

@@ -5,6 +5,7 @@ import type { ExecutionContext } from 'ava';
 import { createClient, type PetstoreClient, type PetstoreError } from '../../gen/client/index.ts';
 import { listen } from '../support/machine/ports.ts';
 import { TcpProxy } from '../support/machine/tcp-proxy.ts';
+import type { Scope } from '../support/scope.ts';
 import { withinOneMinute } from '../support/service/limit-windows.ts';
 import { type SharedBy, sharing } from '../support/service/sharing.ts';
 import { startTestStack } from '../support/service/stack.ts';
@@ -56,6 +57,7 @@ test.serial('retries - an update is not retried after a broken connection: it ma
 
 /** The metadata of each attempt that the client makes at a call that always gets this status. */
 async function attempts(
+  t: Scope,
   call: (client: PetstoreClient) => Promise<unknown>,
   options: object = {},
   status = Status.UNAVAILABLE,
@@ -67,10 +69,9 @@ async function attempts(
     const trailers = { 'content-type': 'application/grpc', 'grpc-status': String(status), ...pushback };
     stream.respond(trailers, { endStream: true });
   });
-  const client = createClient({ address: await listen(server), apiKey: 'key', timeoutMs: 60_000, ...options });
+  const client = createClient({ address: await listen(t, server), apiKey: 'key', timeoutMs: 60_000, ...options });
   const code = await call(client).catch((error: PetstoreError) => error.code);
   await client.close();
-  server.close();
   if (code !== Status[status]) throw new Error(`the call ended with ${code}`);
   const [keys, tags] = ['idempotency-key', 'if-match'].map((name) => [...new Set(requests.map((one) => one[name]))]);
   return { count: requests.length, keys, tags };
@@ -81,14 +82,14 @@ const category = { name: 'Cats' };
 test('retries - while the server is unavailable a call that may be repeated has 5 attempts, others one', async (t) => {
   const get = ({ categories }: PetstoreClient) => categories.getCategory({ categoryId: 1n });
   const [read, late, wrong, never, once, replaced, updated, own] = await Promise.all([
-    attempts(get),
-    attempts(get, {}, Status.DEADLINE_EXCEEDED),
-    attempts(get, {}, Status.INTERNAL),
-    attempts(get, {}, Status.RESOURCE_EXHAUSTED, { 'grpc-retry-pushback-ms': '-1' }), // the server says: no retry
-    attempts(get, { maxAttempts: 1 }),
-    attempts(({ categories }) => categories.replaceCategory({ categoryId: 1n, category }, { ifMatch: '"abc"' })),
-    attempts(({ categories }) => categories.updateCategory({ categoryId: 1n, category })),
-    attempts(({ categories }) => categories.createCategory({ category }, { idempotencyKey: 'mine' })),
+    attempts(t, get),
+    attempts(t, get, {}, Status.DEADLINE_EXCEEDED),
+    attempts(t, get, {}, Status.INTERNAL),
+    attempts(t, get, {}, Status.RESOURCE_EXHAUSTED, { 'grpc-retry-pushback-ms': '-1' }), // the server says: no retry
+    attempts(t, get, { maxAttempts: 1 }),
+    attempts(t, ({ categories }) => categories.replaceCategory({ categoryId: 1n, category }, { ifMatch: '"abc"' })),
+    attempts(t, ({ categories }) => categories.updateCategory({ categoryId: 1n, category })),
+    attempts(t, ({ categories }) => categories.createCategory({ category }, { idempotencyKey: 'mine' })),
   ]);
   const none = [undefined];
   t.deepEqual(read, { count: 5, keys: none, tags: none });

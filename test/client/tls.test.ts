@@ -9,7 +9,7 @@ const test = sharing(noOpenssl, async (t) => {
   const own = { ca: await read('ca'), cert: await read('client'), key: await read('client-key') };
   const stranger = await read('stranger');
   const others = { otherCa: stranger, otherCert: stranger, otherKey: await read('stranger-key') };
-  const front = await startTlsFront(stack.config.port, certificates);
+  const front = await startTlsFront(t, stack.config.port, certificates);
   return { ...stack, front, pem: { ...own, ...others } };
 });
 

@@ -18,7 +18,7 @@ import { MAX_WAIT_MS } from '../../src/platform/rpc/readiness.ts';
 import { missing } from '../support/machine/find-program.ts';
 import { temporaryFolder } from '../support/machine/folder.ts';
 import { noNamespaces } from '../support/machine/namespaces.ts';
-import { freePorts } from '../support/machine/ports.ts';
+import { freePorts, listen } from '../support/machine/ports.ts';
 import { postgresMissing, startPostgres } from '../support/machine/postgres.ts';
 import { testUnless } from '../support/machine/programs.ts';
 import { makeCertificates, noOpenssl } from '../support/machine/tls.ts';
@@ -53,12 +53,9 @@ test('Containerfile - every copied file exists, and Containerfile.dockerignore i
 
 for (const program of ['src/main.ts', 'src/migrate-main.ts']) {
   namespaceTest(`Process 1 - ${program} ends at SIGTERM while it waits for a database that is silent`, async (t) => {
-    const silent = createTcpServer().listen(0, '127.0.0.1');
-    await once(silent, 'listening');
-    t.teardown(() => silent.close());
-    const { port } = silent.address() as AddressInfo;
+    const silent = createTcpServer();
     const [grpcPort] = await freePorts(1);
-    const DATABASE_URL = `postgres://petstore@127.0.0.1:${port}/petstore`;
+    const DATABASE_URL = `postgres://petstore@${await listen(t, silent)}/petstore`;
     const env = { ...process.env, DATABASE_URL, GRPC_PORT: `${grpcPort}`, DATA_DIR: join(temporaryFolder(t), 'data') };
     const outside = spawn('unshare', [...IN_NAMESPACE, process.execPath, program], { cwd: ROOT, env });
     const [connection] = await once(silent, 'connection');

@@ -8,6 +8,7 @@ import { readAll } from '../support/calls/pages.ts';
 import { change } from '../support/machine/database.ts';
 import { temporaryFolder } from '../support/machine/folder.ts';
 import { listen } from '../support/machine/ports.ts';
+import type { Scope } from '../support/scope.ts';
 import { Program } from '../support/service/process.ts';
 import { stackTest } from '../support/service/shared-stack.ts';
 import type { TestStack } from '../support/service/stack.ts';
@@ -18,9 +19,9 @@ const test = stackTest();
 const LISTS = { category: '/categories', pet: '/pets', inventory: '/store/inventory', order: '/store/orders' };
 
 /** A proxy that holds back the lists while it should. */
-async function holdingProxy(target: string) {
-  const proxy = { url: '', isHolding: true, held: 0, server: createServer() };
-  proxy.server.on('request', async ({ url = '', headers }, response) => {
+async function holdingProxy(t: Scope, target: string) {
+  const proxy = { url: '', isHolding: true, held: 0 };
+  const server = createServer(async ({ url = '', headers }, response) => {
     if (!url.startsWith('/events')) {
       proxy.held += 1;
       while (proxy.isHolding && !response.destroyed) await delay(20);
@@ -32,7 +33,7 @@ async function holdingProxy(target: string) {
     response.once('close', () => forwarded.destroy());
     forwarded.once('error', () => response.destroy()).end();
   });
-  proxy.url = `http://${await listen(proxy.server)}`;
+  proxy.url = `http://${await listen(t, server)}`;
   return proxy;
 }
 
@@ -57,7 +58,7 @@ test('A copy - misses nothing when it is killed between ready and the lists, or 
   const cwd = temporaryFolder(t);
   const file = join(cwd, name);
   await writeFile(file, code);
-  const proxy = await holdingProxy(t.context.rest.url);
+  const proxy = await holdingProxy(t, t.context.rest.url);
   const env = { ...process.env, API: proxy.url, API_KEY: t.context.key };
   let program: Program | undefined;
   const start = () => {
@@ -67,10 +68,7 @@ test('A copy - misses nothing when it is killed between ready and the lists, or 
     program?.process.kill('SIGKILL');
     await program?.ended;
   };
-  t.teardown(async () => {
-    await kill();
-    proxy.server.close().closeAllConnections();
-  });
+  t.teardown(kill);
   const isEqual = async () => {
     if (program?.hasEnded) throw new Error(program.errors);
     const { cursor, ...copy } = JSON.parse(await readFile(join(cwd, 'copy.json'), 'utf8').catch(() => '{}'));

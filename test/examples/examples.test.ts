@@ -28,8 +28,7 @@ const test = sharing(undefined, async (t) => {
       .writeHead(file === undefined ? 404 : 200, { 'content-type': TYPES[extname(url)] ?? 'text/plain' })
       .end(file);
   });
-  t.teardown(() => site.close());
-  const origin = `http://${await listen(site)}`;
+  const origin = `http://${await listen(t, site)}`;
   const stack = await startTestStack(t, { CORS_ORIGINS: origin });
   await stack.rest.category('Dogs');
   return { ...stack, folder, origin };

@@ -8,7 +8,7 @@ import { readConfig } from '../../src/platform/config/config.ts';
 import { startStack } from '../../src/platform/launcher/stack.ts';
 import { checkFree } from '../../src/platform/process/ports.ts';
 import { run } from '../cli/command.ts';
-import { freePortRange, freePorts } from '../support/machine/ports.ts';
+import { freePortRange, freePorts, listen } from '../support/machine/ports.ts';
 import { until } from '../support/until.ts';
 import { launch, refusedWith, type Test, test } from './launch.ts';
 
@@ -35,8 +35,7 @@ for (const [setting, offset, more] of [
   test(`Start - with a busy ${setting}${offset === 0 ? '' : `+${offset}`} says which port is busy`, async (t) => {
     const first = await freePortRange(1 + offset);
     const other = createServer();
-    await new Promise<void>((resolve) => other.listen(first + offset, '127.0.0.1', resolve));
-    t.teardown(() => other.close());
+    await listen(t, other, first + offset);
     const line = `port ${first + offset} is busy: stop what listens there, or set ${setting} to another port`;
     t.is(await refusal(t, { ...more, [setting]: String(first) }), line);
   });

@@ -5,6 +5,7 @@ import type { ExecutionContext } from 'ava';
 import compression from 'compression';
 import { createProxyMiddleware } from 'http-proxy-middleware';
 import { openEvents } from '../support/calls/event-source.ts';
+import { listen } from '../support/machine/ports.ts';
 import { testUnless } from '../support/machine/programs.ts';
 import { makeCertificates, noOpenssl } from '../support/machine/tls.ts';
 import { stackTest } from '../support/service/shared-stack.ts';
@@ -38,7 +39,5 @@ test.serial("Event stream - arrives at once through the proxy of webpack's dev s
   // The two middlewares of which webpack-dev-server makes it, without the rest of webpack.
   const [compress, proxy] = [compression(), createProxyMiddleware({ target: t.context.rest.url })];
   const server = createServer((request, response) => compress(request, response, () => proxy(request, response)));
-  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
-  t.teardown(() => server.close() && server.closeAllConnections());
-  await eventsArrive(t, `http://127.0.0.1:${(server.address() as { port: number }).port}`);
+  await eventsArrive(t, `http://${await listen(t, server)}`);
 });

@@ -27,13 +27,10 @@ export async function startCollector(t: Scope) {
     response.writeHead(isTraces ? 200 : 404, { 'content-type': 'application/x-protobuf' }).end();
   });
   server.on('connection', (socket) => sockets.add(socket.on('close', () => sockets.delete(socket))));
-  t.teardown(() => {
-    for (const socket of sockets) socket.destroy();
-    server.close();
-  });
+  t.teardown(() => sockets.forEach((socket) => void socket.destroy()));
   return {
     /** For OTEL_EXPORTER_OTLP_ENDPOINT. */
-    url: `http://${await listen(server)}`,
+    url: `http://${await listen(t, server)}`,
     spans,
     /** All received bytes as text, to check what they do not contain. */
     get received() {

@@ -3,6 +3,7 @@ import { randomInt } from 'node:crypto';
 import { createSocket } from 'node:dgram';
 import { once } from 'node:events';
 import { type AddressInfo, connect, type Server } from 'node:net';
+import type { Scope } from '../scope.ts';
 
 /** Above 10080, which `fetch` refuses, and below the range of outgoing connections, which could take a port first. */
 const [LOWEST, HIGHEST] = [10_081, 32_000];
@@ -17,9 +18,10 @@ export async function freePorts(count: number): Promise<number[]> {
   return ports;
 }
 
-/** Lets the server listen on loopback, and resolves with its address. */
-export async function listen(server: Server): Promise<string> {
-  await once(server.listen(0, '127.0.0.1'), 'listening');
+/** Lets the server listen on loopback until the end of the test, and resolves with its address. */
+export async function listen(t: Scope, server: Server, port = 0): Promise<string> {
+  t.teardown(() => server.close());
+  await once(server.listen(port, '127.0.0.1'), 'listening');
   return `127.0.0.1:${(server.address() as AddressInfo).port}`;
 }
 

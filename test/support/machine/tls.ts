@@ -48,10 +48,10 @@ export async function makeCertificates(t: Scope) {
  * Starts a TLS proxy to a local port, for clients with a certificate of the authority. Resolves with its `host:port`.
  * It ends with the process of the test.
  */
-export async function startTlsFront(port: number, certificates: Certificates): Promise<string> {
+export async function startTlsFront(t: Scope, port: number, certificates: Certificates): Promise<string> {
   const [ca, cert, key] = await Promise.all(['ca.pem', 'server.pem', 'server-key.pem'].map(certificates.read));
   const options = { ca, cert, key, requestCert: true, rejectUnauthorized: true, ALPNProtocols: ['h2'] };
   const server = createServer(options, (near) => pipeline(near, connect(port, '127.0.0.1'), near, () => undefined));
   server.on('tlsClientError', () => undefined).unref();
-  return (await listen(server)).replace('127.0.0.1', 'localhost');
+  return (await listen(t, server)).replace('127.0.0.1', 'localhost');
 }
