@@ -8,6 +8,7 @@ import { checkLimits, checkUsage } from './campaign/check-counts.ts';
 import { checkFeed } from './campaign/check-feed.ts';
 import { checkObjects } from './campaign/check-objects.ts';
 import { checkAnswers, checkRecovery } from './campaign/check-service.ts';
+import type { Touches } from './campaign/faults.ts';
 import type {
   Call,
   Evidence,
@@ -18,7 +19,6 @@ import type {
   Pet,
   PetStatus,
   Request,
-  Touches,
   Value,
 } from './campaign/history.ts';
 

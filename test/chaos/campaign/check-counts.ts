@@ -5,13 +5,13 @@
  * - A server that counts in memory and ends starts a new minute, and loses the last second of its day's count.
  * - A call without a response may be counted by each server that got it.
  */
+import type { Touches } from './faults.ts';
 import {
   type Call,
   type ChaosAccount,
   type Evidence,
   type Happened,
   isTurnedAway,
-  type Touches,
   timeOf,
   unless,
   type Violation,

@@ -2,8 +2,16 @@
 import type { TcpProxy } from '../../support/machine/tcp-proxy.ts';
 import { isRunning, signal } from '../../support/service/launcher.ts';
 import type { Deployment, Proxied } from './deployment.ts';
-import type { Touches } from './history.ts';
 import type { Random } from './random.ts';
+
+/** What a fault may make inexact, as docs/failures.md states. */
+export type Touches =
+  /** A server has ended and lost its memory. */
+  | 'server'
+  /** Each server may count the limits by itself. */
+  | 'redis'
+  /** Counts can't be stored. */
+  | 'storage';
 
 /** What happened, in words, and what it touches. */
 type Effect = readonly [what: string, ...touches: Touches[]];

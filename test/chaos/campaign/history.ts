@@ -1,5 +1,6 @@
 /** The evidence of a chaos run: what its clients asked and were answered, and all else that the checkers rely on. */
 import type { components } from '../../../gen/openapi/types.ts';
+import type { Touches } from './faults.ts';
 
 type Schemas = components['schemas'];
 export type Pet = Readonly<Schemas['Pet']>;
@@ -86,15 +87,6 @@ export interface Followed {
   /** Why it could not go on. */
   readonly failures: readonly string[];
 }
-
-/** What a fault may make inexact, as docs/failures.md states. */
-export type Touches =
-  /** A server has ended and lost its memory. */
-  | 'server'
-  /** Each server may count the limits by itself. */
-  | 'redis'
-  /** Counts can't be stored. */
-  | 'storage';
 
 /** A fault that has happened. */
 export interface Happened {
