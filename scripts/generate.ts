@@ -19,7 +19,7 @@ import {
 } from '@bufbuild/protobuf';
 import { FileDescriptorSetSchema, type SourceCodeInfo_Location } from '@bufbuild/protobuf/wkt';
 import openapiTS, { astToString } from 'openapi-typescript';
-import { stringify } from 'yaml';
+import { Scalar, stringify } from 'yaml';
 import { API_PACKAGE, NAME } from '../src/identity.ts';
 import { loadOperations } from '../src/platform/proto/operations.ts';
 import type { HttpRule } from '../src/platform/proto/options.ts';
@@ -27,11 +27,14 @@ import { callersPage } from './callers-page.ts';
 import { clientIndex } from './client-index.ts';
 import { clientMethods, clientServices } from './client-methods.ts';
 import { describe } from './openapi/document.ts';
+import type { JsonObject } from './openapi/json.ts';
 import { settingsPage } from './settings-page.ts';
 
 const GENERATED = ['gen', 'docs/settings.md'];
 /** No aliases and folded lines, which are hard to read; quotes where YAML 1.1 would read a string as a timestamp. */
 const YAML = { aliasDuplicateObjects: false, lineWidth: 0, schema: 'yaml-1.1' } as const;
+/** Line breaks to YAML 1.1, as parsers in Python, Go and Java read it, but not to 1.2: they need escapes. */
+const BREAKS_OF_OLD = /[\u0085\u2028\u2029]/g;
 
 // Here and not in the system's folder, which may be on another file system than `gen/`.
 mkdirSync('build', { recursive: true });
@@ -63,7 +66,7 @@ async function generate(target: string): Promise<void> {
   const document = describe(operations.registry);
   mkdirSync(join(gen, 'openapi'));
   writeFileSync(join(gen, 'openapi/openapi.json'), `${JSON.stringify(document, undefined, 2)}\n`);
-  writeFileSync(join(gen, 'openapi/openapi.yaml'), stringify(document, YAML));
+  writeFileSync(join(gen, 'openapi/openapi.yaml'), toYaml(document));
   writeFileSync(join(gen, 'docs.md'), callersPage(document));
   // For callers, to generate code from: the public services and what they import.
   const published = join(gen, 'public.binpb');
@@ -80,6 +83,15 @@ async function generate(target: string): Promise<void> {
   // The docs page of the settings.
   mkdirSync(join(target, 'docs'));
   writeFileSync(join(target, 'docs/settings.md'), settingsPage());
+}
+
+function toYaml(document: JsonObject): string {
+  const quoted = (_: unknown, value: unknown) =>
+    typeof value === 'string' && value.search(BREAKS_OF_OLD) >= 0
+      ? Object.assign(new Scalar(value), { type: Scalar.QUOTE_DOUBLE })
+      : value;
+  const escaped = (character: string) => `\\u${character.charCodeAt(0).toString(16).padStart(4, '0')}`;
+  return stringify(document, quoted, YAML).replace(BREAKS_OF_OLD, escaped);
 }
 
 /** Writes a set of descriptors. */

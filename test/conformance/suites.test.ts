@@ -99,7 +99,9 @@ for (const [section, [door, protocol, versions, streamTypes, compressions]] of O
 /** Gateways and validators of programs in Go build on it. */
 test('kin-openapi - accepts the description, its patterns and its examples', async (t) => {
   t.timeout(600_000, 'it is fetched and compiled');
-  await t.notThrowsAsync(go(['tool', 'validate', join(ROOT, 'gen/openapi/openapi.json')]));
+  for (const file of ['openapi.json', 'openapi.yaml']) {
+    await t.notThrowsAsync(go(['tool', 'validate', join(ROOT, 'gen/openapi', file)]), file);
+  }
 });
 
 /** Those of unary calls and of streams in any direction, without credentials of others and load reports. */

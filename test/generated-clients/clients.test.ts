@@ -14,7 +14,7 @@ import { sharing } from '../support/service/sharing.ts';
 import { startTestStack, type TestStack } from '../support/service/stack.ts';
 
 const OAPI_CODEGEN = 'github.com/oapi-codegen/oapi-codegen/v2/cmd/oapi-codegen@v2.8.0';
-const DOCUMENT = join(ROOT, 'gen/openapi/openapi.json');
+const DOCUMENT = join(ROOT, 'gen/openapi/openapi.yaml');
 
 const missing = ['go', 'python3'].find((name) => findProgram([name]) === undefined);
 const test = sharing<TestStack>(missing && `NO ${missing} FOUND, so generated clients are not tested`, startTestStack);

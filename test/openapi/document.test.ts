@@ -2,6 +2,7 @@ import { readFileSync } from 'node:fs';
 import { create, createFileRegistry } from '@bufbuild/protobuf';
 import { FileDescriptorSetSchema } from '@bufbuild/protobuf/wkt';
 import test from 'ava';
+import { parse } from 'yaml';
 import { describe } from '../../scripts/openapi/document.ts';
 import { API_PACKAGE } from '../../src/identity.ts';
 import { readConfig } from '../../src/platform/config/config.ts';
@@ -67,6 +68,12 @@ test('Document - the pages have the default limits, and the parameter the format
   ])
     t.true(text.includes(said), said);
   t.is(document.components.parameters['Idempotency-Key'].schema.pattern, IDEMPOTENCY_KEY.source);
+});
+
+test('Document - its YAML says the same to parsers of YAML 1.1 and 1.2', (t) => {
+  const yaml = readFileSync('gen/openapi/openapi.yaml', 'utf8');
+  for (const version of ['1.1', '1.2'] as const) t.deepEqual(parse(yaml, { version }), document, version);
+  t.is(yaml.search(/[\u0085\u2028\u2029]/), -1, 'line breaks in YAML 1.1, which this parser takes for text all the same');
 });
 
 test('Document - accounts and what Envoy asks are not public', (t) => {
