@@ -21,6 +21,7 @@ function M.on_request(handle)
   headers:replace(HEADERS.body_type, content_type)
   local method = headers:get(":method")
   local wrong, checked = json.read(method, headers:get(":path"), text)
+  if wrong == "JSON ends at 1" and headers:get("content-encoding") then wrong = wrong .. ", encoded" end
   if wrong then return handle:respond({ [":status"] = "400" }, wrong) end
   if checked == text then return end
   handle:clearRouteCache()

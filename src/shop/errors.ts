@@ -21,8 +21,10 @@ export const SHOP_ERRORS = {
   PET_IN_USE: conflict<{ petId: bigint }>(
     ({ petId }) => `an order that is not complete names pet ${petId}: complete or cancel it first`,
   ),
-  INSUFFICIENT_STOCK: conflict<{ petId: bigint; wanted: number; inStock: number }>(
-    ({ petId, wanted, inStock }) => `pet ${petId}: quantity ${wanted} is more than the ${inStock} in stock`,
+  INSUFFICIENT_STOCK: conflict<{ petId: bigint; quantity: number; held: number; inStock: number }>(
+    ({ petId, quantity, held, inStock }) =>
+      `pet ${petId}: quantity ${quantity} is more than the ${inStock} in stock` +
+      (held > 0 ? ` and the ${held} that the order has` : ''),
   ),
   ORDER_COMPLETE: conflict<{ orderId: bigint }>(
     ({ orderId }) => `order ${orderId} is complete: it can't be reopened, changed or cancelled`,
@@ -30,6 +32,6 @@ export const SHOP_ERRORS = {
 } as const;
 
 /** Values for the fields of the messages, but ids, in the examples of the interface description. */
-export const SHOP_SAMPLES = { inStock: 3, wanted: 5 };
+export const SHOP_SAMPLES = { held: 0, inStock: 3, quantity: 5 };
 
 export const shopError = errorsOf(SHOP_ERRORS);

@@ -139,6 +139,8 @@ test('client - invalid options are refused, and the error does not show the key'
   t.false(error?.message.includes(key));
   const empty = { instanceOf: TypeError, message: 'apiKey is empty: set it to your key' };
   t.throws(() => createClient({ address, apiKey: '' }), empty);
+  const noAddress = { instanceOf: TypeError, message: 'address is empty: set it to that of the service' };
+  t.throws(() => createClient({ address: '', apiKey: key }), noAddress);
   for (const wrong of [{ maxInFlight: 0 }, { maxInFlight: 1.5 }, { maxAttempts: 0 }, { maxAttempts: 6 }]) {
     t.throws(() => createClient({ address, apiKey: key, ...wrong }), { instanceOf: RangeError });
   }

@@ -1,4 +1,5 @@
 /** Bodies as a whole: content type, JSON, size, however they are sent. fields.test.ts has their values. */
+import { gzipSync } from 'node:zlib';
 import { Plan } from '../../gen/apiplatform/admin/v1/admin.ts';
 import { http1, http2 } from '../support/calls/wire.ts';
 import { isError } from '../support/contract/errors.ts';
@@ -107,6 +108,13 @@ test('Bodies - each number, member and value is read as it is written, or refuse
     const { body } = await t.context.rest.send('POST', '/pets', { json: { name: 'Tom', categoryId: 1, status } });
     t.regex(body.message, /^status: .*is none of available, pending, sold$/);
   }
+});
+
+test('MALFORMED_BODY - a compressed body is a 400 that says why', async (t) => {
+  const headers = { ...JSON_TYPE, 'content-encoding': 'gzip' };
+  const response = await t.context.rest.send('POST', '/categories', { raw: gzipSync('{"name":"Cats"}'), headers });
+  const message = "the request body can't be read: it is not JSON at byte 1: send it without a Content-Encoding";
+  isError(t, response, 400, 'MALFORMED_BODY', message);
 });
 
 const MAX = 65_536;

@@ -104,9 +104,9 @@ function send(rest: RestClient, { method, path, json }: Write, ifMatch: string):
 test('Conditions - a malformed or empty one is a 400 INVALID_ARGUMENT that names it', async (t) => {
   const { rest } = t.context;
   for (const list of ['', '*, "x"', '\u00e9']) {
-    for (const { path } of await reads(rest)) isInvalid(t, await readIf(rest, path, list), 'if-none-match');
+    for (const { path } of await reads(rest)) isInvalid(t, await readIf(rest, path, list), 'If-None-Match');
     for (const write of await writes(rest)) {
-      isInvalid(t, await send(rest, write, list), 'if-match');
+      isInvalid(t, await send(rest, write, list), 'If-Match');
       t.is((await rest.get(write.path)).status, 200, list);
     }
   }
@@ -155,7 +155,7 @@ test('If-Match - * matches any existing resource', async (t) => {
   }
 });
 
-test('If-Match - a 412 comes after a 400 for an invalid request, and before the errors of the method', async (t) => {
+test('If-Match - a 412 comes after a 400 for an invalid request and a 404, and before the other errors', async (t) => {
   const { rest } = t.context;
   const categoryId = await rest.category();
   const petId = await rest.pet({ categoryId, stock: 1 });
@@ -271,7 +271,7 @@ test('Idempotency-Key - is 1 to 255 visible ASCII characters without a comma, el
   const malformed = ['', 'a b', 'a,b', ',', 'x'.repeat(256), 'x'.repeat(2_000), 'caf\u00e9'].map((one) => [one]);
   for (const sent of [...malformed, ['a', 'b'], ['a', 'a'], ['\u00e9', 'a']]) {
     const lines = sent.map((one) => `Idempotency-Key: ${one}\r\n`).join('');
-    isInvalid(t, await http1(publicAddress, Buffer.from(`${head}${lines}\r\n`, 'latin1')), 'idempotency-key');
+    isInvalid(t, await http1(publicAddress, Buffer.from(`${head}${lines}\r\n`, 'latin1')), 'Idempotency-Key');
   }
   const visible = Array.from({ length: 94 }, (_, index) => String.fromCharCode(33 + index));
   const allowed = visible.filter((character) => character !== ',').join('');

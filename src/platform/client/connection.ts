@@ -61,6 +61,7 @@ export function connect(options: ConnectionOptions): Connection {
   const { maxAttempts = MAX_ATTEMPTS, maxInFlight = DEFAULT_MAX_IN_FLIGHT } = options;
   checkRange('maxAttempts', maxAttempts, MAX_ATTEMPTS);
   checkRange('maxInFlight', maxInFlight, Number.MAX_SAFE_INTEGER);
+  if (!options.address) throw new TypeError('address is empty: set it to that of the service');
   if (!options.apiKey) throw new TypeError('apiKey is empty: set it to your key');
   // grpc-js would throw too, with the key in its message.
   if (!/^[\x21-\x7e]+$/.test(options.apiKey)) throw new TypeError('apiKey must be visible ASCII, without white space');

@@ -65,8 +65,9 @@ function badRequest({ method, path, reply, contentType }: RefuseRequest, routes:
  * both tell in one form (`thing.color_id: invalid value "x" for type TYPE_INT64`). No words of theirs are passed on.
  */
 function wrongBody(text: string, operation: Operation): ApiError {
-  const [, end] = /^JSON ends at (\d+)$/.exec(text) ?? [];
-  if (end !== undefined) return apiError('MALFORMED_BODY', { detail: `it is not JSON at byte ${end}` });
+  const [, end, encoded = ''] = /^JSON ends at (\d+)(, encoded)?$/.exec(text) ?? [];
+  const advice = encoded && ': send it without a Content-Encoding';
+  if (end !== undefined) return apiError('MALFORMED_BODY', { detail: `it is not JSON at byte ${end}${advice}` });
   const [, path, finding = ''] = /^([\w.[\]]*): (.*)$/s.exec(text) ?? [];
   if (path === undefined) return apiError('MALFORMED_BODY', { detail: 'it is not JSON' });
   // The end of a long value, and with it the type, may be missing.

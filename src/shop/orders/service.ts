@@ -82,10 +82,11 @@ function petIdOf(message: { readonly petId?: bigint | undefined } | undefined): 
  * and stored so. An order without a pet changes no stock. Only the pet of a new order may be unknown: none with an open
  * order goes.
  */
-async function moveStock(tx: ShopTransaction, { petId, complete }: Order, units: number): Promise<void> {
+async function moveStock(tx: ShopTransaction, { petId, quantity, complete }: Order, units: number): Promise<void> {
   if (petId === undefined) return;
   const pet = existing(await tx.pets.lock(petId), () => shopError('UNKNOWN_PET', { petId }));
-  const missing = () => shopError('INSUFFICIENT_STOCK', { petId, wanted: units, inStock: pet.quantity });
+  const stock = { petId, quantity, held: quantity - units, inStock: pet.quantity };
+  const missing = () => shopError('INSUFFICIENT_STOCK', stock);
   const moved = units > 0 ? existing(take(pet, units), missing) : returnUnits(pet, -units);
   const after = complete ? close(moved, await tx.orders.hasOpen(petId)) : moved;
   await tx.pets.update({ ...pet, quantity: after.quantity, status: after.status });

@@ -10,10 +10,10 @@ import { type EntityTags, entityTag, matchesWeakly, parseEntityTags } from '../e
 export const etags: Interceptor = async (call, next) => {
   const { isTagged, oneOf, condition } = call.operation;
   const isOneOfList = oneOf !== undefined && (call.request as unknown as IdLists)[oneOf.localName]?.length === 1;
-  const isReadCondition = call.protocol.name === 'REST' && (isTagged || isOneOfList);
-  const ifMatch = condition === 'if-match' ? readCondition(call, condition) : undefined;
+  const ifMatch = condition === 'if-match' ? readCondition(call, 'If-Match') : undefined;
   if (ifMatch !== undefined) call.ifMatch = ifMatch;
-  const ifNoneMatch = condition === 'if-none-match' && isReadCondition ? readCondition(call, condition) : undefined;
+  const isRead = condition === 'if-none-match' && call.protocol.name === 'REST' && (isTagged || isOneOfList);
+  const ifNoneMatch = isRead ? readCondition(call, 'If-None-Match') : undefined;
   const response = await next(call);
   if ('messages' in response || !(isTagged || isOneOfList)) return response;
   const bytes = encoded(call, response);
@@ -35,11 +35,12 @@ function onlyItem(list: Uint8Array): Uint8Array | undefined {
 }
 
 /** The tags in a conditional header; undefined without it. */
-function readCondition(call: Call, header: string): EntityTags | undefined {
-  const value = call.header(header);
+function readCondition(call: Call, name: string): EntityTags | undefined {
+  const path = name.toLowerCase();
+  const value = call.header(path);
   if (value === undefined) return undefined;
   const tags = parseEntityTags(value);
   const description = 'must be * or a list of entity tags in double quotes, as ETag gives them';
-  if (tags === undefined) throw invalidArgument([{ path: header, name: header, description }]);
+  if (tags === undefined) throw invalidArgument([{ path, name, description }]);
   return tags;
 }
