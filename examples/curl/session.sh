@@ -3,7 +3,8 @@ set -euo pipefail
 authorization="Authorization: Bearer $API_KEY"
 
 # Creates a category. All attempts of the command have the same key, so that they create one.
-path=$(curl -sS --retry 5 --max-time 10 "$API/categories" -H "$authorization" -H "Idempotency-Key: $RANDOM-$RANDOM" \
+once="Idempotency-Key: $(openssl rand -hex 16)"
+path=$(curl -sS --retry 5 --max-time 10 "$API/categories" -H "$authorization" -H "$once" \
   --json '{"name": "Cats"}' --output created.json --write-out '%header{location}')
 cat created.json && echo
 

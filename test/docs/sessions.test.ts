@@ -91,18 +91,18 @@ test.serial('README - the first session gives the output that it shows', async (
 });
 
 const PETSTORE = 'npm run -s petstore --';
-const call = (options: string) => `curl -s http://127.0.0.1:8080/pets -H "Authorization: Bearer $KEY" ${options}`;
+const call = (options: string) => `curl -s http://127.0.0.1:8080/pets -H "Authorization: Bearer $API_KEY" ${options}`;
 /** By one curl: so many processes may take more than a minute on a busy machine. */
 const calls = (count: number, when = NEXT_MINUTE) => {
   const others = `$(printf -- '-o /dev/null http://127.0.0.1:8080/pets %.0s' $(seq ${count - 1}))`;
   return `${when}${call(`-o /dev/null ${others}`)}\n`;
 };
-const keyIn = (command: string) => `KEY=$(${command} | grep -o 'pst_[0-9A-Za-z]\\{38\\}')\n`;
+const keyIn = (command: string) => `API_KEY=$(${command} | grep -o 'pst_[0-9A-Za-z]\\{38\\}')\n`;
 
 test.serial('docs/accounts.md - the commands give the output that the page shows', async (t) => {
   const [create = [], change = []] = sessionsOf('docs/accounts.md');
   const shown = create.map((step) => {
-    if (step.command.startsWith('KEY=')) return { command: keyIn('cat "$DATA_DIR/shown"') + calls(61) };
+    if (step.command.startsWith('API_KEY=')) return { command: keyIn('cat "$DATA_DIR/shown"') + calls(61) };
     return { ...step, command: step.command.replace('\n', ' | tee "$DATA_DIR/shown"\n') };
   });
   await follow(t, [...shown, ...change]);

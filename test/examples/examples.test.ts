@@ -45,7 +45,7 @@ function testWith(program: string) {
 /** The commands in the README of an example, with the folder and the environment that they run in. */
 async function commandsOf({ folder, rest, key }: Context, example: string) {
   const cwd = join(folder, example);
-  const [, block = 'false'] = /^```sh\n(.+?)^```/ms.exec(await readFile(join(cwd, 'README.md'), 'utf8')) ?? [];
+  const [, block = 'false'] = /^```(?:ba)?sh\n(.+?)^```/ms.exec(await readFile(join(cwd, 'README.md'), 'utf8')) ?? [];
   const env = {
     ...process.env,
     API: rest.url,
