@@ -5,6 +5,11 @@ export function headingId(tag) {
   return `operations-tag-${tag.replaceAll(' ', '_')}`;
 }
 
+/** The id of a page, to which links of other pages lead. */
+function pageId(title) {
+  return title.toLowerCase().replaceAll(' ', '-');
+}
+
 /** What the operations of a path are about: `Orders` for `/store/orders/{orderId}`, if there is a `/store/orders`. */
 export function groupOf(path, { specSelectors }) {
   const above = [...specSelectors.specJson().get('paths').keys()].filter((one) => `${path}/`.startsWith(`${one}/`));
@@ -24,9 +29,12 @@ export function OperationTag(Original, { React: { createElement: h }, layoutActi
       'section',
       {
         className: 'chapter',
+        id: pageId(tag),
         ref(element) {
           if (element === null) return;
           layoutActions.readyToScroll(['operations-tag', tag], element);
+          // Swagger UI opens every link in a new tab.
+          for (const link of element.querySelectorAll('a[href^="#"]')) link.removeAttribute('target');
           for (const pre of element.querySelectorAll('pre:not(.code > pre)')) addCopyButton(pre);
         },
       },

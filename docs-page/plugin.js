@@ -177,11 +177,7 @@ function InfoContainer(Original, { React: { createElement: h } }) {
 /** The button that opens the dialog, with a line that says what it is for. */
 function AuthorizeBtnContainer(Original, { React: { createElement: h } }) {
   return (props) => [
-    h(
-      'p',
-      { key: 'about' },
-      'Have a key? Paste it once, and try every operation from this page. It stays in this tab.',
-    ),
+    h('p', { key: 'about' }, 'Have a key? Paste it once, and try the operations on this page. It stays in this tab.'),
     h(Original, { key: 'button', ...props }),
   ];
 }

@@ -78,7 +78,7 @@ for (const page of forCallers) {
   );
   for (const marker of markers) {
     const named = names.filter(([, its]) => its === marker).map(([name]) => name);
-    const says = new RegExp(`\\b(is|are)\\s${marker}\\b`).test(text);
+    const says = new RegExp(`\\b(is|are)\\s\\[?${marker}\\b`).test(text);
     if (says === named.length > 0) continue;
     process.stderr.write(
       `${page}: ${says ? `it says what is ${marker}, but nothing is` : `say that it is ${marker}: ${named}`}\n`,

@@ -531,10 +531,10 @@ export interface components {
             status?: components["schemas"]["PetStatus"];
         };
         /**
-         * @description The status of a pet and its inventory entry.
-         *     - `available`: It can be ordered.
-         *     - `pending`: Its last unit is in an order that is not complete.
-         *     - `sold`: Its last unit is gone.
+         * @description The status of a pet and its inventory entry. The stock alone decides whether an order is accepted. A status that you set stands until one of these changes it.
+         *     - `available`: A new pet, unless you set another status; any pet when its stock is set above zero, or units return to it.
+         *     - `pending`: An available pet when an order takes its last unit.
+         *     - `sold`: A pending pet when its last open order is complete and no stock is left.
          * @enum {string}
          */
         PetStatus: "available" | "pending" | "sold";
@@ -901,7 +901,7 @@ export interface operations {
             };
             /**
              * @description Bad Request.
-             *     - `INVALID_ARGUMENT`: colour: is not a query parameter here
+             *     - `INVALID_ARGUMENT`: name: value is required; categoryId: value is required
              *     - `UNSUPPORTED_CONTENT_TYPE`: a request with a body must say "Content-Type: application/json"; this one says "text/plain"
              *     - `MALFORMED_BODY`: the request body can't be read: it is not JSON at byte 17
              *     - `UNKNOWN_CATEGORY`: categoryId: category 1 does not exist
@@ -1117,7 +1117,7 @@ export interface operations {
             };
             /**
              * @description Bad Request.
-             *     - `INVALID_ARGUMENT`: colour: is not a query parameter here
+             *     - `INVALID_ARGUMENT`: name: value is required; categoryId: value is required
              *     - `UNSUPPORTED_CONTENT_TYPE`: a request with a body must say "Content-Type: application/json"; this one says "text/plain"
              *     - `MALFORMED_BODY`: the request body can't be read: it is not JSON at byte 17
              *     - `UNKNOWN_CATEGORY`: categoryId: category 1 does not exist
@@ -1537,7 +1537,7 @@ export interface operations {
             };
             /**
              * @description Bad Request.
-             *     - `INVALID_ARGUMENT`: colour: is not a query parameter here
+             *     - `INVALID_ARGUMENT`: name: value is required
              *     - `UNSUPPORTED_CONTENT_TYPE`: a request with a body must say "Content-Type: application/json"; this one says "text/plain"
              *     - `MALFORMED_BODY`: the request body can't be read: it is not JSON at byte 17
              */
@@ -1740,7 +1740,7 @@ export interface operations {
             };
             /**
              * @description Bad Request.
-             *     - `INVALID_ARGUMENT`: colour: is not a query parameter here
+             *     - `INVALID_ARGUMENT`: name: value is required
              *     - `UNSUPPORTED_CONTENT_TYPE`: a request with a body must say "Content-Type: application/json"; this one says "text/plain"
              *     - `MALFORMED_BODY`: the request body can't be read: it is not JSON at byte 17
              */
@@ -2801,7 +2801,7 @@ export interface operations {
             };
             /**
              * @description Bad Request.
-             *     - `INVALID_ARGUMENT`: colour: is not a query parameter here
+             *     - `INVALID_ARGUMENT`: quantity: value is required
              *     - `UNSUPPORTED_CONTENT_TYPE`: a request with a body must say "Content-Type: application/json"; this one says "text/plain"
              *     - `MALFORMED_BODY`: the request body can't be read: it is not JSON at byte 17
              */

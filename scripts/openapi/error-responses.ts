@@ -46,10 +46,10 @@ const WITH_IDS = {
 };
 
 /** Throws when a name, which may be of a proto file, is no error code. */
-function sample(code: string): ApiError {
+function sample(code: string, fields: object = SAMPLE): ApiError {
   if (!isErrorCode(code)) throw new Error(`${code} is no error code`);
   // Each message takes its own fields from those of all codes, which the type of `anyError` can't express.
-  const error = (anyError as (code: ErrorCode, fields: object) => ApiError)(code, new Proxy(SAMPLE, WITH_IDS));
+  const error = (anyError as (code: ErrorCode, fields: object) => ApiError)(code, new Proxy(fields, WITH_IDS));
   if (error.message.includes('undefined')) {
     throw new Error(`give SHOP_SAMPLES in src/shop/errors.ts the field that ${code} needs: "${error.message}"`);
   }
@@ -73,12 +73,17 @@ export class ErrorResponses {
     this.common = Object.fromEntries(refs);
   }
 
-  /** The responses of one operation, by HTTP status. `ownErrors` are the codes that its proto file names. */
-  ofOperation(ownErrors: readonly string[]): Record<string, JsonObject> {
+  /**
+   * The responses of one operation, by HTTP status. `ownErrors` are the codes that its proto file names, `required` the
+   * fields that its body must have: the example of INVALID_ARGUMENT is of a body without them.
+   */
+  ofOperation(ownErrors: readonly string[], required: readonly string[]): Record<string, JsonObject> {
+    const violations = required.map((name) => ({ path: name, name, description: 'value is required' }));
     // An own code with a status that all operations share: the response has all of these codes.
     const own = new Set(ownErrors.map((code) => sample(code).httpStatus));
     const sharing = COMMON.filter((code) => own.has(sample(code).httpStatus));
-    return this.#responses([...OF_ANY_OPERATION, ...sharing, ...ownErrors]);
+    const fields = violations.length > 0 ? { ...SAMPLE, violations } : SAMPLE;
+    return this.#responses([...OF_ANY_OPERATION, ...sharing, ...ownErrors], fields);
   }
 
   /** A Markdown table of all codes, ordered by status. */
@@ -89,9 +94,9 @@ export class ErrorResponses {
     return ['| Status | Code | For example |', '|---|---|---|', ...rows].join('\n');
   }
 
-  #responses(codes: readonly string[]): Record<string, JsonObject> {
+  #responses(codes: readonly string[], fields: object = SAMPLE): Record<string, JsonObject> {
     for (const code of codes) this.#named.add(code);
-    const errors = codes.map((code) => sample(code));
+    const errors = codes.map((code) => sample(code, fields));
     const byStatus = Map.groupBy(errors, ({ httpStatus }) => httpStatus);
     return Object.fromEntries([...byStatus].map(([status, same]) => [status, response(status, same)]));
   }

@@ -109,9 +109,13 @@ function responses(
 ): JsonObject {
   const byKey = operation.takesIdempotencyKey ? ['IDEMPOTENCY_KEY_REUSED'] : [];
   const ofCondition = operation.condition === 'if-match' ? ['PRECONDITION_FAILED'] : [];
+  const required = bodyOf(operation)?.fields.filter(isRequired) ?? [];
   const own: Record<string, JsonObject> = {
     ...successResponses(method, operation, exampleOfResponse(operation, registry), schemas),
-    ...errors.ofOperation([...ownErrors, ...byKey, ...ofCondition]),
+    ...errors.ofOperation(
+      [...ownErrors, ...byKey, ...ofCondition],
+      required.map(({ jsonName }) => jsonName),
+    ),
   };
   for (const [status, response] of Object.entries(own)) {
     if (operation.deprecation !== undefined && status !== '400') own[status] = withDeprecation(response);

@@ -32,14 +32,18 @@ export function headersIfKnown(...names: readonly string[]): JsonObject {
   return { ...headers(...names), ...Object.fromEntries(known) };
 }
 
+/** What the page of errors has in the repository, in the place of the table. */
+const TABLE_OF_ERRORS = '[The table of all codes](../../gen/docs.md#errors)';
+
 /**
- * A page as a tag without operations, which docs pages show as text. `x-traitTag` marks it for Redoc and others. The
- * table of errors is filled in at `{{errors}}`.
+ * A page as a tag without operations, which docs pages show as text. `x-traitTag` marks it for Redoc and others. A link
+ * to another page becomes one to its heading.
  */
 export function readPage(name: string, errors: string): JsonObject {
   const [, title = '', text = ''] = /^# (.+?)\n\n(.+)\n$/s.exec(readPart(`../../docs/callers/${name}.md`)) ?? [];
   if (text === '') throw new Error(`the page ${name}.md has no title or no text`);
-  return { name: title, description: text.replace('{{errors}}', () => errors), 'x-traitTag': true };
+  const description = text.replace(TABLE_OF_ERRORS, () => errors).replace(/\]\(([\w-]+)\.md\)/g, '](#$1)');
+  return { name: title, description, 'x-traitTag': true };
 }
 
 type Commented = DescEnum | DescEnumValue | DescField | DescMessage | DescMethod | DescService;

@@ -82,6 +82,16 @@ test.serial('Getting started - the page puts its own address into the commands',
   t.false(commands.includes('127.0.0.1:8080'));
 });
 
+test.serial('Getting started - a link to another page leads there, in this tab', async (t) => {
+  const { page } = t.context;
+  const place = () => page.locator('#conditional-requests').evaluate((element) => element.getBoundingClientRect().top);
+  t.true((await place()) > DESKTOP.height);
+  await page.locator('#getting-started a', { hasText: 'Conditional requests' }).click();
+  await until(async () => Math.abs(await place()) < DESKTOP.height / 2, 'the page');
+  t.deepEqual(page.context().pages(), [page]);
+  await page.evaluate("history.replaceState(null, '', '/docs')");
+});
+
 test.serial('Operations - show beta, experimental, deprecated and sunset; others have no badge', async (t) => {
   const { page } = t.context;
   for (const { operation } of operations) {

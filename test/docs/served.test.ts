@@ -15,8 +15,10 @@ import { SHOP_ERRORS } from '../../src/shop/errors.ts';
 import { buildPrograms, GRPCURL, noGo } from '../conformance/programs.ts';
 import { isError } from '../support/contract/errors.ts';
 import { testUnless } from '../support/machine/programs.ts';
+import { Program } from '../support/service/process.ts';
 import { stackTest } from '../support/service/shared-stack.ts';
 import type { TestStack } from '../support/service/stack.ts';
+import { until } from '../support/until.ts';
 import { description, operations } from './docs-page.ts';
 
 const test = stackTest();
@@ -146,7 +148,8 @@ test('GET /docs.md - has every page for callers, and every operation with its ma
     const [, title] = /^# (.+)/.exec(readFileSync(`docs/callers/${file}`, 'utf8')) ?? [];
     t.true(text.includes(`\n## ${title}\n`), file);
   }
-  t.notRegex(text, /\{\{|\{base_url\}/, 'a gap that nobody filled');
+  t.notRegex(text, /\{\{|\{base_url\}|\.md[#)]/, 'a gap that nobody filled, or a link within the repository');
+  t.regex(text, /\n\| 409 \| `INSUFFICIENT_STOCK` \| /, 'the table of errors');
 });
 
 test('Errors - the page has the status on gRPC of every status of HTTP', (t) => {
@@ -217,6 +220,24 @@ for (const [language, ...command] of [
     const { stderr } = (await t.throwsAsync(withoutApi)) as Error & { stderr: string };
     t.is([...stderr.matchAll(/^(TypeError: Invalid URL|KeyError: 'API')/gm)].length, 1, 'what a retry does not mend');
   });
+
+  test(`Getting started - the program tells of a limit and waits, and ends with a ban, in ${language}`, async (t) => {
+    const { rest, operator } = t.context;
+    const API_KEY = await operator.keyOf({ perMinute: 1, perDay: 1_000 });
+    const [program, ...options] = command;
+    const start = () => {
+      const env = { ...process.env, API: rest.url, API_KEY };
+      return new Program(program, [...options, blocks(language)[0] ?? ''], { env });
+    };
+    const waiting = start();
+    t.teardown(() => waiting.process.kill());
+    await until(() => /"RATE_LIMITED".*: next attempt in \d+(\.0)? s\n/.test(waiting.errors), 'what it waits for');
+    const limited = rest.withKey(API_KEY);
+    await until(async () => (await limited.get('/pets')).body.code === 'API_KEY_BANNED', 'the ban');
+    const refused = start();
+    t.is((await refused.ended).code, 1);
+    t.regex(refused.errors, /Error: POST \/categories: .*"API_KEY_BANNED"/);
+  });
 }
 
 testUnless<TestStack>(noGo)(
@@ -225,7 +246,7 @@ testUnless<TestStack>(noGo)(
     t.timeout(600_000, 'grpcurl is compiled');
     const { rest, key } = t.context;
     const PATH = `${await buildPrograms(GRPCURL)}:${process.env.PATH}`;
-    const command = blocks('sh').find((block) => block.startsWith('grpcurl')) ?? 'false';
+    const command = blocks('bash').find((block) => block.startsWith('grpcurl')) ?? 'false';
     const withKey = (API_KEY: string) => ({ env: { ...process.env, PATH, API: rest.url, API_KEY } });
     const { stdout } = await run('bash', ['-euc', command], withKey(key));
     t.notThrows(() => JSON.parse(stdout));
@@ -235,6 +256,6 @@ testUnless<TestStack>(noGo)(
 );
 
 test('Getting started - the commands for Python are those of examples/python, which are run', (t) => {
-  const commands = blocks('sh').find((block) => block.startsWith('python3')) ?? '-';
+  const commands = blocks('bash').find((block) => block.startsWith('python3')) ?? '-';
   t.true(readFileSync('examples/python/README.md', 'utf8').includes(commands));
 });

@@ -17,8 +17,10 @@ const clientOf = ({ rest, key }: TestStack) =>
   createClient<paths>({ baseUrl: rest.url, headers: { authorization: `Bearer ${key}` } });
 
 interface Content {
-  readonly content?: { readonly 'application/json': { readonly example: unknown } };
+  readonly content?: { readonly 'application/json': { readonly example: unknown; readonly examples?: Named } };
 }
+
+type Named = Readonly<Record<string, { readonly value: unknown }>>;
 
 interface Parameter {
   readonly name: string;
@@ -29,7 +31,7 @@ interface Parameter {
 
 interface Operation {
   readonly parameters?: readonly (Parameter | { readonly $ref: string })[];
-  readonly requestBody?: Content;
+  readonly requestBody?: Content & { readonly required: boolean };
   readonly responses: Readonly<Record<string, Content>>;
 }
 
@@ -90,6 +92,18 @@ async function follow(t: ExecutionContext<TestStack>, rest: RestClient, name: st
   const isPet = name === 'GET /pets/{petId}';
   t.is(again, isPet ? 304 : 200, `${name}: the ETag of all examples is that of the example pet: ${wayOut}`);
 }
+
+test('Examples - an invalid request lacks what its body must have, or has a parameter too much', async (t) => {
+  const { rest } = t.context;
+  for (const name of named(() => true)) {
+    const [method = '', path = ''] = name.split(' ');
+    const { requestBody, responses } = described.paths[path]?.[method.toLowerCase()] ?? { responses: {} };
+    const { value } = responses[400]?.content?.['application/json'].examples?.INVALID_ARGUMENT ?? {};
+    const sent = `${path.replace(/\{\w+\}/, '1')}${requestBody?.required ? '' : '?colour=red'}`;
+    const { body } = await rest.send(method, sent, requestBody && { json: {} });
+    t.deepEqual(body, value, name);
+  }
+});
 
 function atReference(ref: string): Parameter {
   const parameter = described.components.parameters[ref.replace('#/components/parameters/', '')];

@@ -24,15 +24,18 @@ export const protobufPackage = "petstore.v1";
 
 export const protobufFileName = "petstore/v1/pets.proto";
 
-/** The status of a pet and its inventory entry. */
+/**
+ * The status of a pet and its inventory entry. The stock alone decides whether an order is accepted. A status that you
+ * set stands until one of these changes it.
+ */
 export const PetStatus = {
   /** PET_STATUS_UNSPECIFIED - Never accepted and never sent. */
   PET_STATUS_UNSPECIFIED: 0,
-  /** available - It can be ordered. */
+  /** available - A new pet, unless you set another status; any pet when its stock is set above zero, or units return to it. */
   available: 1,
-  /** pending - Its last unit is in an order that is not complete. */
+  /** pending - An available pet when an order takes its last unit. */
   pending: 2,
-  /** sold - Its last unit is gone. */
+  /** sold - A pending pet when its last open order is complete and no stock is left. */
   sold: 3,
 } as const;
 
