@@ -83,8 +83,7 @@ end
 function M.on_request(handle)
   -- What the route says of the kind of the request (envoy/config/kinds.ts). Without a route it is judged.
   local headers, kind = handle:headers(), handle:metadata()
-  local known_judge = kind:get("judge")
-  local judge, errors = known_judge or "edge", kind:get("errors") or "rest"
+  local judge, errors = kind:get("judge") or "edge", kind:get("errors") or "rest"
   if errors ~= "rest" and make_plain(headers, "content-type"):find("^application/grpc%-web") then
     make_plain(headers, "accept") -- by this the filter for gRPC-Web responds in text
   end
@@ -96,7 +95,7 @@ function M.on_request(handle)
   if judge ~= "edge" or errors == "grpc" then return end
   local length = headers:get("content-length")
   if length and tonumber(length) > settings.max_body_bytes then handle:respond({ [":status"] = "413" }, "") end
-  if not known_judge and not headers:get(":path") then -- CONNECT
+  if not headers:get(":path") then -- CONNECT
     headers:remove("content-type")
     handle:respond({ [":status"] = "404" }, "")
   end

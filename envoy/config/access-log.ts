@@ -10,9 +10,7 @@ import { EDGE_HEADERS, ORIGINAL_PATH } from '../../src/platform/rest/headers.ts'
 import { and, hasHeader, or, passedHeader } from './conditions.ts';
 import { any, extension, type Message } from './message.ts';
 
-const LOGGERS = 'envoy.extensions.access_loggers';
 const LOG_NAMESPACE = 'edge.log';
-const HIDDEN = '(hidden)';
 
 /** The method as the caller sent it: the transcoder changes it to POST. */
 export const LOGGED_METHOD = '%REQ(X-ENVOY-ORIGINAL-METHOD?:METHOD):12%';
@@ -52,12 +50,8 @@ export function accessLogs(config: Config, file: string | undefined): readonly M
     header(ORIGINAL_PATH, SHORT_SEGMENTS),
     header('user-agent', SHORT_WORDS),
   ];
-  const shown = {
-    path: '%PATH(NQ:ORIG_OR_PATH):256%',
-    user_agent: '%REQ(USER-AGENT):128%',
-    request_id: '%REQ(X-REQUEST-ID)%',
-  };
-  const hidden = { path: HIDDEN, user_agent: HIDDEN, request_id: `%CEL(${REQUEST_ID})%` };
+  const shown = { path: '%PATH(NQ):256%', user_agent: '%REQ(USER-AGENT):128%', request_id: '%REQ(X-REQUEST-ID)%' };
+  const hidden = { path: '(hidden)', user_agent: '(hidden)', request_id: `%CEL(${REQUEST_ID})%` };
   return [
     { filter: and(...harmless.map(hasHeader)), fields: shown },
     { filter: or(...harmless.map((match) => hasHeader({ ...match, invert_match: true }))), fields: hidden },
@@ -89,10 +83,10 @@ function accessLog({ traces }: Config, file: string | undefined, fields: Message
       '{"command":"GRPC_STATUS_NUMBER"}]})%',
     trace_id: traces && '%TRACE_ID%',
   };
-  const log_format = { json_format };
+  const log = { log_format: { json_format } };
   const typed_config =
     file === undefined
-      ? any(`${LOGGERS}.stream.v3.StdoutAccessLog`, { log_format })
-      : any(`${LOGGERS}.file.v3.FileAccessLog`, { path: file, log_format });
+      ? any('envoy.extensions.access_loggers.stream.v3.StdoutAccessLog', log)
+      : any('envoy.extensions.access_loggers.file.v3.FileAccessLog', { ...log, path: file });
   return { name: 'envoy.access_loggers.file', typed_config };
 }

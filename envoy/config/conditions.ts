@@ -21,8 +21,7 @@ export function status(op: 'EQ' | 'GE', code: number): Message {
 
 /** A filter in CEL (https://cel.dev). */
 export function expression(text: string): Message {
-  const type = 'envoy.extensions.access_loggers.filters.cel.v3.ExpressionFilter';
-  const typed_config = any(type, { expression: text });
+  const typed_config = any('envoy.extensions.access_loggers.filters.cel.v3.ExpressionFilter', { expression: text });
   return { extension_filter: { name: 'envoy.access_loggers.extension_filters.cel', typed_config } };
 }
 
