@@ -19,8 +19,7 @@ function M.on_request(handle)
   -- The server would not see a value with a byte that gRPC's metadata can't have.
   local content_type = (headers:get("content-type") or ""):gsub("%s", " "):gsub("[^ -~]", "?")
   headers:replace(HEADERS.body_type, content_type)
-  local method = headers:get(":method")
-  local wrong, checked = json.read(method, headers:get(":path"), text)
+  local wrong, checked = json.read(headers:get(":method"), headers:get(":path"), text)
   if wrong == "JSON ends at 1" and headers:get("content-encoding") then wrong = wrong .. ", encoded" end
   if wrong then return handle:respond({ [":status"] = "400" }, wrong) end
   if checked == text then return end

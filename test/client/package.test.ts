@@ -105,7 +105,7 @@ testOnOldest.serial(
   `client package - every sample and program of an older release runs on Node ${OLDEST}`,
   async (t) => {
     const { project, samples, follower, key, rest } = t.context;
-    t.is(samples.length, 11);
+    t.is(samples.length, 10);
     for (const sample of samples.filter((one) => one !== follower)) {
       const ran = await run(oldest ?? '', [`compiled/${sample}.js`], {
         cwd: project,
