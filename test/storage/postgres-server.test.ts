@@ -124,7 +124,7 @@ test('PostgreSQL - is unavailable when it lacks time or resources, and away when
   t.deepEqual(logged, []);
   await areUnavailable('08006', '57P01', '57P02', '57P03', '57P05', '25006');
   t.deepEqual(logged, ['away']);
-  await t.throwsAsync(raise('23505'), { code: '23505' });
+  await t.throwsAsync(raise('23514'), { code: '23514' });
 });
 
 /** What no PostgreSQL sends: rows and errors that end too soon, lengths and types that do not exist. */
