@@ -162,7 +162,7 @@ test('Feed - one that is ended gives a reader who lags what was sent, and cuts h
     await delay(1_500);
     scripted.call.giveUp(apiError('UNAVAILABLE'));
     await delay(readsAfterMs);
-    caller.session.settings({ initialWindowSize: 65_535 });
+    if (!caller.session.destroyed) caller.session.settings({ initialWindowSize: 65_535 }); // it ends with its call
     const outcome = await caller.outcome;
     return [outcome, caller.received().includes('unread'), caller.seen['grpc-status']];
   });
