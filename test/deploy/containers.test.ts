@@ -103,7 +103,8 @@ opensslTest('Probe - asks the URL, the port or what the settings name, with TLS 
   t.not(await probe('healthz', { ...settings, TLS_CERT: '' }), '', 'plain HTTP on a TLS port');
 });
 
-test('Probe - waits for a port that stays open; its defaults are those of the settings', async (t) => {
+// Serial: a test that blocks this process keeps a port open for longer than the probe waits.
+test.serial('Probe - waits for a port that stays open; its defaults are those of the settings', async (t) => {
   const [port = 0] = await freePorts(1);
   const waiting = probe('--wait open GRPC_PORT', { GRPC_PORT: String(port) });
   let isCheck = true; // as `checkFree` in src/platform/process/ports.ts
