@@ -63,7 +63,7 @@ def is_malformed_tag_list(failure, case, response):
         pattern = DOCUMENT["components"]["parameters"][name]["schema"]["pattern"]
         value = response.request.headers.get(name)
         if value is not None and re.search(pattern, value) is None:
-            return response.json()["message"].startswith(f"{name.lower()}: ")
+            return response.json()["message"].startswith(f"{name}: ")
     return False
 
 
