@@ -46,9 +46,9 @@ function to(key: string, more: Message = {}): Message {
 export function accessLogs(config: Config, file: string | undefined): readonly Message[] {
   const harmless = [
     passedHeader(config),
-    header(':path', SHORT_SEGMENTS),
-    header(ORIGINAL_PATH, SHORT_SEGMENTS),
-    header('user-agent', SHORT_WORDS),
+    matching(':path', SHORT_SEGMENTS),
+    matching(ORIGINAL_PATH, SHORT_SEGMENTS),
+    matching('user-agent', SHORT_WORDS),
   ];
   const shown = { path: '%PATH(NQ):256%', user_agent: '%REQ(USER-AGENT):128%', request_id: '%REQ(X-REQUEST-ID)%' };
   const hidden = { path: '(hidden)', user_agent: '(hidden)', request_id: `%CEL(${REQUEST_ID})%` };
@@ -58,7 +58,7 @@ export function accessLogs(config: Config, file: string | undefined): readonly M
   ].map(({ filter, fields }) => ({ filter, ...accessLog(config, file, fields) }));
 }
 
-function header(name: string, regex: string): Message {
+function matching(name: string, regex: string): Message {
   return { name, string_match: { safe_regex: { regex } }, treat_missing_header_as_empty: true };
 }
 
