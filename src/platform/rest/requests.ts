@@ -55,8 +55,8 @@ export function checkParameters(path: string, operation: Operation): void {
     if (!isUtf8(bytes)) wrong.set(name, 'is not UTF-8');
     else if (field && isMisspelt(field, value)) wrong.set(name, `"${short(value)}" ${problemOf(value, 'ITEM', field)}`);
   };
-  const route = operation.routes.find(({ pattern }) => pattern.test(pathname));
-  for (const [at, value] of Object.entries(route?.pattern.exec(pathname)?.groups ?? {})) {
+  const matches = operation.routes.values().map(({ pattern }) => pattern.exec(pathname)); // as far as they are needed
+  for (const [at, value] of Object.entries(matches.find((match) => match !== null)?.groups ?? {})) {
     const field = operation.input.fields.find(({ name }) => name === at);
     checkValue(field, field?.jsonName ?? at, value);
   }

@@ -162,10 +162,10 @@ export function resource<R extends { readonly id: bigint }>(
     lock: compile(`${name}.lock`, engine.forUpdate(byId().select(columns))),
     delete: compile(`${name}.delete`, byId().delete()),
   };
-  /** Some tables have others in their place, under the same names. */
-  const replaceable = memo<Statement>();
-  const insert = () => replaceable(`${name}.insert`, (it) => compile(it, knex(name).insert(values).returning('id')));
-  const update = () => replaceable(`${name}.update`, (it) => compile(it, byId().update(changeable)));
+  /** Compiled at their first use: some tables have others in their place, under the same names. */
+  let [insertion, change]: (Statement | undefined)[] = [];
+  const insert = () => (insertion ??= compile(`${name}.insert`, knex(name).insert(values).returning('id')));
+  const update = () => (change ??= compile(`${name}.update`, byId().update(changeable)));
   return {
     reads: { ...lookup(engine, table), page: pages(engine, table, () => knex(name).select(columns)) },
     writes: (tx: Runner) => ({
