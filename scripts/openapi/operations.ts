@@ -1,6 +1,6 @@
 /** The operations of the document: one for each gRPC method with an HTTP route. */
 import type { DescField, DescMessage, DescMethod, Registry } from '@bufbuild/protobuf';
-import { type Deprecation, type Operation, toOperation } from '../../src/platform/proto/operations.ts';
+import { CONDITIONS, type Deprecation, type Operation, toOperation } from '../../src/platform/proto/operations.ts';
 import { fieldOptions, operationOptions } from '../../src/platform/proto/options.ts';
 import type { ErrorResponses } from './error-responses.ts';
 import { exampleOf, exampleOfMessage } from './examples.ts';
@@ -57,8 +57,6 @@ function toJsonNames(template: string, input: DescMessage): string {
 function instant(at: Date): string {
   return at.toISOString().replace('.000', '');
 }
-
-const CONDITIONS = { 'if-match': 'If-Match', 'if-none-match': 'If-None-Match' };
 
 function request(operation: Operation, template: string, { schemas, registry }: Scope): JsonObject {
   const { input, queryParameters, condition, takesIdempotencyKey } = operation;

@@ -63,6 +63,9 @@ export interface SuccessResponse {
   readonly next: { readonly field: DescField; readonly parameter: string } | undefined;
 }
 
+/** The conditional headers, as they are looked up, with their spelling for people. */
+export const CONDITIONS = { 'if-match': 'If-Match', 'if-none-match': 'If-None-Match' } as const;
+
 export interface Operation {
   /** The gRPC path: `/package.Service/Method`. */
   readonly path: string;

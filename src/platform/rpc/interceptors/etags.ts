@@ -4,16 +4,17 @@
  */
 import { BinaryReader } from '@bufbuild/protobuf/wire';
 import { invalidArgument } from '../../errors.ts';
+import { CONDITIONS } from '../../proto/operations.ts';
 import { type Call, encoded, type Interceptor } from '../chain.ts';
 import { type EntityTags, entityTag, matchesWeakly, parseEntityTags } from '../entity-tags.ts';
 
 export const etags: Interceptor = async (call, next) => {
   const { isTagged, oneOf, condition } = call.operation;
   const isOneOfList = oneOf !== undefined && (call.request as unknown as IdLists)[oneOf.localName]?.length === 1;
-  const ifMatch = condition === 'if-match' ? readCondition(call, 'If-Match') : undefined;
+  const ifMatch = condition === 'if-match' ? readCondition(call, condition) : undefined;
   if (ifMatch !== undefined) call.ifMatch = ifMatch;
   const isRead = condition === 'if-none-match' && call.protocol.name === 'REST' && (isTagged || isOneOfList);
-  const ifNoneMatch = isRead ? readCondition(call, 'If-None-Match') : undefined;
+  const ifNoneMatch = isRead ? readCondition(call, condition) : undefined;
   const response = await next(call);
   if ('messages' in response || !(isTagged || isOneOfList)) return response;
   const bytes = encoded(call, response);
@@ -35,12 +36,11 @@ function onlyItem(list: Uint8Array): Uint8Array | undefined {
 }
 
 /** The tags in a conditional header; undefined without it. */
-function readCondition(call: Call, name: string): EntityTags | undefined {
-  const path = name.toLowerCase();
+function readCondition(call: Call, path: keyof typeof CONDITIONS): EntityTags | undefined {
   const value = call.header(path);
   if (value === undefined) return undefined;
   const tags = parseEntityTags(value);
   const description = 'must be * or a list of entity tags in double quotes, as ETag gives them';
-  if (tags === undefined) throw invalidArgument([{ path, name, description }]);
+  if (tags === undefined) throw invalidArgument([{ path, name: CONDITIONS[path], description }]);
   return tags;
 }

@@ -18,7 +18,7 @@ import type { PLATFORM_TABLES, Reads } from '../../storage/store.ts';
 import { AlreadyDone } from '../../storage/store-errors.ts';
 import type { Call, Interceptor, UnaryResponse } from '../chain.ts';
 
-const HEADER = 'Idempotency-Key';
+const HEADER = 'idempotency-key';
 
 type Request = Pick<IdempotencyRecord, 'id' | 'requestDigest'>;
 
@@ -49,10 +49,10 @@ export function idempotency(records: Reads<typeof PLATFORM_TABLES>['idempotency'
 
 /** Undefined when the request has no key. Throws INVALID_ARGUMENT for a malformed one. */
 function idempotencyKeyOf(call: Call): string | undefined {
-  const key = call.header(HEADER.toLowerCase());
+  const key = call.header(HEADER);
   if (key === undefined || IDEMPOTENCY_KEY.test(key)) return key;
   const description = 'must be one key of 1 to 255 visible ASCII characters, without a comma';
-  throw invalidArgument([{ path: HEADER.toLowerCase(), name: HEADER, description }]);
+  throw invalidArgument([{ path: HEADER, name: 'Idempotency-Key', description }]);
 }
 
 /** Keys are scoped to an account and an operation. Neither of these contains a space, so the parts can't overlap. */
