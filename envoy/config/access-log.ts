@@ -5,7 +5,7 @@
  * - Path and user agent are hidden if one of them has a word that may be a key, or if Envoy refused the request before
  *   its filters: then all headers are the caller's own, and a request id is hidden that does not look like Envoy's.
  */
-import type { Config } from '../../src/platform/config/config.ts';
+import type { EdgeConfig } from '../../src/platform/config/config.ts';
 import { EDGE_HEADERS, ORIGINAL_PATH } from '../../src/platform/rest/headers.ts';
 import { and, hasHeader, or, passedHeader } from './conditions.ts';
 import { any, extension, type Message } from './message.ts';
@@ -43,7 +43,7 @@ function to(key: string, more: Message = {}): Message {
 }
 
 /** The access log in this file, or on stdout: lines with path and user agent, and lines in which they are hidden. */
-export function accessLogs(config: Config, file: string | undefined): readonly Message[] {
+export function accessLogs(config: EdgeConfig, file: string | undefined): readonly Message[] {
   const harmless = [
     passedHeader(config),
     matching(':path', SHORT_SEGMENTS),
@@ -62,7 +62,7 @@ function matching(name: string, regex: string): Message {
   return { name, string_match: { safe_regex: { regex } }, treat_missing_header_as_empty: true };
 }
 
-function accessLog({ traces }: Config, file: string | undefined, fields: Message): Message {
+function accessLog({ traces }: EdgeConfig, file: string | undefined, fields: Message): Message {
   const logged = (key: string) => `%DYNAMIC_METADATA(${LOG_NAMESPACE}:${key})%`;
   const json_format = {
     ...fields,

@@ -6,7 +6,7 @@
  * https://www.envoyproxy.io/docs/envoy/latest/configuration/best_practices/edge
  */
 import { NAME } from '../../src/identity.ts';
-import type { Config } from '../../src/platform/config/config.ts';
+import type { EdgeConfig } from '../../src/platform/config/config.ts';
 import { adminCluster, serverClusters, tracesCluster } from './clusters.ts';
 import { MAX_STREAMS } from './connection-manager.ts';
 import { publicListener, redirectListener, statisticsListener } from './listeners.ts';
@@ -20,7 +20,7 @@ import type { Files } from './servers.ts';
  */
 const WORKER_TIMEOUT = '20s';
 
-export function bootstrap(config: Config, files: Files): Message {
+export function bootstrap(config: EdgeConfig, files: Files): Message {
   const { tls, internalTls, traces, servers, httpPort } = config;
   // This interface can change and stop Envoy. Only the owner of the socket, who also runs the launcher, can open it.
   // The listener "statistics" makes the statistics readable.

@@ -1,6 +1,6 @@
 /** Where Envoy sends requests: to the servers, for each kind of request with slots of its own; and two helpers. */
 import { CLUSTERS } from '../../src/identity.ts';
-import type { Config, TracesConfig } from '../../src/platform/config/config.ts';
+import type { EdgeConfig, TracesConfig } from '../../src/platform/config/config.ts';
 import { MAX_CALLS_PER_SERVER } from '../../src/platform/config/constants.ts';
 import { EDGE_HEADERS } from '../../src/platform/rest/headers.ts';
 import { READINESS_SERVICE } from '../../src/platform/rpc/readiness.ts';
@@ -38,7 +38,7 @@ interface Bounds extends Message {
 }
 
 /** Their configuration. */
-export function serverClusters(config: Config, files: Files): readonly Message[] {
+export function serverClusters(config: EdgeConfig, files: Files): readonly Message[] {
   const maxCalls = MAX_CALLS_PER_SERVER * listServers(config).length;
   const manyStreams = { max_connections: 64, max_pending_requests: 16_384, max_requests: 16_384, max_retries: 16 };
   // More than the server ever sends. Envoy resets a stream over the limit while it reads the headers. A call from the
@@ -87,7 +87,7 @@ function http2(windows: Message, more: Message = {}): Message {
 }
 
 /** A frozen server is known after 4 s at most. A busy one responds within the timeout: its calls are few enough. */
-function healthCheck({ edgeSecret = '' }: Config): Message {
+function healthCheck({ edgeSecret }: EdgeConfig): Message {
   return {
     timeout: '1.5s',
     interval: '0.5s',

@@ -1,5 +1,5 @@
 /** Conditions on a request and its response, for local replies and the access log. */
-import type { Config } from '../../src/platform/config/config.ts';
+import type { EdgeConfig } from '../../src/platform/config/config.ts';
 import { EDGE_HEADERS } from '../../src/platform/rest/headers.ts';
 import { any, type Message } from './message.ts';
 
@@ -29,6 +29,6 @@ export function expression(text: string): Message {
  * The header of a request that has passed the filters: the first of them adds the secret. A request that Envoy refuses
  * before that still has its caller's headers, also those that only Envoy may set.
  */
-export function passedHeader({ edgeSecret }: Config): Message {
+export function passedHeader({ edgeSecret }: EdgeConfig): Message {
   return { name: EDGE_HEADERS.edge, string_match: { exact: edgeSecret }, treat_missing_header_as_empty: true };
 }

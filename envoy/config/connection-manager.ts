@@ -1,7 +1,7 @@
 /** How Envoy speaks HTTP with callers: what it accepts, its timeouts, and what it knows of a caller. */
 import { isIPv4 } from 'node:net';
 import { NAME } from '../../src/identity.ts';
-import type { Config, Network } from '../../src/platform/config/config.ts';
+import type { EdgeConfig, Network } from '../../src/platform/config/config.ts';
 import { MAX_BODY_BYTES } from '../../src/platform/config/constants.ts';
 import { EDGE_HEADERS } from '../../src/platform/rest/headers.ts';
 import { accessLogs } from './access-log.ts';
@@ -42,7 +42,7 @@ export function connectionManager(stat_prefix: string, fields: Message): Message
   );
 }
 
-export function publicConnectionManager(config: Config, files: Files): Message {
+export function publicConnectionManager(config: EdgeConfig, files: Files): Message {
   const { trustedProxies, proxyProtocol, traces } = config;
   const hasProxies = trustedProxies.length > 0;
   return connectionManager('public', {

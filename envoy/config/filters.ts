@@ -1,5 +1,5 @@
 /** The HTTP filters of the public port. A request passes them in this order, and its response in reverse. */
-import type { Config } from '../../src/platform/config/config.ts';
+import type { EdgeConfig } from '../../src/platform/config/config.ts';
 import { MAX_BODY_BYTES } from '../../src/platform/config/constants.ts';
 import { EDGE_HEADERS } from '../../src/platform/rest/headers.ts';
 import { LOG_FILTER } from './access-log.ts';
@@ -17,7 +17,7 @@ export const ROUTER = extension('envoy.filters.http.router', `${HTTP}.router.v3.
   suppress_envoy_headers: true,
 });
 
-export function httpFilters(config: Config, { root }: Files): readonly Message[] {
+export function httpFilters(config: EdgeConfig, { root }: Files): readonly Message[] {
   const lua = (name: string, ...handlers: readonly string[]) => luaFilter(name, config, root, handlers.join('\n'));
   const onRequest = (module: string) => `envoy_on_request = require("${module}").on_request`;
   return [
@@ -40,7 +40,7 @@ function headerMutation(name: string, mutations: Message): Message {
 }
 
 /** The first filter for requests and the last for responses. */
-function boundary({ edgeSecret = '', corsOrigins, httpPort }: Config): Message {
+function boundary({ edgeSecret, corsOrigins, httpPort }: EdgeConfig): Message {
   return headerMutation('edge.boundary', {
     request_mutations: [
       { append: header('x-forwarded-for', CALLER_ADDRESS, 'OVERWRITE_IF_EXISTS_OR_ADD') },

@@ -1,6 +1,6 @@
 /** The ports: the public one, the one that redirects plain HTTP to HTTPS, and the one for statistics. */
 import { NAME } from '../../src/identity.ts';
-import type { Config } from '../../src/platform/config/config.ts';
+import type { EdgeConfig } from '../../src/platform/config/config.ts';
 import { MAX_BODY_BYTES } from '../../src/platform/config/constants.ts';
 import { connectionManager, publicConnectionManager, toRanges } from './connection-manager.ts';
 import { ROUTER } from './filters.ts';
@@ -19,7 +19,7 @@ function listenerFilter(name: string, type: string): Message {
   return extension(`envoy.filters.listener.${name}`, `envoy.extensions.filters.listener.${name}.v3.${type}`);
 }
 
-export function publicListener(config: Config, files: Files): Message {
+export function publicListener(config: EdgeConfig, files: Files): Message {
   return {
     ...listener('public', config.host, config.port),
     per_connection_buffer_limit_bytes: MAX_BODY_BYTES / 2,
@@ -46,7 +46,7 @@ function listener(name: string, address: string, port_value: number): Message {
 }
 
 /** With the PROXY protocol only trusted proxies may connect, because they state the caller's address. */
-function fromProxies({ proxyProtocol, trustedProxies }: Config): Message | undefined {
+function fromProxies({ proxyProtocol, trustedProxies }: EdgeConfig): Message | undefined {
   return proxyProtocol ? { direct_source_prefix_ranges: trustedProxies.flatMap(toRanges) } : undefined;
 }
 
@@ -90,7 +90,7 @@ function routing(name: string, routes: readonly Message[], fields: Message): Mes
 }
 
 /** Redirects plain HTTP to HTTPS. It can't protect what a caller has already sent in plain text, such as an API key. */
-export function redirectListener(config: Config, httpPort: number): Message {
+export function redirectListener(config: EdgeConfig, httpPort: number): Message {
   const isDefaultPort = config.port === 443;
   const redirect = {
     https_redirect: true,
@@ -121,7 +121,7 @@ export function redirectListener(config: Config, httpPort: number): Message {
  * Envoy's statistics, read-only, for everybody who can connect. Only requests for an address are answered, against DNS
  * rebinding: a web page whose name resolves to this machine gets nothing, because the browser sends that name.
  */
-export function statisticsListener({ envoyAdminHost, envoyAdminPort }: Config): Message {
+export function statisticsListener({ envoyAdminHost, envoyAdminPort }: EdgeConfig): Message {
   const ownAddress = '(?i)localhost|[1-9][0-9.]*|\\[[0:.]*[1-9a-f][0-9a-f:.]*\\]';
   const headers = [
     { name: ':method', string_match: { exact: 'GET' } },

@@ -2,7 +2,7 @@
  * Errors that Envoy detects, in the API's error shape. Where possible the Lua filter asks the server for the response:
  * headers of the local reply describe the request, and its body has Envoy's message.
  */
-import type { Config } from '../../src/platform/config/config.ts';
+import type { EdgeConfig } from '../../src/platform/config/config.ts';
 import { type ApiError, apiError, errorSaying } from '../../src/platform/errors.ts';
 import { connectBody } from '../../src/platform/rest/connect.ts';
 import { EDGE_HEADERS } from '../../src/platform/rest/headers.ts';
@@ -37,7 +37,7 @@ export const INVALID_HTTP = json(
 );
 
 /** The first mapper whose filter matches is used. */
-export function localReplies(config: Config): readonly Message[] {
+export function localReplies(config: EdgeConfig): readonly Message[] {
   const { corsOrigins } = config;
   const hasPassed = hasHeader(passedHeader(config));
   const isConnect = and(hasPassed, hasHeader(CONNECT_HEADER));

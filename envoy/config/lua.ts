@@ -1,6 +1,6 @@
 /** The Lua filters in envoy/, and what they need to know of the proto files, the server and the settings. */
 import { CLUSTERS, KEY_PREFIXES } from '../../src/identity.ts';
-import type { Config } from '../../src/platform/config/config.ts';
+import type { EdgeConfig } from '../../src/platform/config/config.ts';
 import { BODY_TIMEOUT_MS, CALL_TIMEOUT_MS, KEY_LENGTH, MAX_BODY_BYTES } from '../../src/platform/config/constants.ts';
 import { type ApiError, apiError } from '../../src/platform/errors.ts';
 import { connectBody, connectHttpStatus } from '../../src/platform/rest/connect.ts';
@@ -18,7 +18,7 @@ import { hedgeDelayMs } from './servers.ts';
 export const EDGE_BODY_TIMEOUT_MS = BODY_TIMEOUT_MS + 1_000;
 
 /** A filter that runs this Lua code after the settings are defined. Each filter has a Lua state of its own. */
-export function luaFilter(name: string, config: Config, root: string, code: string): Message {
+export function luaFilter(name: string, config: EdgeConfig, root: string, code: string): Message {
   return extension(name, 'envoy.extensions.filters.http.lua.v3.Lua', {
     clear_route_cache: false,
     default_source_code: { inline_string: `package.path = "${root}/envoy/?.lua"\n${luaSettings(config)}\n${code}\n` },
@@ -26,8 +26,8 @@ export function luaFilter(name: string, config: Config, root: string, code: stri
 }
 
 /** Lua code that defines the module `settings`. */
-export function luaSettings(config: Config): string {
-  const { edgeSecret = '', limits } = config;
+export function luaSettings(config: EdgeConfig): string {
+  const { edgeSecret, limits } = config;
   const settings = {
     edge_secret: edgeSecret,
     headers: EDGE_HEADERS,
@@ -55,7 +55,7 @@ export function luaSettings(config: Config): string {
 }
 
 /** A request is beyond the allowance of its address. The filter adds X-RateLimit-Reset. */
-function floodError({ addressBurst, addressPerSecond }: Config['limits']): ApiError {
+function floodError({ addressBurst, addressPerSecond }: EdgeConfig['limits']): ApiError {
   const retryAfterSeconds = 1;
   const headers = {
     'x-ratelimit-limit': String(addressBurst),

@@ -4,7 +4,7 @@
  * services.
  */
 import { CLUSTERS } from '../../src/identity.ts';
-import type { Config } from '../../src/platform/config/config.ts';
+import type { EdgeConfig } from '../../src/platform/config/config.ts';
 import { BODY_TIMEOUT_MS, CALL_TIMEOUT_MS } from '../../src/platform/config/constants.ts';
 import { API_PREFIX } from '../../src/platform/proto/operations.ts';
 import { EDGE_HEADERS, ORIGINAL_PATH } from '../../src/platform/rest/headers.ts';
@@ -78,7 +78,7 @@ const CALLS: readonly Calls[] = [
   { match: { prefix: API_PREFIX }, known: CLUSTERS.calls, anonymous: CLUSTERS.anonymous },
 ];
 
-export function routes(config: Config): Message {
+export function routes(config: EdgeConfig): Message {
   const { corsOrigins } = config;
   return {
     name: 'public',
@@ -100,7 +100,7 @@ export function routes(config: Config): Message {
 }
 
 /** Calls that a filter has converted from REST or Connect. Their callers are known by now, and their bodies. */
-function converted(config: Config, calls: Calls): readonly Message[] {
+function converted(config: EdgeConfig, calls: Calls): readonly Message[] {
   const call = { request_body_buffer_limit: MAX_HELD_BYTES, route: toMethod(config, calls, calls.known) };
   // With the deadline the server stops work when the caller no longer waits. A REST caller can't choose it.
   const deadline = (append_action: 'OVERWRITE_IF_EXISTS_OR_ADD' | 'ADD_IF_ABSENT') => ({
@@ -142,7 +142,7 @@ function convertedWithoutKey(): readonly Message[] {
 }
 
 /** Requests as they arrive. */
-function arrived(config: Config, kind: Kind): readonly Message[] {
+function arrived(config: EdgeConfig, kind: Kind): readonly Message[] {
   if (kind.to === 'method') return grpcCalls(config, kind);
   const learned = [...when(kind.without.rest === undefined, BODY_READ), ANONYMOUS];
   return kind.matches.flatMap((match: RouteMatch) => [
@@ -166,7 +166,7 @@ function targetOf({ to, judge }: Kind): Message {
 }
 
 /** Calls over gRPC and gRPC-Web, in the order of their routes. */
-function grpcCalls(config: Config, kind: Kind): readonly Message[] {
+function grpcCalls(config: EdgeConfig, kind: Kind): readonly Message[] {
   const headers = kind.matches.flatMap((match) => match.headers ?? []);
   // From the headers of a request to the end of its response: the deadline includes the time for the body.
   const deadline = [header('grpc-timeout', grpcTimeout(BODY_TIMEOUT_MS + CALL_TIMEOUT_MS), 'ADD_IF_ABSENT')];
@@ -187,7 +187,7 @@ function grpcCalls(config: Config, kind: Kind): readonly Message[] {
   );
 }
 
-function toMethod(config: Config, { isEndless, isHedged }: Calls, cluster: string): Message {
+function toMethod(config: EdgeConfig, { isEndless, isHedged }: Calls, cluster: string): Message {
   const timeout = seconds(isEndless ? 0 : CALL_TIMEOUT_MS);
   if (!isHedged) return { cluster, timeout, retry_policy: RETRY_POLICY };
   const per_try_timeout = seconds(hedgeDelayMs(config));

@@ -13,7 +13,7 @@ const test = luaTest();
 
 const FOLDER = 'envoy/test';
 /** Defines the settings as Envoy's configuration does. */
-const SETTINGS = ['-e', luaSettings(readConfig({ EDGE_SECRET: 'the-secret-of-the-edge-in-tests' }))];
+const SETTINGS = ['-e', luaSettings({ ...readConfig({}), edgeSecret: 'the-secret-of-the-edge-in-tests' })];
 
 const files = readdirSync(FOLDER).filter((name) => name.endsWith('_test.lua'));
 const { output, errors } = runLua([...SETTINGS, `${FOLDER}/run.lua`, ...files.map((name) => `${FOLDER}/${name}`)]);

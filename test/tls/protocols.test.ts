@@ -107,7 +107,7 @@ test('HTTP_PORT - a Host that is empty, has a user or is given twice is a 400', 
 });
 
 test('HTTP_PORT - a redirect to port 443 names no port', (t) => {
-  const listener = JSON.stringify(redirectListener({ ...t.context.config, port: 443 }, 80));
+  const listener = JSON.stringify(redirectListener({ ...t.context.config, edgeSecret: '', port: 443 }, 80));
   t.regex(listener, /strip_any_host_port":true/);
   t.notRegex(listener, /port_redirect/);
 });

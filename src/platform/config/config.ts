@@ -21,6 +21,8 @@ const HOUR_MS = 3_600_000;
 
 /** The settings under their names in camel case, and what `toConfig` makes of some. */
 export type Config = Readonly<ReturnType<typeof toConfig>>;
+/** What Envoy is configured from. Without the setting the launcher makes a secret. */
+export type EdgeConfig = Config & { readonly edgeSecret: string };
 export type InternalTls = NonNullable<Config['internalTls']>;
 export type MetricsConfig = NonNullable<Config['metrics']>;
 export type TracesConfig = NonNullable<Config['traces']>;

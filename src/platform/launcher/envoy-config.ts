@@ -3,7 +3,7 @@ import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { stringify } from 'yaml';
 import { bootstrap } from '../../../envoy/config/bootstrap.ts';
-import type { Config } from '../config/config.ts';
+import type { EdgeConfig } from '../config/config.ts';
 import { adminSocket } from './envoy-admin.ts';
 import { accessLog, ROOT } from './paths.ts';
 import { secretFile } from './secrets.ts';
@@ -11,7 +11,7 @@ import { secretFile } from './secrets.ts';
 const HEAD = '# Written at each start, from envoy/config. The comments are there.\n';
 
 /** Writes the configuration to the data folder, as YAML that an operator can read. Resolves with its path. */
-export async function writeEnvoyConfig(config: Config): Promise<string> {
+export async function writeEnvoyConfig(config: EdgeConfig): Promise<string> {
   const file = join(config.dataDir, 'envoy.yaml');
   const message = bootstrap(config, {
     root: ROOT,

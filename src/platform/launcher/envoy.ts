@@ -4,7 +4,7 @@ import { availableParallelism } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import { CLUSTERS } from '../../identity.ts';
-import { type Config, ConfigError } from '../config/config.ts';
+import { type Config, ConfigError, type EdgeConfig } from '../config/config.ts';
 import { MAX_CALLS_PER_SERVER } from '../config/constants.ts';
 import { LogFile } from '../observe/logging/log-file.ts';
 import { Child } from './child.ts';
@@ -71,7 +71,7 @@ export class Envoy extends Component {
    * Writes the configuration once, so that a restart works on a full disk. `servers` is how many start with it: none
    * with a standalone edge. Throws ConfigError for a bad certificate.
    */
-  static async prepare(config: Config, binary: string, servers: number): Promise<Envoy> {
+  static async prepare(config: EdgeConfig, binary: string, servers: number): Promise<Envoy> {
     await writeSecrets(config);
     // Its imports take time to load, among them the descriptors of the proto files.
     const { writeEnvoyConfig } = await import('./envoy-config.ts');
