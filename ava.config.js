@@ -6,11 +6,11 @@ const environmentVariables = { NODE_COMPILE_CACHE: resolve('node_modules/.cache/
 
 // Files that may take a minute, most of it waiting, begin first: so the run does not end with one of them alone.
 const LONG =
-  /\/test\/(access\/limits\/redis|chaos|conformance|deploy|docs|envoy\/kinds|examples|hosts|launcher|upgrades|walk-through)/;
+  /\/test\/(access\/limits\/redis|chaos|conformance|deploy|docs|envoy\/kinds|examples|hosts|launcher|upgrades)/;
 
 export default {
   extensions: ['ts'],
-  files: ['test/**/*.test.ts', '!test/walk-through/harbour/**'],
+  files: ['test/**/*.test.ts'],
   timeout: '2m',
   // Many tests wait, for processes or for time. So two cores have enough to do, and are not overloaded.
   concurrency: 6,

@@ -69,7 +69,7 @@ const marked = markedNames();
 const markers = new Set(marked.values());
 /** The pages for callers, but for those that say what a marker is. */
 const forCallers = pages.filter(
-  (page) => /^(examples\/|docs\/(callers\/|clients?\.md))/.test(page) && !page.endsWith('versions.md'),
+  (page) => /^(examples\/\w+\/README|docs\/(callers\/|clients?\.md))/.test(page) && !page.endsWith('versions.md'),
 );
 for (const page of forCallers) {
   const text = readFileSync(page, 'utf8');

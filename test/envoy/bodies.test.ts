@@ -1,6 +1,6 @@
 /**
  * Lists in the bodies of REST requests: what json.lua refuses, as the server words it, and what it passes on. Through
- * Envoy: the breeds of test/walk-through.
+ * Envoy: the lists of examples/harbour.
  */
 import { fromJson, type JsonObject, type Message, toJson } from '@bufbuild/protobuf';
 import { bodiesToRead } from '../../envoy/config/json.ts';

@@ -1,6 +1,6 @@
 /**
- * docs/own-service.md, done: its commands make another service in a copy of the repository, from the files in
- * `harbour/`. When it no longer works, mend the page and the files. CONTRIBUTING's "A resource" names files of theirs.
+ * docs/own-service.md, done: its commands make another service in a copy of the repository, from `examples/harbour`.
+ * When it no longer works, mend the page and the sample. CONTRIBUTING's "A resource" names files of it.
  */
 import { execFile } from 'node:child_process';
 import { cpSync, readdirSync, readFileSync, symlinkSync, writeFileSync } from 'node:fs';
@@ -10,7 +10,7 @@ import test from 'ava';
 import { ROOT } from '../../src/platform/launcher/paths.ts';
 import { temporaryFolder } from '../support/machine/folder.ts';
 
-const SAMPLE = join(ROOT, 'test/walk-through/harbour');
+const SAMPLE = join(ROOT, 'examples/harbour');
 /** What the copy shares with the repository, and what it does not need. */
 const [LINKED, LEFT_OUT] = [
   ['node_modules', '.envoy', '.schemathesis'],
