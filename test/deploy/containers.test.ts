@@ -38,7 +38,7 @@ const composeTest = testUnless(missing('docker-compose'));
 test('Containerfile - every copied file exists, and Containerfile.dockerignore includes it', (t) => {
   const ignored = readFileSync(join(ROOT, 'deploy/container/Containerfile.dockerignore'), 'utf8');
   const allowed = ignored.match(/(?<=^!).+$/gm) ?? [];
-  const copies = [...CONTAINERFILE.matchAll(/^COPY (?!--from)(.+) \S+$/gm)].flatMap(([, files = '']) =>
+  const copies = [...CONTAINERFILE.matchAll(/^COPY (?!--from)(?:--chmod=755 )?(.+) \S+$/gm)].flatMap(([, files = '']) =>
     files.split(' '),
   );
   t.true(copies.length >= 8);
@@ -72,6 +72,8 @@ test('Containerfile - starts existing programs, not as root, with known settings
   t.is(programs.length, 2);
   for (const program of programs) t.true(existsSync(join(ROOT, program)), program);
   t.regex(CONTAINERFILE, /^USER 65532:65532$/m);
+  const [, images = ''] = CONTAINERFILE.split(/^FROM \$\{BASE_IMAGE\}/m);
+  t.notRegex(images, /^COPY (?!--from|--chmod=755)/m, 'its user may not read the files of a checkout with umask 077');
   for (const [, variables = ''] of CONTAINERFILE.matchAll(/^ENV (.+)$/gm)) {
     for (const variable of variables.split(' '))
       t.true(Object.hasOwn(SETTINGS, variable.split('=')[0] ?? ''), variable);
