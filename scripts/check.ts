@@ -29,3 +29,4 @@ function run(command: string): Promise<{ error: Error | null; said: string }> {
 await Promise.all([work(), work()]);
 process.stderr.write(failures.join('\n'));
 if (failures.length > 0) process.exitCode = 1;
+else process.stdout.write('All checks passed.\n');

@@ -1,4 +1,4 @@
-/** All tables and migrations: the wings' and the platform's. */
+/** All tables and migrations: the shop's, those of accounts and keys, and the platform's others. */
 import { ACCESS_MIGRATIONS, ACCESS_TABLES } from './platform/access/tables/tables.ts';
 import type { Migration } from './platform/storage/migrate.ts';
 import { PLATFORM_MIGRATIONS, PLATFORM_TABLES, type Store as StoreOf } from './platform/storage/store.ts';
@@ -8,5 +8,8 @@ export const TABLES = { ...SHOP_TABLES, ...ACCESS_TABLES, ...PLATFORM_TABLES };
 
 export type Store = StoreOf<typeof TABLES>;
 
-/** In the order in which they run, not of their numbers: the shop's may use the platform's tables. 006 was one once. */
+/**
+ * In the order in which they run, not of their numbers: the shop's may use the platform's tables. Their files are in
+ * the folders `migrations` of these three. Two have the number 006, since they were one in an earlier version.
+ */
 export const MIGRATIONS: readonly Migration[] = [...ACCESS_MIGRATIONS, ...PLATFORM_MIGRATIONS, ...SHOP_MIGRATIONS];

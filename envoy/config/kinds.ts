@@ -137,7 +137,7 @@ export const KINDS: readonly Kind[] = [
     matches: [{ prefix: API_PREFIX }],
     judge: 'edge',
     errors: 'connect',
-    without: { rest: 'it is in Protobuf', grpcWeb: NOT_CONNECT, transcoder: 'it names its method', complete: 'it is' },
+    without: { rest: 'no JSON', grpcWeb: NOT_CONNECT, transcoder: 'it names its method', complete: 'body waits' },
     to: 'converted',
   },
   {
@@ -156,10 +156,10 @@ export function filterMetadata(judge: Kind['judge'], errors: Kind['errors']): Me
 }
 
 /**
- * The largest body that Envoy holds once the server was asked about the key, or the filter `rest` has read the body.
- * Until the server has judged, Envoy may have stopped reading: at the listener's limit and 128 KiB, which it reads at a
- * time. It goes on, since less than half of this is full. The filters `rest` and `connect` refuse a body of over 64
- * KiB, and then make it longer: there is room for 1e18, which becomes its digits in quotes, many times.
+ * The largest body that Envoy holds after the first filters: five times the largest of a caller. The filters `rest` and
+ * `connect` measure a body, and then make it longer: `1e18` becomes 19 digits in quotes. And while the server judges a
+ * caller, Envoy stops reading, at the listener's limit and 128 KiB at most. It goes on when the caller is judged, but
+ * only if less than half of this is full.
  */
 export const MAX_HELD_BYTES = 5 * MAX_BODY_BYTES;
 /** For who needs no key: Envoy holds it before anybody is judged. Its responses need as much. */

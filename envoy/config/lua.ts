@@ -25,7 +25,7 @@ export function luaFilter(name: string, config: EdgeConfig, root: string, code: 
   });
 }
 
-/** Lua code that defines the module `settings`. */
+/** Lua code that defines the module `settings`, whose names are in snake case. */
 export function luaSettings(config: EdgeConfig): string {
   const { edgeSecret, limits } = config;
   const settings = {

@@ -89,9 +89,10 @@ export function takeEveryCall(server: Server, { isEdge, isInUse, take }: Handler
 const held = new FinalizationRegistry<unknown>(() => undefined);
 
 /**
- * Node aborts the process if it collects a connection before a stream of it that was destroyed amid a header block. It
- * keeps such a stream for as long as bytes of it wait on the socket: for ever, if the connection ends at an error of
- * the socket, which gives them up when it is closed. So that ends the connection, and the stream holds its native part.
+ * Node aborts the process if it collects a connection before a stream of it that was destroyed amid a header block.
+ * Such a stream lives for as long as bytes of it wait on the socket. Two things let the connection live longer. An
+ * error of the socket does not end it: the socket closes itself, drops those bytes, and that ends the connection. And a
+ * stream that has not sent all of its bytes holds the connection's native part.
  */
 function outliveStreams(session: Http2Session): void {
   session.socket.removeAllListeners('error').on('error', () => undefined); // it closes

@@ -56,7 +56,7 @@ export function orderService(store: ShopStore): Service<OrderServiceServer> {
           ...order,
           quantity: patch?.quantity ?? order.quantity,
           shipDate: patch?.shipDate ?? order.shipDate,
-          complete: patch?.complete ?? false,
+          complete: patch?.complete ?? order.complete,
         };
         await tx.orders.update(changed);
         await moveStock(tx, changed, changed.quantity - order.quantity);
@@ -79,8 +79,8 @@ function petIdOf(message: { readonly petId?: bigint | undefined } | undefined): 
 
 /**
  * Moves `units` from the pet's stock to the order, or back when negative, and applies `close` if the order is complete,
- * and stored so. An order without a pet changes no stock. Only the pet of a new order may be unknown: none with an open
- * order goes.
+ * and stored so. An order without a pet changes no stock. Only the pet of a new order may be unknown: a pet with an
+ * open order can't be deleted.
  */
 async function moveStock(tx: ShopTransaction, { petId, quantity, complete }: Order, units: number): Promise<void> {
   if (petId === undefined) return;

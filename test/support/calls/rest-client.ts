@@ -53,7 +53,8 @@ export class RestClient extends RestMakers {
         ...(json === undefined ? {} : { 'content-type': 'application/json' }),
         ...headers,
       },
-      ...(body === undefined ? {} : { body: typeof body === 'string' ? Buffer.from(body) : Buffer.from(body) }),
+      // As bytes: with a text, fetch would add a Content-Type.
+      ...(body === undefined ? {} : { body: Buffer.from(body as string) }),
     });
     const received = { status: response.status, headers: response.headers, text: await response.text() };
     // gRPC-Web uses the same port, but is not part of the description.
