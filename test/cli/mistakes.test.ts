@@ -91,14 +91,15 @@ test('server - one that is away, refuses the key, or is another, is named with w
   const away = /^nothing answers at 127\.0\.0\.1:1: start the service with "npm start", or name another --address/;
   const advice = 'it is on the private gRPC port (GRPC_PORT), not on the public one';
   const noAdmin = `there is no admin service at ${publicAddress}: ${advice}`;
-  const refused = `the server at ${grpcAddress} does not accept the key in`;
+  const refused = (key: string) =>
+    `the server at ${grpcAddress} does not accept the key in ${key}: name its server with --address`;
   const first =
     'there is no operator key: the service creates /nowhere/operator.key when it first starts; or set OPERATOR_KEY';
   const cases: readonly (readonly [string, string | RegExp, Settings, string?])[] = [
     ['SERVER_AWAY', away, { GRPC_PORT: '1' }],
     ['NO_ADMIN_SERVICE', noAdmin, {}, `--address=${publicAddress}`],
-    ['OPERATOR_KEY_INVALID', `${refused} OPERATOR_KEY`, { OPERATOR_KEY: generateKey('operator') }],
-    ['OPERATOR_KEY_INVALID', `${refused} ${wrong}/operator.key`, { DATA_DIR: wrong }],
+    ['OPERATOR_KEY_INVALID', refused('OPERATOR_KEY'), { OPERATOR_KEY: generateKey('operator') }],
+    ['OPERATOR_KEY_INVALID', refused(`${wrong}/operator.key`), { DATA_DIR: wrong }],
     [
       'OPERATOR_KEY_MISSING',
       `there is no operator key in ${damaged}/operator.key, or it is damaged`,

@@ -91,7 +91,10 @@ async function findOperatorKey({ operatorKey, dataDir }: Config): Promise<{ key:
 export function explain(error: CallError, command: Command, { address, tls }: Server, keySource?: string): Error {
   const { code, grpcStatus, retryAfterMs } = error;
   if (code === 'OPERATOR_KEY_INVALID')
-    return failure(code, `the server at ${address} does not accept the key in ${keySource}: name its own --address`);
+    return failure(
+      code,
+      `the server at ${address} does not accept the key in ${keySource}: name its server with --address`,
+    );
   if (grpcStatus === status.INVALID_ARGUMENT) return usageError(printable(nameFlags(error, command)), code);
   if (grpcStatus === status.DEADLINE_EXCEEDED) return failure(code, `the server at ${address} did not respond in time`);
   if (grpcStatus === status.UNAVAILABLE && retryAfterMs === undefined) {
