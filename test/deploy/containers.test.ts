@@ -1,4 +1,4 @@
-/** Checks that the Containerfile and the compose file agree with the repository. No image is built. */
+/** The Containerfile, the probe and the compose file, as far as they go without an image. */
 import { execFile, spawn, spawnSync } from 'node:child_process';
 import { once } from 'node:events';
 import { existsSync, readdirSync, readFileSync, statSync } from 'node:fs';
@@ -11,11 +11,7 @@ import { promisify } from 'node:util';
 import test from 'ava';
 import { parse } from 'yaml';
 import { readConfig } from '../../src/platform/config/config.ts';
-import { SETTINGS } from '../../src/platform/config/settings.ts';
-import { CLOSE_MS, DRAIN_MS } from '../../src/platform/launcher/component.ts';
 import { ROOT } from '../../src/platform/launcher/paths.ts';
-import { MAX_WAIT_MS } from '../../src/platform/rpc/readiness.ts';
-import { missing } from '../support/machine/find-program.ts';
 import { temporaryFolder } from '../support/machine/folder.ts';
 import { noNamespaces } from '../support/machine/namespaces.ts';
 import { freePorts, listen } from '../support/machine/ports.ts';
@@ -25,17 +21,17 @@ import { makeCertificates, noOpenssl } from '../support/machine/tls.ts';
 
 const sh = promisify(execFile);
 const CONTAINERFILE = readFileSync(join(ROOT, 'deploy/container/Containerfile'), 'utf8');
-const COMPOSE_FILE = join(ROOT, 'deploy/compose/compose.yaml');
-const compose = parse(readFileSync(COMPOSE_FILE, 'utf8'), { merge: true });
-const ownServices = ['edge', 'server-1', 'server-2', 'server-3', 'migrate'];
+const compose = parse(readFileSync(join(ROOT, 'deploy/compose/compose.yaml'), 'utf8'), { merge: true });
 
 const opensslTest = testUnless(noOpenssl);
 const postgresTest = testUnless(postgresMissing);
 const IN_NAMESPACE = ['--pid', '--fork', '--kill-child'];
 const namespaceTest = testUnless(noNamespaces);
-const composeTest = testUnless(missing('docker-compose'));
 
-test('Containerfile - every copied file exists, and Containerfile.dockerignore includes it', (t) => {
+test('Containerfile - every copied file exists, Containerfile.dockerignore includes it; nothing runs as root', (t) => {
+  t.regex(CONTAINERFILE, /^USER 65532:65532$/m);
+  const [, images = ''] = CONTAINERFILE.split(/^FROM \$\{BASE_IMAGE\}/m);
+  t.notRegex(images, /^COPY (?!--from|--chmod=755)/m, 'its user may not read the files of a checkout with umask 077');
   const ignored = readFileSync(join(ROOT, 'deploy/container/Containerfile.dockerignore'), 'utf8');
   const allowed = ignored.match(/(?<=^!).+$/gm) ?? [];
   const copies = [...CONTAINERFILE.matchAll(/^COPY (?!--from)(?:--chmod=755 )?(.+) \S+$/gm)].flatMap(([, files = '']) =>
@@ -66,19 +62,6 @@ for (const program of ['src/main.ts', 'src/migrate-main.ts']) {
     t.is(code, 1); // and not 75, as when the database does not answer in time
   });
 }
-
-test('Containerfile - starts existing programs, not as root, with known settings', (t) => {
-  const programs = [...CONTAINERFILE.matchAll(/^CMD \["(src\/[^"]+)"\]$/gm)].map(([, program = '']) => program);
-  t.is(programs.length, 2);
-  for (const program of programs) t.true(existsSync(join(ROOT, program)), program);
-  t.regex(CONTAINERFILE, /^USER 65532:65532$/m);
-  const [, images = ''] = CONTAINERFILE.split(/^FROM \$\{BASE_IMAGE\}/m);
-  t.notRegex(images, /^COPY (?!--from|--chmod=755)/m, 'its user may not read the files of a checkout with umask 077');
-  for (const [, variables = ''] of CONTAINERFILE.matchAll(/^ENV (.+)$/gm)) {
-    for (const variable of variables.split(' '))
-      t.true(Object.hasOwn(SETTINGS, variable.split('=')[0] ?? ''), variable);
-  }
-});
 
 opensslTest('Probe - asks the URL, the port or what the settings name, with TLS and behind a proxy too', async (t) => {
   const certificates = await makeCertificates(t);
@@ -130,11 +113,6 @@ test.serial('Probe - waits for a port that stays open; its defaults are those of
   }
 });
 
-composeTest('Compose - docker-compose accepts the file without a warning', async (t) => {
-  const { stderr } = await sh('docker-compose', ['--file', COMPOSE_FILE, 'config', '--quiet']);
-  t.is(stderr, '');
-});
-
 postgresTest(
   'Compose - PostgreSQL is not healthy while only its socket is open, as during the first start',
   async (t) => {
@@ -149,19 +127,6 @@ postgresTest(
     }
   },
 );
-
-for (const name of ownServices) {
-  const { environment, secrets, stop_grace_period } = compose.services[name];
-
-  test(`Compose: ${name} - has known settings, secrets from files, and enough time to drain`, (t) => {
-    for (const [variable, value] of Object.entries<string>(environment)) {
-      t.true(Object.hasOwn(SETTINGS, variable.replace(/_FILE$/, '')), variable);
-      const [, secret] = /^\/run\/secrets\/(.+)$/.exec(value) ?? [];
-      if (secret !== undefined) t.true(secrets.includes(secret), secret);
-    }
-    t.true(Number.parseInt(stop_grace_period, 10) * 1_000 > MAX_WAIT_MS + DRAIN_MS + 2 * CLOSE_MS);
-  });
-}
 
 test('Compose - make-secrets.sh creates all secrets in a private folder; a second run keeps passwords', async (t) => {
   const folder = join(temporaryFolder(t), 'secrets');

@@ -52,6 +52,14 @@ const test = sharing(missing('systemctl', 'systemd') ?? noNamespaces ?? postgres
   return { run };
 });
 
+test.serial('Users and folders - are created without access for others', async (t) => {
+  const folders = '/etc/petstore /etc/petstore/secrets /etc/petstore/internal /var/lib/petstore /var/backups/petstore';
+  t.deepEqual((await t.context.run(`stat --format '%a %U' ${folders}`)).trim().split('\n'), [
+    ...['750 root', '700 root', '2750 root'],
+    ...['700 petstore', '700 petstore'],
+  ]);
+});
+
 const HEALTHZ = 'curl --silent --output /dev/null --write-out "%{http_code}" http://127.0.0.1:443/healthz';
 const processes = 'ps -eo user:20,comm | sort -u | grep -E "node|envoy"';
 

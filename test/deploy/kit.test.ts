@@ -1,0 +1,121 @@
+/**
+ * The kit for systemd, Compose and Kubernetes against the service, and by the programs that check such files.
+ * systemd-run.test.ts runs the units.
+ */
+import { execFile } from 'node:child_process';
+import { cpSync, globSync, readFileSync, statSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { promisify } from 'node:util';
+import test from 'ava';
+import { parse, parseAllDocuments } from 'yaml';
+import { SETTINGS } from '../../src/platform/config/settings.ts';
+import { CLOSE_MS, DRAIN_MS } from '../../src/platform/launcher/component.ts';
+import { ROOT } from '../../src/platform/launcher/paths.ts';
+import { MAX_WAIT_MS } from '../../src/platform/rpc/readiness.ts';
+import { go, noGo } from '../conformance/programs.ts';
+import { missing } from '../support/machine/find-program.ts';
+import { temporaryFolder } from '../support/machine/folder.ts';
+import { testUnless } from '../support/machine/programs.ts';
+import { noOpenssl } from '../support/machine/tls.ts';
+
+const sh = promisify(execFile);
+const [UNITS, COMPOSE, KUBERNETES] = ['systemd', 'compose/compose.yaml', 'kubernetes'].map((path) =>
+  join(ROOT, 'deploy', path),
+) as [string, string, string];
+/** The highest exposure level allowed, of 10. systemd rates levels up to 2 as OK. */
+const MOST_EXPOSED = 2;
+
+const services = globSync('*.service', { cwd: UNITS });
+const readUnit = (name: string) => readFileSync(join(UNITS, name), 'utf8');
+
+interface Manifest {
+  readonly kind: string;
+  readonly metadata: { readonly name: string };
+  // biome-ignore lint/suspicious/noExplicitAny: Kubernetes' own types check the shape of the manifests
+  readonly spec?: any;
+}
+
+const manifests = globSync('{base/*,migration}.yaml', { cwd: KUBERNETES })
+  .filter((name) => !name.endsWith('kustomization.yaml'))
+  .flatMap((name) => parseAllDocuments(readFileSync(join(KUBERNETES, name), 'utf8')))
+  .map((document) => document.toJS() as Manifest);
+const workloads = manifests.filter(({ kind }) => kind === 'Deployment' || kind === 'Job');
+
+/** What is started: the names of its settings, and the seconds until it is killed. */
+type Started = readonly [name: string, settings: readonly string[], stopS: number | undefined];
+
+const STARTED: readonly Started[] = [
+  ...services.map((name): Started => {
+    const variables = [...readUnit(name).matchAll(/^Environment=(.+)$/gm)].flatMap(([, all = '']) => all.split(' '));
+    const [, seconds] = /^TimeoutStopSec=(\d+)$/m.exec(readUnit(name)) ?? [];
+    return [name, variables.map((variable) => variable.split('=')[0] ?? ''), seconds ? Number(seconds) : undefined];
+  }),
+  ...['edge', 'server-1', 'migrate'].map((name): Started => {
+    const { environment, stop_grace_period } = parse(readFileSync(COMPOSE, 'utf8'), { merge: true }).services[name];
+    return [`${name} of Compose`, Object.keys(environment), Number.parseInt(stop_grace_period, 10)];
+  }),
+  ...workloads.map(({ metadata, spec }): Started => {
+    const { containers, terminationGracePeriodSeconds: graceS } = spec.template.spec;
+    const [{ env, lifecycle }] = containers;
+    const preStopS: number = lifecycle?.preStop.sleep.seconds ?? 0;
+    const names = env.map(({ name }: { name: string }) => name);
+    return [`${metadata.name} of Kubernetes`, names, graceS && graceS - preStopS];
+  }),
+];
+
+for (const [name, settings, stopS] of STARTED) {
+  test(`${name} - has known settings, and enough time for open requests before it is killed`, (t) => {
+    for (const setting of settings) t.true(Object.hasOwn(SETTINGS, setting.replace(/_FILE$/, '')), setting);
+    const untilEdgesKnowMs = /^petstore(-edge)?\.service$/.test(name) ? 0 : MAX_WAIT_MS;
+    if (stopS !== undefined) t.true(stopS * 1_000 > untilEdgesKnowMs + DRAIN_MS + 2 * CLOSE_MS, String(stopS));
+  });
+}
+
+testUnless(missing('docker-compose'))('Compose - docker-compose accepts the file without a warning', async (t) => {
+  const { stderr } = await sh('docker-compose', ['--file', COMPOSE, 'config', '--quiet']);
+  t.is(stderr, '');
+});
+
+testUnless(noGo)(
+  'Manifests - have only what Kubernetes and cert-manager know, and pods that are "restricted"',
+  async (t) => {
+    t.timeout(600_000, 'the program is compiled');
+    const paths = [join(KUBERNETES, 'base'), join(KUBERNETES, 'migration.yaml')];
+    const read = (await go(['run', '.', ...paths], {}, join(import.meta.dirname, 'manifests'))).trim().split('\n');
+    t.deepEqual(read.sort(), manifests.map(({ kind }) => kind).sort());
+  },
+);
+
+const systemdTest = testUnless(missing('systemd-analyze', 'systemd'));
+
+systemdTest('Units - systemd-analyze verify reports nothing', async (t) => {
+  const folder = temporaryFolder(t);
+  cpSync(UNITS, folder, { recursive: true, verbatimSymlinks: true });
+  const files = globSync('*.{service,timer}', { cwd: UNITS }).map((name) => {
+    const file = join(folder, name.replace('@', '@50051')); // an instance: a template is not loaded
+    writeFileSync(file, readUnit(name).replaceAll('/opt/petstore', ROOT));
+    return file;
+  });
+  const { stdout, stderr } = await sh('systemd-analyze', ['verify', ...files]);
+  t.is(stdout + stderr, '');
+});
+
+systemdTest(`Units - have an exposure level of at most ${MOST_EXPOSED} of 10`, async (t) => {
+  for (const name of services) {
+    const threshold = `--threshold=${MOST_EXPOSED * 10}`;
+    const args = ['security', '--offline=true', threshold, '--no-pager', join(UNITS, name)];
+    const { stdout } = await sh('systemd-analyze', args).catch((error: { stdout: string }) => error);
+    t.regex(stdout, /Overall exposure level for .*: [01]\.\d OK/);
+  }
+});
+
+testUnless(noOpenssl)(
+  "Certificates - the group can read their keys, only the owner can read the authority's key",
+  async (t) => {
+    const folder = join(temporaryFolder(t), 'internal');
+    const { stdout } = await sh(join(ROOT, 'deploy/make-certificates.sh'), [folder, 'petstore-0', '10.0.0.11', '::1']);
+    t.regex(stdout, /for DNS:petstore-0,IP:10\.0\.0\.11,IP:::1;/);
+    const modes = ['ca.key', 'server.key', 'edge.key'].map((name) => statSync(join(folder, name)).mode & 0o777);
+    t.deepEqual(modes, [0o600, 0o640, 0o640]);
+  },
+);
