@@ -1,7 +1,6 @@
 /** All attacks. The tests run each of them with callers beside it, who must be served. */
-import type { ClientHttp2Session, ClientHttp2Stream, OutgoingHttpHeaders } from 'node:http2';
+import type { ClientHttp2Session, OutgoingHttpHeaders } from 'node:http2';
 import { setTimeout as delay } from 'node:timers/promises';
-import { generateKey } from '../../../src/platform/access/keys/format.ts';
 import { END_STREAM, frame, headersFrame, PLAIN, PREFACE } from '../../support/calls/frames.ts';
 import { Http1Connection } from '../../support/calls/http1-connection.ts';
 import { exchange, type Sending } from '../../support/calls/http2.ts';
@@ -18,9 +17,7 @@ const SHARE = 50;
 const MAX_CPU_US = 3_000;
 const FOREVER_MS = 3_600_000;
 
-const LIST_PETS = '/petstore.v1.PetService/ListPets';
 const HEALTH = '/grpc.health.v1.Health';
-const REFLECTION = '/grpc.reflection.v1.ServerReflection/ServerReflectionInfo';
 
 /** `promise` is the title of its test. */
 const attack = (promise: string, of: Omit<Attack, 'promise'>): Attack => ({ promise, ...of });
@@ -33,13 +30,6 @@ export const ATTACKS: readonly Attack[] = [
     shortBounds: { maxGrowthBytes: 100 * MIB, mustRecover: true },
     run: (context) => getUnread(context, '/docs/swagger-ui-bundle.js'),
   }),
-  attack('Without a key - a reflection stream that is never read does not grow the server', {
-    full: { connections: 1, perConnection: 50 },
-    short: { connections: 1, perConnection: 1 },
-    holdMs: 60_000,
-    bounds: { maxServerGrowthBytes: 100 * MIB },
-    run: reflectUnread,
-  }),
   attack('Slots - the watches and checks of one address are bounded, and all other callers are served', {
     full: { connections: 180, perConnection: 100 },
     short: { connections: 55, perConnection: 100 },
@@ -47,25 +37,7 @@ export const ATTACKS: readonly Attack[] = [
     bounds: SERVED,
     endsBut: 2 * SHARE,
     check: ({ unended }) => (unended > 0 ? [] : ['none was held']),
-    run: (context) =>
-      openStreams(context, [
-        () => [grpcHeaders(`${HEALTH}/Watch`), { body: grpcFrame() }],
-        () => [grpcHeaders(`${HEALTH}/Check`), { isEnded: false }],
-        () => [{ ':path': '/healthz' }, {}],
-      ]),
-  }),
-  attack('Without a key - open requests, some with made-up keys, are refused by their headers', {
-    full: { connections: 150, perConnection: 100 },
-    short: { connections: 55, perConnection: 100 },
-    holdMs: 60_000,
-    bounds: SERVED,
-    endsBut: 0,
-    run: (context) =>
-      openStreams(context, [
-        () => [{ ':path': '/pets' }, { isEnded: false }],
-        () => [grpcHeaders(LIST_PETS), { isEnded: false }],
-        () => [grpcHeaders(LIST_PETS, generateKey()), { isEnded: false }],
-      ]),
+    run: holdHealth,
   }),
   attack('Streams - that are opened and reset at once delay no other caller', {
     full: { connections: 4, perConnection: 500 },
@@ -126,16 +98,19 @@ async function forEachConnection({ connections }: Size, begin: (index: number) =
   await Promise.all(Array.from({ length: atATime }, worker));
 }
 
-/** Keeps so many streams open on each connection, with the requests in turn. */
-async function openStreams(
-  { target, size, count, signal }: AttackContext,
-  requests: readonly (() => readonly [OutgoingHttpHeaders, Sending])[],
-): Promise<void> {
+/** Watches and checks of health, by turns, of which many stay open. */
+const HEALTH_REQUESTS: readonly (readonly [OutgoingHttpHeaders, Sending])[] = [
+  [grpcHeaders(`${HEALTH}/Watch`), { body: grpcFrame() }],
+  [grpcHeaders(`${HEALTH}/Check`), { isEnded: false }],
+  [{ ':path': '/healthz' }, {}],
+];
+
+async function holdHealth({ target, size, count, signal }: AttackContext): Promise<void> {
   await forEachConnection(size, async (index) => {
     const session = await openSession(target, index).catch(() => undefined);
     signal.addEventListener('abort', () => session?.destroy());
     for (let i = 0; i < size.perConnection; i += 1) {
-      const [headers, sending] = requests[i % requests.length]?.() ?? [];
+      const [headers, sending] = HEALTH_REQUESTS[i % HEALTH_REQUESTS.length] ?? [];
       if (session === undefined || headers === undefined) count('refused connection');
       else {
         const ended = exchange(session, headers, { ...sending, giveUpMs: FOREVER_MS });
@@ -162,22 +137,6 @@ async function getUnread({ target, size, count, signal }: AttackContext, path: s
       session.request({ ':path': path }).on('error', () => undefined);
     }
   }
-}
-
-/** Streams that repeat a small request, whose answer has several kilobytes, as fast as the other side takes it. */
-async function reflectUnread({ target, size, signal }: AttackContext): Promise<void> {
-  const request = grpcFrame(Buffer.concat([Buffer.of(0x22, 22), Buffer.from('petstore.v1.PetService')]));
-  const repeated = Buffer.concat(Array<Buffer>(100).fill(request));
-  const repeat = (stream: ClientHttp2Stream): void => {
-    if (stream.writable) stream.write(repeated, () => repeat(stream));
-  };
-  await forEachConnection(size, async (index) => {
-    const session = await openSession(target, index, { initialWindowSize: 0 });
-    signal.addEventListener('abort', () => session.destroy());
-    for (let i = 0; i < size.perConnection; i += 1) {
-      repeat(session.request(grpcHeaders(REFLECTION), { endStream: false }).on('error', () => undefined));
-    }
-  });
 }
 
 /** Requests, each with its reset behind it, as fast as the other side takes them; again on a new connection. */

@@ -18,8 +18,6 @@ export const ON_A_BUSY_MACHINE = 0.05;
 export interface Bounds {
   /** How much Envoy's memory may grow; by default, up to its limit. */
   readonly maxGrowthBytes?: number;
-  /** How much the server's memory may grow; by default, up to its limit. */
-  readonly maxServerGrowthBytes?: number;
   /** Whether Envoy must give the memory back in time. */
   readonly mustRecover?: boolean;
   /** The share of requests that may be shed; 0 by default. */
@@ -41,7 +39,7 @@ export function breaches({ endsBut = Number.POSITIVE_INFINITY, check }: Attack, 
     !report.hasBegun && !bounds.isTimed && 'it was not sent', // at full size new connections may be slow
     ended !== undefined && `${ended} ended`,
     tookTooMuch('Envoy', memory.envoy, bounds.maxGrowthBytes),
-    tookTooMuch('the server', memory.server, bounds.maxServerGrowthBytes),
+    tookTooMuch('the server', memory.server),
     report.leftOpen !== undefined && `still open: ${report.leftOpen}`,
     bounds.mustRecover && !report.hasRecovered && 'Envoy kept the memory',
     ...servedBadly('a caller with a key', served(visits, 'caller', fromMs, toMs), bounds),
