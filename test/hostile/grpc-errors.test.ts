@@ -19,60 +19,43 @@ function ofLength(bytes: number): Buffer {
   return Buffer.concat([message, Buffer.from([0xfa, 0x7f, ...length]), Buffer.alloc(rest, 'x')]);
 }
 
-/** test/rpc/deadlines.test.ts has the whole grammar. */
-const timeouts = ['soon', '', '-60S', '1S, 60S'];
 const gzip = { 'grpc-encoding': 'gzip' };
 
-const { OK, INVALID_ARGUMENT, UNIMPLEMENTED, INTERNAL } = Code;
+const { INVALID_ARGUMENT, UNIMPLEMENTED, INTERNAL } = Code;
 
-/** Malformed calls, and the statuses that they may have. */
-const FAULTS: Readonly<Record<string, readonly [call: Partial<RawCall>, codes: readonly Code[]]>> = {
-  ...Object.fromEntries(
-    timeouts.map((timeout) => [
-      `grpc-timeout ${JSON.stringify(timeout)}`,
-      [{ body: grpcFrame(message), headers: { 'grpc-timeout': timeout } }, [INVALID_ARGUMENT]],
-    ]),
-  ),
-  'no message': [{ body: Buffer.alloc(0) }, [UNIMPLEMENTED]],
-  'no body at all': [{}, [UNIMPLEMENTED]],
-  'two messages': [{ body: Buffer.concat([grpcFrame(message), grpcFrame(message)]) }, [UNIMPLEMENTED]],
-  'half a message': [{ body: grpcFrame(message).subarray(0, 9) }, [INVALID_ARGUMENT]],
-  'half a frame': [{ body: grpcFrame(message).subarray(0, 3) }, [INVALID_ARGUMENT]],
-  'a message and half a frame': [{ body: Buffer.concat([grpcFrame(message), Buffer.of(0, 0)]) }, [INVALID_ARGUMENT]],
+/** Malformed calls, and the statuses that they have. */
+const FAULTS: Readonly<Record<string, readonly [call: Partial<RawCall>, code: Code]>> = {
+  // test/rpc/deadlines.test.ts has the whole grammar.
+  'a malformed deadline': [{ body: grpcFrame(message), headers: { 'grpc-timeout': 'soon' } }, INVALID_ARGUMENT],
+  'no message': [{ body: Buffer.alloc(0) }, UNIMPLEMENTED],
+  'two messages': [{ body: Buffer.concat([grpcFrame(message), grpcFrame(message)]) }, UNIMPLEMENTED],
+  'half a message': [{ body: grpcFrame(message).subarray(0, 9) }, INVALID_ARGUMENT],
+  'a message and half a frame': [{ body: Buffer.concat([grpcFrame(message), Buffer.of(0, 0)]) }, INVALID_ARGUMENT],
   'a list of 30,000 wrong items': [
     { path: '/petstore.v1.EventService/ListEvents', body: grpcFrame(Buffer.from('1200'.repeat(30_000), 'hex')) },
-    [INVALID_ARGUMENT],
+    INVALID_ARGUMENT,
   ],
-  'bytes that are not a message': [{ body: grpcFrame(Buffer.alloc(9, 0xff)) }, [INVALID_ARGUMENT]],
-  'an uncompressed message marked as compressed': [
-    { headers: gzip, body: grpcFrame(message, true) },
-    [INVALID_ARGUMENT],
-  ],
-  'a compressed message without an encoding': [{ body: grpcFrame(gzipSync(message), true) }, [INTERNAL]],
+  'bytes that are not a message': [{ body: grpcFrame(Buffer.alloc(9, 0xff)) }, INVALID_ARGUMENT],
+  'a compressed message without an encoding': [{ body: grpcFrame(gzipSync(message), true) }, INTERNAL],
   'a compressed message that is cut off': [
     { headers: gzip, body: grpcFrame(gzipSync(message).subarray(0, 12), true) },
-    [INVALID_ARGUMENT],
+    INVALID_ARGUMENT,
   ],
-  'an unknown encoding of a message that is not compressed': [
-    { headers: { 'grpc-encoding': 'banana' }, body: grpcFrame(message) },
-    [UNIMPLEMENTED],
-  ],
-  'an unknown encoding': [{ headers: { 'grpc-encoding': 'banana' }, body: grpcFrame(message, true) }, [UNIMPLEMENTED]],
+  'an unknown encoding': [{ headers: { 'grpc-encoding': 'banana' }, body: grpcFrame(message, true) }, UNIMPLEMENTED],
   'a frame with an invalid compression flag': [
     { body: Buffer.concat([Buffer.from([7, 0, 0, 0, message.length]), message]) },
-    [INTERNAL],
+    INTERNAL,
   ],
 };
 
 for (const port of ['publicAddress', 'grpcAddress'] as const) {
-  for (const [title, [call, codes]] of Object.entries(FAULTS)) {
+  for (const [title, [call, code]] of Object.entries(FAULTS)) {
     test(`gRPC errors - ${title} at ${port} is the caller's fault`, async (t) => {
       const { key, [port]: address } = t.context;
       const response = await rawGrpc(targetOf(address, '127.0.0.1'), { path: PATH, key, ...call });
-      const { status = -1, headers } = response;
-      t.true(codes.includes(status), `grpc-status ${status}: ${response.message}`);
-      if (port === 'publicAddress') t.regex(headers.get('x-request-id') ?? '', /^\S+$/);
-      if (status !== OK) t.not(response.message, '');
+      t.is(response.status, code, response.message);
+      if (port === 'publicAddress') t.regex(response.headers.get('x-request-id') ?? '', /^\S+$/);
+      t.not(response.message, '');
     });
   }
 

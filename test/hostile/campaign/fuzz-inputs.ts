@@ -59,26 +59,31 @@ const headerText = fc
 
 const id = fc.oneof(
   fc.integer({ min: 0, max: 60 }).map(String),
-  pick('-1', '9223372036854775807', '9223372036854775808', '1e3', 'abc', '%00', '%2F', '0x1', '1.0', '١', ' ', '..'),
+  pick(
+    '-1',
+    '9223372036854775807',
+    '9223372036854775808',
+    '1e3',
+    'abc',
+    '%00',
+    '%2F',
+    '%zz',
+    '0x1',
+    '١',
+    ' ',
+    '..',
+    '',
+  ),
 );
-const segments = fc.array(fc.oneof(id, pick('pets', '', '.', '%', '%zz', ';', '~')), { maxLength: 5 });
 const path = oneOf(
   [4, pick('/pets', '/categories', '/store/orders', '/store/inventory')],
   [4, fc.tuple(pick('/pets', '/categories', '/store/orders', '/store/inventory'), id).map((all) => all.join('/'))],
-  [1, segments.map((all) => `/${all.join('/')}`)],
+  [1, fc.array(fc.oneof(id, fc.webSegment()), { maxLength: 5 }).map((all) => `/${all.join('/')}`)],
   [1, pick('/', '/healthz', '/docs', '/openapi.json', '/docs/swagger-ui.css', '/petstore.v1.PetService/ListPets', '*')],
 );
-
 const parameter = fc.tuple(
-  mostly(
-    pick('status', 'categoryId', 'ids', 'limit', 'pageToken', 'petId', 'complete'),
-    pick('', 'x', 'pet_id', '%00'),
-  ),
-  fc.oneof(
-    id,
-    pick('available', 'sold', '0', 'true', 'false', '', '%F0%9F%90%B1', '%ff', 'null'),
-    fc.webQueryParameters(),
-  ),
+  pick('status', 'categoryId', 'ids', 'limit', 'pageToken', 'petId', 'complete', 'x', '%00'),
+  fc.oneof(id, pick('available', 'true', '%F0%9F%90%B1', '%ff', 'null')),
 );
 const query = oneOf(
   [5, fc.constant('')],
@@ -108,22 +113,10 @@ const headers = fc
 const text = fc.oneof(fc.string({ maxLength: 40 }), fc.string({ unit: 'binary', maxLength: 20 }), pick('', ' ', 'Tom'));
 const number = fc.oneof(fc.integer({ min: -2, max: 60 }), fc.double(), pick(2 ** 31, 2 ** 53, -(2 ** 63), 1_000_000));
 const scalar = fc.oneof(text, number, fc.boolean(), fc.constant(null));
-/** The fields of all request bodies, so that most bodies are nearly right. */
+/** Values of the fields of all request bodies, so that most bodies are nearly right. */
+const FIELDS = { name: 'Tom', categoryId: 1, petId: 1, quantity: 1, description: '', status: 'sold', complete: true };
 const model = fc.record(
-  {
-    name: mostly(text, scalar, 8),
-    categoryId: mostly(fc.integer({ min: 1, max: 40 }), scalar, 8),
-    petId: mostly(fc.integer({ min: 1, max: 40 }), scalar, 8),
-    quantity: mostly(fc.integer({ min: 0, max: 3 }), scalar, 8),
-    description: mostly(text, scalar),
-    status: mostly(pick('available', 'pending', 'sold'), scalar),
-    shipDate: mostly(
-      fc.date({ noInvalidDate: true }).map((date) => date.toISOString()),
-      scalar,
-    ),
-    complete: mostly(fc.boolean(), scalar),
-    unknown: fc.jsonValue({ maxDepth: 2 }),
-  },
+  Object.fromEntries(Object.entries(FIELDS).map(([name, value]) => [name, mostly(fc.constant(value), scalar, 8)])),
   { requiredKeys: ['name', 'categoryId', 'quantity'] },
 );
 const utf8 = (value: string) => Buffer.from(value).toString('latin1');
@@ -133,29 +126,18 @@ const json = mostly(
   12,
 );
 const oddBody = fc.oneof(
-  fc.tuple(json, fc.nat(200)).map(([value, length]) => value.slice(0, length)),
   fc.tuple(json, fc.nat(200), latin1(4)).map(([value, at, bytes]) => value.slice(0, at) + bytes + value.slice(at)),
   latin1(100),
-  pick(
-    '',
-    ' ',
-    '\u00ef\u00bb\u00bf{}',
-    '{"name":"\\u0000"}',
-    ...'null [] "" 1 { }{ {\'name\':"x"} {name:"x"}'.split(' '),
-  ),
-  fc.nat(3_000).map((depth) => '['.repeat(depth)),
-  fc.nat(3_000).map((depth) => '{"name":'.repeat(depth)),
+  pick('', '\u00ef\u00bb\u00bf{}', '{"name":"\\u0000"}', ...'null [] "" 1 { }{ {\'name\':"x"} {name:"x"}'.split(' ')),
+  fc.tuple(pick('[', '{"name":'), fc.nat(3_000)).map(([piece, depth]) => piece.repeat(depth)),
   fc.integer({ min: 60_000, max: 70_000 }).map((length) => `{"name":"${'x'.repeat(length)}"}`),
 );
 const body = mostly(json, oddBody, 3);
 const contentType = mostly(
   pick('application/json', 'application/json; charset=utf-8'),
-  fc.oneof(
-    pick('', 'text/plain', 'application/JSON', 'application/x-www-form-urlencoded', 'multipart/form-data'),
-    headerText,
-  ),
+  fc.oneof(pick('', 'text/plain', 'application/JSON', 'multipart/form-data'), headerText),
   6,
-).filter((type) => !type.toLowerCase().startsWith('application/grpc')); // not REST
+);
 
 const rest = fc
   .record({
