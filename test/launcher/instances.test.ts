@@ -2,12 +2,9 @@
 import { mkdir, readFile, rename, rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
-import { Client } from '@grpc/grpc-js';
-import { HealthService } from '../../gen/grpc/health/v1/health.ts';
 import { CategoryServiceService as Categories } from '../../gen/petstore/v1/categories.ts';
 import { callAdmin } from '../../src/platform/launcher/envoy-admin.ts';
 import { openEvents } from '../support/calls/event-source.ts';
-import { insecure, stream } from '../support/calls/grpc.ts';
 import { GrpcCaller } from '../support/calls/grpc-caller.ts';
 import { type Load, startLoad, untilMore } from '../support/calls/load.ts';
 import { RestClient } from '../support/calls/rest-client.ts';
@@ -20,8 +17,6 @@ import { type Context, launch, launchForAll } from './launch.ts';
 
 const INSTANCES = 2;
 const CALLERS = 6;
-/** The default of EVENT_STREAMS. */
-const MAX_STREAMS = 10;
 /** How long a rolling restart may take on a busy machine. */
 const RESTART_MS = 100_000;
 
@@ -117,15 +112,6 @@ test.serial('Rolling restart - under load, twice, loses no REST request, no gRPC
   }
 });
 
-test.serial('Streams - the number of an account counts over all servers', async (t) => {
-  const { url, key } = shared;
-  const streams = await Promise.all(Array.from({ length: 40 }, () => openEvents(`${url}/events/stream`, key)));
-  t.teardown(() => streams.forEach((stream) => void stream.close()));
-  t.is(streams.filter(({ response }) => response.status === 200).length, MAX_STREAMS);
-  await delay(11_000); // a number that no server tells again is forgotten after 10 s
-  t.is((await openEvents(`${url}/events/stream`, key)).response.status, 429);
-});
-
 test.serial('Rolling restart - ends at a server that does not start, and the others keep running', async (t) => {
   const { launcher } = shared;
   const operatorKey = inFolder('operator.key');
@@ -144,26 +130,6 @@ test.serial('Rolling restart - ends at a server that does not start, and the oth
   await launcher.says(/Server 1 serves again\.\n/);
   await load.stop();
   t.deepEqual([...load.answers.keys()].sort(), ['GET 200', 'POST 201'], JSON.stringify([...load.answers]));
-});
-
-test.serial('Rolling restart - an endless call and the death of Envoy delay it, but do not block it', async (t) => {
-  const { launcher, url } = shared;
-  const client = new Client(`127.0.0.1:${launcher.settings.PORT}`, insecure);
-  const watch = stream(client, HealthService.watch, { service: '' });
-  const ended = new Promise((resolve) => watch.once('error', resolve));
-  await new Promise((resolve) => watch.once('data', resolve));
-  watch.resume();
-  launcher.process.kill('SIGUSR2');
-  // Perhaps only the last server, after the others have been replaced.
-  await launcher.says(/\nServer \d still has open calls: they have 10 seconds more\.\n/, RESTART_MS);
-  await ended;
-  client.close();
-  process.kill((await launcher.pair()).envoy.pid, 'SIGKILL');
-  await launcher.says(/\nEnvoy serves again\.\n/);
-  await launcher.says(/Restarted all 2 servers\.\n/, RESTART_MS);
-  t.is((await fetch(`${url}/healthz`)).status, 200);
-  t.is((await launcher.servers()).length, INSTANCES);
-  t.is(launcher.errors, '');
 });
 
 test.serial('SIGTERM - during a rolling restart stops everything, and the next start succeeds', async (t) => {

@@ -147,22 +147,6 @@ test('Rotation - comes again only when all writers of a log have reopened it', a
   t.deepEqual(rotated, [true, false, false]);
 });
 
-test('Rotation - asks a writer until there is a new file, which a full disk may refuse at first', async (t) => {
-  const file = join(temporaryFolder(t), 'server.log');
-  writeFileSync(file, 'a line');
-  const shutdown = new AbortController();
-  let asked = 0;
-  const reopen = async () => {
-    asked += 1;
-    if (asked === 1) rmSync(file);
-    else shutdown.abort();
-  };
-  const giveUp = setTimeout(() => shutdown.abort(), 5_000);
-  await rotateLogs([file], reopen, { logMaxBytes: 1, logFiles: 2 }, shutdown.signal);
-  clearTimeout(giveUp);
-  t.is(asked, 2);
-});
-
 test('Rotation - a log that somebody has deleted is there again, with what is written from then on', async (t) => {
   const file = join(temporaryFolder(t), 'server.log');
   const log = new LogFile(file);

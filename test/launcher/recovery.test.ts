@@ -78,19 +78,6 @@ test.serial('A thread of Envoy that hangs - ends Envoy within half a minute, and
   t.is(launcher.errors, '');
 });
 
-test.serial('A frozen launcher - restarts nothing when it resumes', async (t) => {
-  const { launcher } = shared;
-  const before = await launcher.pair();
-  launcher.process.kill('SIGSTOP');
-  const frozenAtMs = performance.now();
-  await until(() => performance.now() - frozenAtMs > 8_000, 'enough time for several pings');
-  launcher.process.kill('SIGCONT');
-  launcher.process.kill('SIGUSR2'); // it prints a line when it is awake
-  await launcher.says(/A rolling restart needs/);
-  await untilAnswered();
-  t.deepEqual(await launcher.pair(), before);
-});
-
 test.serial('Repeated deaths of Envoy - end the service with one line, exit code 1 and nothing left', async (t) => {
   const { launcher } = shared;
   const { server } = await launcher.pair();

@@ -1,15 +1,15 @@
-/** How the service ends: by a signal, or with its terminal. */
+/** How the service ends by a signal, and starts after kill -9. */
 import { once } from 'node:events';
-import { readFile } from 'node:fs/promises';
+import { chmodSync, existsSync, readFileSync, statSync, writeFileSync } from 'node:fs';
 import { Agent, get, request } from 'node:http';
 import { join } from 'node:path';
 import { text } from 'node:stream/consumers';
 import { setTimeout as delay } from 'node:timers/promises';
 import { openEvents } from '../support/calls/event-source.ts';
-import { childrenOf, isRunning, signal } from '../support/service/launcher.ts';
-import { Program } from '../support/service/process.ts';
+import { RestClient } from '../support/calls/rest-client.ts';
+import { isRunning, signal } from '../support/service/launcher.ts';
 import { until } from '../support/until.ts';
-import { launch, type Test, test } from './launch.ts';
+import { launch, refusedWith, type Test, test } from './launch.ts';
 
 const CLEAN = { code: 0, signal: null };
 
@@ -100,22 +100,32 @@ test.serial('Ctrl-C twice - does not wait for an open request, and leaves nothin
   t.pass();
 });
 
-/** Runs a command in its own terminal. The terminal closes when this process ends. */
-const TERMINAL = 'import pty, sys; pty.spawn(sys.argv[1:])';
+test('kill -9 of the launcher - ends server and Envoy, and the next start waits for them', async (t) => {
+  const dataDir = t.context.settings.DATA_DIR ?? '';
+  const folders = [dataDir, join(dataDir, 'logs')];
+  const pidFile = join(dataDir, 'service.pid');
+  const first = launch(t);
+  const { url, key } = await first.opened();
+  const id = await new RestClient(url, key).category('Cats');
+  const { server, envoy } = await first.pair();
+  process.kill(server.pid, 'SIGSTOP'); // it holds its port until it is resumed
+  t.teardown(() => signal(server.pid, 'SIGKILL'));
+  await first.end('SIGKILL');
+  t.true(existsSync(pidFile) && existsSync(join(dataDir, 'envoy-admin.sock')));
+  for (const folder of folders) chmodSync(folder, 0o777);
 
-test('Closed terminal - stops server and Envoy cleanly', async (t) => {
-  const env = { ...process.env, ...t.context.settings };
-  const command = ['-c', TERMINAL, process.execPath, 'src/platform/launcher/main.ts'];
-  const terminal = new Program('python3', command, { env });
-  t.teardown(() => terminal.end('SIGKILL'));
-  await terminal.says(/Ctrl-C stops it/);
-  const [launcher] = await childrenOf(terminal.pid);
-  if (launcher === undefined) throw new Error('there is no launcher');
-  const all = [launcher, ...(await childrenOf(launcher.pid))];
-  t.teardown(() => all.forEach(({ pid }) => void signal(pid, 'SIGKILL')));
-  t.is(all.length, 3);
-  await terminal.end('SIGKILL');
-  await until(() => !all.some(isRunning), 'the end of the launcher, its server and Envoy');
-  const log = await readFile(join(t.context.settings.DATA_DIR ?? '', 'logs', 'server.log'), 'utf8');
-  t.true(log.includes('"stopped"'), 'the server stopped cleanly');
+  const next = launch(t);
+  await until(() => readFileSync(pidFile, 'utf8') === `${next.pid}\n`, 'the lock of the next one');
+  await delay(500);
+  process.kill(server.pid, 'SIGCONT');
+  t.is((await next.opened()).key, key);
+  await until(() => ![server, envoy].some(isRunning), 'the end of the first server and Envoy');
+  t.deepEqual((await new RestClient(url, key).get(`/categories/${id}`)).body, { id, name: 'Cats' });
+  for (const folder of folders) t.is(statSync(folder).mode & 0o777, 0o700, 'it was open to others');
+  t.deepEqual(await next.end('SIGTERM'), { code: 0, signal: null });
+  t.false(existsSync(pidFile));
+
+  writeFileSync(pidFile, `${process.pid}\n`); // of an unrelated process
+  writeFileSync(join(dataDir, 'petstore.sqlite'), 'this is no database, and never was one');
+  await refusedWith(t, launch(t), /file is not a database\): .*restore a backup$/);
 });
