@@ -1,5 +1,4 @@
-/** The spans and metrics of PostgreSQL and Redis: available, unavailable, and available again. */
-import { OrderServiceService as Orders } from '../../../gen/petstore/v1/orders.ts';
+/** The metrics of PostgreSQL, Redis and the feed: available, unavailable, and available again. */
 import { PetServiceService as Pets } from '../../../gen/petstore/v1/pets.ts';
 import { watchEvents } from '../../support/calls/watch-events.ts';
 import { freePorts } from '../../support/machine/ports.ts';
@@ -8,30 +7,12 @@ import { scrape, sumOf, untilSum } from '../../support/service/exposition.ts';
 import { startTestServer } from '../../support/service/server.ts';
 import { sharedMissing, startShared } from '../../support/service/shared.ts';
 import { sharing } from '../../support/service/sharing.ts';
-import { newTrace, PARENT, spansOf, startCollector } from '../tracing/test-collector.ts';
 
 const test = sharing(sharedMissing, async (t) => {
   const [shared, [port = 0]] = await Promise.all([startShared(t), freePorts(1)]);
   const settings = await shared.settings();
-  const collector = await startCollector(t);
-  const observed = { METRICS_PORT: String(port), OTEL_EXPORTER_OTLP_ENDPOINT: collector.url };
-  const server = await startTestServer(t, { ...settings, ...observed });
-  return { shared, url: settings.DATABASE_URL ?? '', server, port, collector };
-});
-
-test.serial('Traces - the Redis call and the PostgreSQL transaction are children of the gRPC call', async (t) => {
-  const { server, collector } = t.context;
-  const petId = await server.grpc.pet({ stock: 3 });
-  const { traceId, traceparent } = newTrace();
-  await server.grpc.call(Orders.placeOrder, { order: { petId } }, { metadata: { traceparent } });
-  const call = 'petstore.v1.OrderService/PlaceOrder';
-  const spans = await spansOf(collector, traceId, [call, 'limits.admit', 'transaction', 'pets.lock']);
-  const parentOf = (name: string) => spans.get(name)?.parentSpanId;
-  t.is(parentOf(call), PARENT);
-  for (const name of ['limits.admit', 'transaction']) t.is(parentOf(name), spans.get(call)?.spanId, name);
-  t.is(parentOf('pets.lock'), spans.get('transaction')?.spanId);
-  t.is(spans.get('limits.admit')?.attributes['db.system.name'], 'redis');
-  t.is(spans.get('pets.lock')?.attributes['db.system.name'], 'postgresql');
+  const server = await startTestServer(t, { ...settings, METRICS_PORT: String(port) });
+  return { shared, url: settings.DATABASE_URL ?? '', server, port };
 });
 
 test.serial('Events - a feed that stands still while writes go on is shown, until it moves on', async (t) => {
@@ -50,17 +31,14 @@ test.serial('Events - a feed that stands still while writes go on is shown, unti
   feed.close();
 });
 
-test.serial('Redis - is shown as up, or as down while this server counts by itself, without a span', async (t) => {
-  const { server, shared, port, collector } = t.context;
+test.serial('Redis - is shown as up, or as down while this server counts by itself', async (t) => {
+  const { server, shared, port } = t.context;
   await untilSum(port, 'petstore_redis_up', {}, (sum) => sum === 1);
   await shared.redis.kill();
   await server.grpc.category();
   await untilSum(port, 'petstore_redis_up', {}, (sum) => sum === 0);
-  const { traceId, traceparent } = newTrace();
-  await server.grpc.call(Pets.listPets, { ids: [], pageToken: '' }, { metadata: { traceparent } });
-  t.false((await spansOf(collector, traceId, ['petstore.v1.PetService/ListPets'])).has('limits.admit'));
   await shared.redis.startAgain();
-  await untilSum(port, 'petstore_redis_up', {}, (sum) => sum === 1);
+  await t.notThrowsAsync(untilSum(port, 'petstore_redis_up', {}, (sum) => sum === 1));
 });
 
 test.serial('Database - is shown as up, or as down while calls fail', async (t) => {

@@ -7,17 +7,11 @@ import { join } from 'node:path';
 import test, { type ExecutionContext } from 'ava';
 import { OrderServiceService as Orders } from '../../../gen/petstore/v1/orders.ts';
 import type { GrpcCaller } from '../../support/calls/grpc-caller.ts';
-import { temporaryFolder } from '../../support/machine/folder.ts';
 import { median } from '../../support/numbers.ts';
-import { startServerProcess } from '../../support/service/process.ts';
-import { startTestServer, type TestServer } from '../../support/service/server.ts';
+import { startTestServer } from '../../support/service/server.ts';
 import { startTestStack, type TestStack } from '../../support/service/stack.ts';
 import { until } from '../../support/until.ts';
-import { type Collector, newTrace, PARENT, startCollector } from './test-collector.ts';
-
-/** Writes to stderr which modules of @opentelemetry Node loads. */
-const REPORT_LOADS = `data:text/javascript,import{registerHooks}from'node:module';registerHooks({load(url,context,next){
-  if(url.includes('@opentelemetry'))process.stderr.write('loaded '+url+'\\n');return next(url,context)}})`;
+import { newTrace, PARENT, startCollector } from './test-collector.ts';
 
 /** How many spans are kept, how many are sent at once, and how long the server waits for the collector. */
 const [MAX_SPANS, BATCH, EXPORT_MS] = [4_096, 512, 3_000];
@@ -41,41 +35,10 @@ async function call({ grpc }: { readonly grpc: GrpcCaller }, times = 50): Promis
   return tookMs;
 }
 
-async function start(t: ExecutionContext, { url }: Pick<Collector, 'url'>): Promise<TestServer> {
-  const server = await startTestServer(t, { OTEL_EXPORTER_OTLP_ENDPOINT: url });
-  return server;
-}
-
-/** Closes the server, and checks that it takes seconds. */
-async function stop(t: ExecutionContext, server: TestServer): Promise<void> {
-  const beganMs = performance.now();
-  await server.close();
-  const tookMs = performance.now() - beganMs;
-  t.true(tookMs < STOP_MS, `${tookMs} ms`);
-}
-
-async function frozenCollector(t: ExecutionContext): Promise<Collector> {
+test.serial('Collector - with a frozen one no call waits, and a bounded number of spans is kept', async (t) => {
   const collector = await startCollector(t);
   collector.freeze();
-  return collector;
-}
-
-test.serial('Collector - without one no module of OpenTelemetry is loaded', async (t) => {
-  const folder = temporaryFolder(t);
-  const options = { NODE_OPTIONS: `--import=${REPORT_LOADS.replaceAll('\n', '').replaceAll(' ', '%20')}` };
-  const errorsWith = async (settings: Readonly<Record<string, string>>) => {
-    const server = await startServerProcess(t, folder, { ...options, ...settings });
-    await call(server);
-    t.is((await server.end('SIGTERM')).code, 0);
-    return server.errors;
-  };
-  t.is(await errorsWith({}), '');
-  t.regex(await errorsWith({ OTEL_EXPORTER_OTLP_ENDPOINT: 'http://127.0.0.1:9' }), /loaded .*@opentelemetry/);
-});
-
-test.serial('Collector - with a frozen one no call waits, and a bounded number of spans is kept', async (t) => {
-  const collector = await frozenCollector(t);
-  const server = await start(t, collector);
+  const server = await startTestServer(t, { OTEL_EXPORTER_OTLP_ENDPOINT: collector.url });
   const tookMs = await call(server, (MAX_SPANS + 4 * BATCH) / SPANS_PER_CALL);
   t.true(median(tookMs) < EXPORT_MS); // on a slow machine some calls take as long
   const isLogged = (text: string) => server.logs.some(({ msg }) => msg.startsWith(text));
@@ -83,15 +46,20 @@ test.serial('Collector - with a frozen one no call waits, and a bounded number o
   collector.thaw();
   const newSpans = (await call(server)).length * SPANS_PER_CALL; // on a slow machine all others may be lost by now
   await until(() => isLogged('traces are sent again'), 'the end of the outage');
-  await stop(t, server); // sends the rest
+  await server.close(); // sends the rest
   const kept = collector.spans.length - newSpans;
   t.true(kept <= MAX_SPANS + BATCH, `${kept} spans were kept`);
 });
 
 test.serial('Collector - with a frozen one a stop takes seconds', async (t) => {
-  const server = await start(t, await frozenCollector(t));
+  const collector = await startCollector(t);
+  collector.freeze();
+  const server = await startTestServer(t, { OTEL_EXPORTER_OTLP_ENDPOINT: collector.url });
   await call(server, (4 * BATCH) / SPANS_PER_CALL);
-  await stop(t, server);
+  const beganMs = performance.now();
+  await server.close();
+  const tookMs = performance.now() - beganMs;
+  t.true(tookMs < STOP_MS, `${tookMs} ms`);
 });
 
 /** Lets a service that records a share work, and stops it. Resolves with all spans, and the lines of its logs. */
