@@ -124,14 +124,9 @@ function startCallers(context: Context & { readonly key: string }) {
   });
 }
 
-/** Calls Envoy's admin interface on the edge. */
-function requestAdmin({ folder }: Context, edge: Name, path: string): Promise<string> {
-  return callAdmin({ dataDir: join(folder, edge) }, 'GET', path);
-}
-
 /** A number of an edge about its servers. */
-async function stat(context: Context, edge: Name, name: string): Promise<number> {
-  const line = await requestAdmin(context, edge, `/stats?filter=^cluster.petstore.${name}$`);
+async function stat({ folder }: Context, edge: Name, name: string): Promise<number> {
+  const line = await callAdmin({ dataDir: join(folder, edge) }, 'GET', `/stats?filter=^cluster.petstore.${name}$`);
   return Number(/: (\d+)/.exec(line)?.[1]);
 }
 
@@ -166,15 +161,6 @@ test.serial('DNS - an outage changes nothing, and a removed address is used whil
   t.is(await seen('membership_healthy'), 3);
   t.is((await call(t.context, 'edge-0', '/healthz')).status, 200);
   nameOthers(t.context, 'petstore-1', 'petstore-2');
-});
-
-test.serial('Concurrent calls - an edge allows 512 for each server that it has found', async (t) => {
-  await untilHealthy(t.context, 3);
-  for (const edge of EDGES) {
-    const isAllowed = async () =>
-      (await requestAdmin(t.context, edge, '/clusters')).includes(`::max_requests::${3 * 512}\n`);
-    t.true(await until(isAllowed, `the limit at ${edge}`));
-  }
 });
 
 test.serial('Rolling restart - of all servers, one after the other, loses no request', async (t) => {

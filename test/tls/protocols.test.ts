@@ -3,7 +3,7 @@ import { connect as connectTcp } from 'node:net';
 import { type ConnectionOptions, connect as connectTls, type SecureVersion, type TLSSocket } from 'node:tls';
 import type { ExecutionContext } from 'ava';
 import { redirectListener } from '../../envoy/config/listeners.ts';
-import { callFrom, PROTOCOLS } from '../support/calls/callers.ts';
+import { callFrom } from '../support/calls/callers.ts';
 import { http1 } from '../support/calls/wire.ts';
 import { isError } from '../support/contract/errors.ts';
 import { freePorts } from '../support/machine/ports.ts';
@@ -21,16 +21,6 @@ const test = sharing(noOpenssl, async (t) => {
 });
 
 const bearer = ({ context }: ExecutionContext<SharedBy<typeof test>>) => ({ authorization: `Bearer ${context.key}` });
-
-for (const protocol of PROTOCOLS) {
-  test(`TLS - calls over ${protocol} are answered`, async (t) => {
-    const { door } = t.context;
-    const { status, headers } = await callFrom('127.0.0.1', door, protocol, { headers: bearer(t) });
-    t.is(status, 200);
-    t.regex(headers.get('x-ratelimit-remaining') ?? '', /^\d+$/);
-    t.is((await callFrom('127.0.0.1', door, protocol)).status, 401);
-  });
-}
 
 test('TLS - versions 1.2 and 1.3 are accepted, and nothing older', async (t) => {
   const { port } = t.context.config;
