@@ -1,7 +1,6 @@
 /**
- * Checks the limits and the usage. The only tolerances are the ones that docs/failures.md states:
- * - While Redis is unavailable each server continues from its last known count: N servers admit N times the rest, and
- *   the counts of all servers but one may be lost from the usage.
+ * Checks the limits. The only tolerances are the ones that docs/failures.md states:
+ * - While Redis is unavailable each server continues from its last known count: N servers admit N times the rest.
  * - A server that counts in memory and ends starts a new minute, and loses the last second of its day's count.
  * - A call without a response may be counted by each server that got it.
  */
@@ -23,8 +22,6 @@ export const SETTLE_MS = 10_000;
 const LAST_SECOND_MS = 1_500;
 /** A call that began before a server ended may have been counted then. */
 const CLOSE_MS = 500;
-/** Envoy may send a request without a response once more. */
-const MOST_TRIES = 2;
 /** The share of a limit that must be admitted before a request may be refused. */
 const LEAST_SHARE = 0.99;
 
@@ -131,18 +128,4 @@ function tooFew({ faults }: Evidence, calls: readonly Call[], { perMinute, perDa
       isEarly(call, DAY_MS, perDay),
   );
   return unless(early, `was refused ${early.length} times with requests left`);
-}
-
-/** Checks that usage is the number of admitted requests. */
-export function checkUsage({ calls, faults, usage }: Evidence): Violation[] {
-  return usage.flatMap(({ account, requests }) => {
-    const own = calls.filter((call) => call.account === account);
-    const sure = own.filter(isLetThrough);
-    const ends = faults.filter(({ touches }) => touches.includes('server'));
-    const alone = sure.filter((call) => touching(faults, call, 'redis').length > 0);
-    const least = sure.length - new Set([...alone, ...lossesOf(ends, faults, sure)]).size;
-    const most = sure.length + MOST_TRIES * own.filter(({ outcome }) => outcome.kind === 'unknown').length;
-    if (least <= requests && requests <= most) return [];
-    return [{ title: `account ${account} has a usage of ${requests}, not ${least} to ${most}`, lines: [] }];
-  });
 }

@@ -118,15 +118,8 @@ const OF_DATA: readonly Fault[] = [
   ...ofNetwork('redis', 'redis', ({ redisProxy }) => redisProxy),
   ofData('redis-emptied', 'redis', async ({ redis }, { hold }) => {
     await redis.kill();
-    await redis.forget();
     await hold(() => redis.startAgain());
     return 'Redis was killed and came back empty';
-  }),
-  ofData('redis-restarted', 'redis', async ({ redis }, { hold }) => {
-    await redis.command('SAVE');
-    await redis.kill();
-    await hold(() => redis.startAgain());
-    return 'Redis was killed and came back with its data';
   }),
   ...ofNetwork('postgres', 'storage', ({ postgresProxy }) => postgresProxy),
   ofData('postgres-killed', 'storage', async ({ postgres }, { hold }) => {

@@ -115,8 +115,6 @@ export interface Evidence {
   readonly feed: readonly FeedEvent[];
   readonly lists: Lists;
   readonly followed: readonly Followed[];
-  /** The admitted requests of each account, as the service reports them. */
-  readonly usage: readonly { readonly account: string; readonly requests: number }[];
 }
 
 /** A broken promise. */

@@ -4,12 +4,12 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import { Plan } from '../../../gen/apiplatform/admin/v1/admin.ts';
-import { connectOperator, type Operator } from '../../support/calls/operator.ts';
+import { connectOperator } from '../../support/calls/operator.ts';
 import { readAll } from '../../support/calls/pages.ts';
 import { RestClient } from '../../support/calls/rest-client.ts';
 import type { Scope } from '../../support/scope.ts';
 import { until } from '../../support/until.ts';
-import { checkLimits, checkUsage, SETTLE_MS } from './check-counts.ts';
+import { checkLimits, SETTLE_MS } from './check-counts.ts';
 import { checkFeed } from './check-feed.ts';
 import { checkObjects } from './check-objects.ts';
 import { checkAnswers, checkRecovery } from './check-service.ts';
@@ -34,8 +34,6 @@ import { Workload } from './workload.ts';
 const LIMITS = { ADDRESS_PER_MINUTE: '1000000', BAN_REFUSALS: '20', BAN_SECONDS: '5' };
 /** A rolling restart may still be in progress at the end. */
 const RESTARTED_MS = 60_000;
-/** Until then each server has stored its counts. */
-const STORED_MS = 2_000;
 /** How long clients continue after the recovery time. */
 const CALM_MS = 3_000;
 
@@ -60,14 +58,10 @@ export async function runChaos(t: Scope, options: RunOptions) {
   const deployment = await startDeployment(t, options.deployment, LIMITS);
   const { publicAddress, grpcAddress, dataDir, servers } = deployment;
   const random = new Random(options.seed);
-  const reachable = { grpcAddress, config: { dataDir } };
-  const operator = await connectOperator(t, reachable);
+  const operator = await connectOperator(t, { grpcAddress, config: { dataDir } });
   const clients = [];
-  const ids = new Map<string, bigint>();
   for (const { name, perMinute, perDay, transports } of ACCOUNTS) {
-    const { id } = await operator.account(name === 'free' ? Plan.PLAN_FREE : { perMinute, perDay });
-    const { key } = await operator.key(id);
-    ids.set(name, id);
+    const key = await operator.keyOf(name === 'free' ? Plan.PLAN_FREE : { perMinute, perDay });
     for (const transport of transports) clients.push({ transport, account: name, key, random: random.fork() });
   }
   const key = await operator.keyOf({ perMinute: MANY, perDay: MANY });
@@ -88,12 +82,9 @@ export async function runChaos(t: Scope, options: RunOptions) {
   const feed = await readAll<FeedEvent>(rest, '/events');
   await followers.endAfter(feed.at(-1)?.id);
   const standing = await checkServers(deployment);
-  await delay(STORED_MS);
-  // After many failures an operator's connection backs off for long, so this is a new one.
-  const usage = await usageOf(await connectOperator(t, reachable), ids);
   const { calls } = recorded;
   const { followed } = followers;
-  const evidence = { servers, calls, faults, accounts: ACCOUNTS, lists, feed, followed, usage };
+  const evidence = { servers, calls, faults, accounts: ACCOUNTS, lists, feed, followed };
   const broken = recorded.breaches.map((line) => ({ title: 'an answer breaks the contract', lines: [line] }));
   return judge(deployment, options, evidence, [...standing, ...broken]);
 }
@@ -105,17 +96,6 @@ async function checkServers(deployment: Deployment): Promise<Violation[]> {
   const { output, errors, hasEnded } = deployment.launcher;
   const lines = hasEnded ? [`the launcher has ended: ${output.slice(-500)}${errors}`] : [];
   return [{ title: `not all ${deployment.servers} servers run in the end`, lines }];
-}
-
-/** The usage of each account. */
-async function usageOf(operator: Operator, ids: ReadonlyMap<string, bigint>) {
-  const usage = [];
-  for (const [account, id] of ids) {
-    // The server may be restarting.
-    const days = await until(() => operator.usage(id).catch(() => undefined), 'the usage', RESTARTED_MS);
-    usage.push({ account, requests: days.reduce((sum, { requests }) => sum + Number(requests), 0) });
-  }
-  return usage;
 }
 
 /** The violations, and a report for the log. `others` are violations that the evidence does not show. */
@@ -130,7 +110,6 @@ async function judge(
     ...checkObjects(calls, feed),
     ...checkFeed(evidence),
     ...checkLimits(evidence),
-    ...checkUsage(evidence),
     ...checkAnswers(calls),
     ...checkRecovery(evidence),
     ...others,

@@ -1,6 +1,4 @@
 /** Redis for tests: real servers on free ports, with their data in a temporary folder. */
-import { rm } from 'node:fs/promises';
-import { join } from 'node:path';
 import { createClient } from '@redis/client';
 import type { RedisConfig } from '../../../src/platform/config/config.ts';
 import type { Scope } from '../scope.ts';
@@ -43,7 +41,7 @@ export class RedisProcess {
     return this.#process?.pid;
   }
 
-  /** Starts it on the same port, with the data that it has saved by `SAVE`. */
+  /** Starts it on the same port, without data. */
   async startAgain(): Promise<void> {
     const place = ['--port', String(this.port), '--bind', '127.0.0.1', '--dir', this.#folder];
     const options = [...place, '--save', '', '--appendonly', 'no', ...this.#settings];
@@ -51,16 +49,11 @@ export class RedisProcess {
     await this.#process.says(/Ready to accept connections/);
   }
 
-  /** Kills it; unsaved data is lost. */
+  /** Kills it, which loses its data. */
   async kill(): Promise<void> {
     const killed = this.#process;
     this.#process = undefined;
     await killed?.end('SIGKILL');
-  }
-
-  /** Deletes the saved data, while it is not running. */
-  async forget(): Promise<void> {
-    await rm(join(this.#folder, 'dump.rdb'), { force: true });
   }
 
   /** Freezes it: it accepts connections and commands, and does not reply. */
