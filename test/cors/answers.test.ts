@@ -91,13 +91,10 @@ test.serial('Responses - pages of an allowed origin can read all, with all docum
   for (const [status, response] of [
     [200, rest.get('/pets', { headers })],
     [201, rest.send('POST', '/categories', { json: { name: 'Cats' }, headers })],
-    [204, rest.send('DELETE', `/pets/${await rest.pet()}`, { headers })],
     [200, anonymous.get('/healthz', { headers })],
     [401, anonymous.get('/pets', { headers })],
     [404, rest.get('/nope', { headers })],
     [404, rest.get('/pets/999999', { headers })],
-    [405, rest.send('OPTIONS', '/pets', { headers })],
-    [400, rest.get('/pets/abc', { headers })],
     [413, rest.send('POST', '/pets', { json: { name: 'x'.repeat(70_000) }, headers })],
     [200, rpc(web, grpcFrame(message), `Bearer ${key}`)],
     [200, rpc(web, grpcFrame(message), 'none')], // with a gRPC status

@@ -1,12 +1,10 @@
 /** A server that ends or can't start: it is started again, for good if the failure is temporary. */
-import { mkdir, readFile, writeFile } from 'node:fs/promises';
+import { mkdir, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { setTimeout as delay, setImmediate as turn } from 'node:timers/promises';
 import test, { type ExecutionContext } from 'ava';
 import { readConfig } from '../../src/platform/config/config.ts';
-import type { Envoy } from '../../src/platform/launcher/envoy.ts';
 import { Instance } from '../../src/platform/launcher/instance.ts';
-import { rollingRestart } from '../../src/platform/launcher/rolling-restart.ts';
 import { supervise, TooManyFailures } from '../../src/platform/launcher/supervisor.ts';
 import { temporaryFolder } from '../support/machine/folder.ts';
 import { startTestStack } from '../support/service/stack.ts';
@@ -20,10 +18,7 @@ const PROGRAM = `
   if (starts > 1 && starts < 2 + Number(process.env.FAILS)) {
     process.send({ reason: 'not yet', isTemporary: process.env.IS_TEMPORARY === 'true' }, () => process.exit(1));
   } else process.send('serving');
-  process.on('message', (message) => {
-    appendFileSync(process.env.STARTS + '-' + starts, message + ' ');
-    process.send(message);
-  });
+  process.on('message', (message) => process.send(message));
 `;
 
 /** Kills such a server under supervision. `end` settles as the supervision does. */
@@ -47,7 +42,7 @@ async function killed(
   const report = (line: string) => lines.push(line.replaceAll(folder, ''));
   const end = supervise(server, { shutdown: stopping.signal, report, isRedundant: () => how.isRedundant === true });
   server.child.process.kill('SIGKILL');
-  return { lines, end, server, messages: (start: number) => readFile(`${env.STARTS}-${start}`, 'utf8') };
+  return { lines, end, server };
 }
 
 /** With its death, as many failures as end a service. */
@@ -96,23 +91,4 @@ test('Deaths - after a run of more than ten seconds do not count with those befo
   }
   await servesAgain(MOST + 1);
   t.is(lines.at(-1), 'The server serves again.');
-});
-
-test('Rolling restart - begins when Envoy reaches all servers; a new process is not told to end streams', async (t) => {
-  const { lines, server, messages } = await killed(t, { fails: 0 });
-  await until(() => lines.length === 2, 'the second process');
-  const second = server.child;
-  const wereDraining: boolean[] = [];
-  const host = async () => {
-    wereDraining.push(second.isDraining);
-    if (second.isDraining && second.isRunning) second.process.kill('SIGKILL');
-    if (second.isDraining) await until(() => server.child !== second && server.isServing, 'the third process');
-    return { isHealthy: wereDraining.length > 1, isExcluded: true, connections: 0 };
-  };
-  const envoy: Pick<Envoy, 'host'> = { host };
-  await rollingRestart([server], envoy as Envoy, { shutdown: new AbortController().signal, report: () => undefined });
-  t.deepEqual(wereDraining.slice(0, 2), [false, false], 'it waits for health');
-  server.child.send('the last one');
-  await until(async () => (await messages(3).catch(() => '')).includes('the last one'), 'the last message');
-  t.notRegex(await messages(3), /end feeds/);
 });

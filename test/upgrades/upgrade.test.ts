@@ -17,10 +17,8 @@ import { InventoryServiceService as Inventory } from '../../gen/petstore/v1/inve
 import { OrderServiceService as Orders } from '../../gen/petstore/v1/orders.ts';
 import { PetServiceService as Pets } from '../../gen/petstore/v1/pets.ts';
 import { API_PACKAGE } from '../../src/identity.ts';
-import { ACCESS_MIGRATIONS } from '../../src/platform/access/tables/tables.ts';
 import { loadOperations } from '../../src/platform/proto/operations.ts';
 import { openSqlite } from '../../src/platform/storage/sqlite.ts';
-import { PLATFORM_MIGRATIONS } from '../../src/platform/storage/store.ts';
 import { MIGRATIONS } from '../../src/schema.ts';
 import { dumpsMissing, run } from '../deploy/backups.ts';
 import { exchangeAlone } from '../support/calls/http2.ts';
@@ -149,25 +147,6 @@ test('Migrations - each makes what it made when it was new, and has a name of it
   }
   t.deepEqual(made, MADE, 'add the row of a new migration to MADE; a migration that is released never changes');
   t.is(Object.keys(made).length, MIGRATIONS.length);
-});
-
-test("Migrations - the platform's make its tables alone, and come before the shop's", async (t) => {
-  const file = join(temporaryFolder(t), 'empty.sqlite');
-  const platform = [...ACCESS_MIGRATIONS, ...PLATFORM_MIGRATIONS];
-  await (await openSqlite(file, platform)).close();
-  const tables = schemaOf(file).flatMap(({ name }) => /^table (.+)/.exec(name)?.[1] ?? []);
-  const own = [
-    'accounts',
-    'api_keys',
-    'bans',
-    'events',
-    'idempotency_records',
-    'key_uses',
-    'schema_migrations',
-    'usage',
-  ];
-  t.deepEqual(tables.toSorted(), own);
-  t.deepEqual(MIGRATIONS.slice(0, platform.length), platform);
 });
 
 test('Migrations - where 006-events has made the table of events, nothing changes', async (t) => {

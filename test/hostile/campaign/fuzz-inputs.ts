@@ -2,7 +2,6 @@
 import fc, { type Arbitrary } from 'fast-check';
 import { loadOperations } from '../../../src/platform/proto/operations.ts';
 import { grpcFrame } from '../../support/calls/sockets.ts';
-import { type Manner, manner } from './manners.ts';
 
 /** Stands for a valid key, since keys differ from run to run and inputs must not. */
 export const KEY = '{key}';
@@ -28,6 +27,24 @@ export interface OverHttp2 {
   readonly body: string | undefined;
   /** How an odd caller sends and reads it. */
   readonly manner?: Manner;
+}
+
+/** How an odd caller over HTTP/2 sends its request and reads the response. */
+export interface Manner {
+  /** The window of the stream, and when it becomes an ordinary one. */
+  readonly window: number;
+  readonly opensAfterMs: number;
+  /** Which share of the body is sent. 1 is all of it, and the end of the request. */
+  readonly sentShare: number;
+  /** How many bytes are read, every 50 ms; undefined: all as they come. */
+  readonly slice: number | undefined;
+  /** How many bytes are read before the caller stops; undefined: all. */
+  readonly stopsAfter: number | undefined;
+  /** When the caller leaves: it resets the request, or drops the connection. */
+  readonly giveUpMs: number;
+  readonly drops: boolean;
+  /** The deadline of a call. */
+  readonly deadlineMs: number | undefined;
 }
 
 /** The content types of calls. */
@@ -255,6 +272,22 @@ const large = pick<OverHttp2>(
   ...PROTOCOLS.map((protocol) => toCall(protocol, LIST, [AUTHORIZATION], latin1Frame(Buffer.of(8, 100)))),
 );
 const overHttp2 = rest.filter((request) => request.protocol !== 'HTTP/1.1');
+
+/** The longest time of a caller who reads oddly. */
+const MAX_MS = 4_000;
+const sometimes = <T>(odd: Arbitrary<T>) => fc.option(odd, { nil: undefined, freq: 1 });
+
+const manner: Arbitrary<Manner> = fc.record({
+  window: fc.constantFrom(0, 0, 1, 100, 1_000, 16_384, 65_535, 65_535, 1_048_576),
+  opensAfterMs: fc.nat(MAX_MS / 2),
+  sentShare: mostly(fc.constant(1), fc.double({ min: 0, max: 1, noNaN: true })),
+  slice: sometimes(fc.integer({ min: 1, max: 20_000 })),
+  stopsAfter: sometimes(fc.nat(200_000)),
+  giveUpMs: mostly(fc.constant(MAX_MS), fc.nat(MAX_MS)),
+  drops: mostly(fc.constant(false), fc.constant(true)),
+  // From 1 ms to 20 s, as many short ones as long ones.
+  deadlineMs: sometimes(fc.double({ min: 0, max: 1, noNaN: true }).map((power) => Math.round(20_000 ** power))),
+});
 
 const oddly = fc.tuple(fc.oneof(large, call, overHttp2), manner).map(([request, how]): FuzzInput => {
   const [name, unit] = request.protocol === 'Connect' ? ['connect-timeout-ms', ''] : ['grpc-timeout', 'm'];

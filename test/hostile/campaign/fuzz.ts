@@ -10,8 +10,7 @@ import { Http1Connection } from '../../support/calls/http1-connection.ts';
 import { exchange } from '../../support/calls/http2.ts';
 import { openSession, type Target, targetOf } from '../../support/calls/sockets.ts';
 import type { TestStack } from '../../support/service/stack.ts';
-import { type FuzzInput, fuzzInput, KEY, type OverHttp1, type OverHttp2 } from './fuzz-inputs.ts';
-import type { Manner } from './manners.ts';
+import { type FuzzInput, fuzzInput, KEY, type Manner, type OverHttp1, type OverHttp2 } from './fuzz-inputs.ts';
 import { leftOpen, MIB, mib, pidsOf, rssBytes, usedBytes } from './memory.ts';
 import { storeLargestList } from './service.ts';
 
