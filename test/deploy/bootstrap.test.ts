@@ -3,7 +3,7 @@
  * sqlite3's, `node`, and `tool`, which only `npm test` needs. They are files, so that no registry is needed.
  */
 import { execFile } from 'node:child_process';
-import { cpSync, existsSync, globSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { cpSync, existsSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
 import type { ExecutionContext } from 'ava';
@@ -77,22 +77,6 @@ test('Installation - reports its progress; an interruption leaves no process, th
   t.is((await bootstrap(t, root).ended).code, 0);
   t.deepEqual(installed(root), { runs: true, tool: false, builds: 2 });
   t.false(existsSync(join(root, 'node_modules/tool')), 'what is half there is gone');
-});
-
-test('Installation - the first start installs every package that the service and its programs import', (t) => {
-  const { dependencies } = JSON.parse(readFileSync(join(SCRIPTS, '../package.json'), 'utf8'));
-  const root = join(SCRIPTS, '..');
-  // The client is a separate package.
-  const files = globSync('{src,deploy,gen}/**/*.ts', { cwd: root }).filter(
-    (file) => !/^(src\/platform\/client|gen\/client)\//.test(file),
-  );
-  t.true(files.length > 100);
-  for (const file of files) {
-    const text = readFileSync(join(root, file), 'utf8').replace(/^import type .+$/gm, '');
-    for (const [, name = ''] of text.matchAll(/(?:from |import\()'((?:@[^/']+\/)?[^/'.][^/']*)[^']*'/g)) {
-      if (!name.startsWith('node:')) t.true(Object.hasOwn(dependencies, name), `${file}: ${name}`);
-    }
-  }
 });
 
 /** Makes `NAME-1.0.0.tgz`. */
