@@ -9,7 +9,7 @@ import { grpcFrame, grpcHeaders, openSession, openSocket, type Target, targetOf 
 import { statistic } from '../support/service/exposition.ts';
 import type { TestStack } from '../support/service/stack.ts';
 import { until } from '../support/until.ts';
-import { Bystanders, served } from './campaign/bystanders.ts';
+import { served, startBystanders } from './campaign/bystanders.ts';
 import { leftOpen, MIB, openStreams, PROBED, pidsOf, rssBytes, usedBytes } from './campaign/memory.ts';
 import { hostileTest } from './campaign/service.ts';
 
@@ -136,7 +136,7 @@ test('Unread - 200 streams hold at most 256 KiB each, whatever their windows, an
   const { envoy } = pidsOf(stack);
   const keys = often(await keysOf(stack, 20));
   const take = (count: number) => keys.splice(0, count);
-  const bystanders = new Bystanders(stack);
+  const bystanders = startBystanders(stack);
   t.teardown(() => bystanders.stop());
   await writeEvents(stack, 1_000);
   const follower = await openEvents(`${stack.rest.url}/events/stream`, stack.key);

@@ -24,7 +24,7 @@ import { temporaryFolder } from '../support/machine/folder.ts';
 import { freePorts } from '../support/machine/ports.ts';
 import { query } from '../support/machine/postgres.ts';
 import { testUnless } from '../support/machine/programs.ts';
-import { MISSING_REDIS_SERVER, RedisProcess } from '../support/machine/redis.ts';
+import { MISSING_REDIS_SERVER, startRedis } from '../support/machine/redis.ts';
 import { TcpProxy } from '../support/machine/tcp-proxy.ts';
 import { makeCertificates, noOpenssl } from '../support/machine/tls.ts';
 import { withinOneDay } from '../support/service/limit-windows.ts';
@@ -218,7 +218,7 @@ redisTest('rediss:// - limits are counted over TLS, and a server stops cleanly w
   const port = String((await freePorts(1))[0]);
   const [cert, key, ca] = ['redis.pem', 'redis-key.pem', 'ca.pem'].map((file) => certificates.path(file));
   const files = ['--tls-cert-file', `${cert}`, '--tls-key-file', `${key}`, '--tls-auth-clients', 'no'];
-  const redis = await RedisProcess.start(t, ['--tls-port', port, ...files]);
+  const redis = await startRedis(t, ['--tls-port', port, ...files]);
   const settings = { REDIS_URL: `rediss://127.0.0.1:${port}`, NODE_EXTRA_CA_CERTS: `${ca}` };
   const server = await start(t, { BUSINESS_PER_DAY: String(PER_DAY), ...settings });
   const list = () => server.grpc.call(Categories.listCategories, { pageToken: '' });

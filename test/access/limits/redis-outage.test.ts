@@ -6,7 +6,7 @@ import type { Limiter } from '../../../src/platform/access/limits/limiter.ts';
 import type { RedisLimiter } from '../../../src/platform/access/limits/redis.ts';
 import { RedisClient } from '../../../src/platform/access/limits/redis-client.ts';
 import { toAccountId } from '../../../src/platform/rpc/caller.ts';
-import { MISSING_REDIS_SERVER, RedisProcess } from '../../support/machine/redis.ts';
+import { MISSING_REDIS_SERVER, startRedis, type TestRedis } from '../../support/machine/redis.ts';
 import { TcpProxy } from '../../support/machine/tcp-proxy.ts';
 import { sharing } from '../../support/service/sharing.ts';
 import { until } from '../../support/until.ts';
@@ -15,13 +15,13 @@ import { send } from './suite/rules.ts';
 import { ACCOUNT, ACCOUNT_ID, countAdmitted, DAY_INDEX, flood, GRACE, NOON_MS, repeat } from './suite/setup.ts';
 
 // Serial: the tests share one Redis, which they kill or pause.
-let redis: RedisProcess;
+let redis: TestRedis;
 const {
   serial: test,
   beforeEach,
   afterEach,
 } = sharing<unknown>(MISSING_REDIS_SERVER, async (t) => {
-  redis = await RedisProcess.start(t);
+  redis = await startRedis(t);
 });
 /** The lines of all limiters of the test. */
 let log: { readonly level: string; readonly text: string }[];
@@ -171,7 +171,7 @@ test('Start without Redis - requests are served, and Redis is used once it is av
 });
 
 test('Replica - a Redis that may not write any more is left for the one that its address leads to now', async (t) => {
-  const successor = await RedisProcess.start(t);
+  const successor = await startRedis(t);
   t.teardown(() => redis.command('REPLICAOF', 'NO', 'ONE'));
   const address = await TcpProxy.open(t, redis.port);
   const urls = [`redis://127.0.0.1:${address.port}`] as const;

@@ -5,7 +5,7 @@
 import { randomUUID } from 'node:crypto';
 import type { ExecutionContext } from 'ava';
 import { freePorts } from '../../support/machine/ports.ts';
-import { MISSING_REDIS_SERVER, RedisProcess } from '../../support/machine/redis.ts';
+import { MISSING_REDIS_SERVER, startRedis, type TestRedis } from '../../support/machine/redis.ts';
 import { withinOneDay } from '../../support/service/limit-windows.ts';
 import { sharing } from '../../support/service/sharing.ts';
 import { openRedis, openServers, type RedisOptions, untilBack } from './suite/redis.ts';
@@ -29,10 +29,10 @@ import {
 
 const DAY_MS = 86_400_000;
 const MAX = 10;
-let redis: RedisProcess;
+let redis: TestRedis;
 
 const test = sharing<unknown>(MISSING_REDIS_SERVER, async (t) => {
-  redis = await RedisProcess.start(t);
+  redis = await startRedis(t);
 });
 
 const open: Open = async (t, options) => {
@@ -138,7 +138,7 @@ test.serial('Redis’s time - counts for limits, bans and the operator, however 
 
 test.serial('Password - is sent, and never logged', async (t) => {
   await redis.command('ACL', 'SETUSER', 'someone', 'on', '>very/secret', '~*', '+@all');
-  const withoutHello = await RedisProcess.start(t, ['--rename-command', 'HELLO', '']);
+  const withoutHello = await startRedis(t, ['--rename-command', 'HELLO', '']);
   const [nobody = 0] = await freePorts(1);
   const log: string[] = [];
   const logger = { info: () => undefined, warn: (line: unknown) => log.push(JSON.stringify(line)) };

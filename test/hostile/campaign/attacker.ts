@@ -24,30 +24,27 @@ interface Told {
   readonly hasBegun: boolean;
 }
 
-export class Attacker {
-  readonly #child = fork(FILE, { execArgv: [] });
-  /** The outcomes of its requests so far, and whether all have been sent. */
-  told: Told = { outcomes: {}, hasBegun: false };
-
-  constructor(job: Job) {
-    this.#child.on('message', (told: Told) => {
-      this.told = told;
-    });
-    this.#child.on('error', () => undefined); // it has exited already
-    this.#child.send(job);
-  }
-
-  /** Closes all connections. */
-  async end(): Promise<Outcomes> {
-    if (this.#child.exitCode === null && this.#child.signalCode === null) {
-      const exited = once(this.#child, 'exit');
-      this.#child.send('end', () => undefined);
-      const timer = setTimeout(() => this.#child.kill('SIGKILL'), END_MS);
-      await exited;
-      clearTimeout(timer);
-    }
-    return this.told.outcomes;
-  }
+export function startAttacker(job: Job) {
+  const child = fork(FILE, { execArgv: [] });
+  const attacker = {
+    /** The outcomes of its requests so far, and whether all have been sent. */
+    told: { outcomes: {}, hasBegun: false } as Told,
+    /** Closes all connections. */
+    async end(): Promise<Outcomes> {
+      if (child.exitCode === null && child.signalCode === null) {
+        const exited = once(child, 'exit');
+        child.send('end', () => undefined);
+        const timer = setTimeout(() => child.kill('SIGKILL'), END_MS);
+        await exited;
+        clearTimeout(timer);
+      }
+      return attacker.told.outcomes;
+    },
+  };
+  child.on('message', (told: Told) => (attacker.told = told));
+  child.on('error', () => undefined); // it has exited already
+  child.send(job);
+  return attacker;
 }
 
 async function run({ promise, ...job }: Job): Promise<void> {

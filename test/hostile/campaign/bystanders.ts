@@ -26,58 +26,54 @@ export interface Visit {
   readonly failure: string | undefined;
 }
 
-export class Bystanders {
-  readonly visits: Visit[] = [];
-  readonly #loops: Promise<unknown>;
-  #isOver = false;
-
-  constructor({ publicAddress, key }: TestStack) {
-    const [caller, anonymous] = [targetOf(publicAddress, '127.0.0.1'), targetOf(publicAddress, '127.0.0.3')];
-    const grpc = new GrpcCaller(publicAddress, key);
-    const kept = Array.from({ length: 2 }, () => new Http1Connection(caller));
-    const own = `Host: petstore\r\nAuthorization: Bearer ${key}\r\n`;
-    const get = `GET /pets HTTP/1.1\r\n${own}\r\n`;
-    const body = 'Content-Type: application/json\r\nContent-Length: 15\r\n\r\n{"name":"Cats"}';
-    const health = { path: '/grpc.health.v1.Health/Check', body: grpcFrame(), giveUpMs: TIMEOUT_MS };
-    this.#loops = Promise.all([
-      this.#visit('caller', 'GET /pets', () => failureOf(get, kept[0])),
-      this.#visit('caller', 'POST', () => failureOf(`POST /categories HTTP/1.1\r\n${own}${body}`, kept[1])),
-      this.#visit('caller', 'GET on a new connection', () => failureOfNew(get, caller)),
-      this.#visit('caller', 'gRPC', () =>
-        grpc.call(Pets.listPets, { limit: 1 }, { timeoutMs: TIMEOUT_MS }).then(
-          () => undefined,
-          ({ code }) => `grpc-status ${code}`,
-        ),
-      ),
-      ...['/healthz', '/docs'].map((path) =>
-        this.#visit('anonymous', path, () => failureOfNew(`GET ${path} HTTP/1.1\r\nHost: petstore\r\n\r\n`, anonymous)),
-      ),
-      this.#visit('anonymous', 'Check', () =>
-        rawGrpc(anonymous, health).then(
-          ({ status }) => (status === 0 ? undefined : status === undefined ? 'closed' : `grpc-status ${status}`),
-          () => 'closed',
-        ),
-      ),
-    ]).finally(() => {
-      for (const connection of kept) connection.close();
-      grpc.close();
-    });
-  }
-
-  async stop(): Promise<void> {
-    this.#isOver = true;
-    await this.#loops;
-  }
-
-  async #visit(who: Visit['who'], what: string, ask: () => Promise<string | undefined>): Promise<void> {
-    while (!this.#isOver) {
+export function startBystanders({ publicAddress, key }: TestStack) {
+  const visits: Visit[] = [];
+  let isOver = false;
+  const visit = async (who: Visit['who'], what: string, ask: () => Promise<string | undefined>) => {
+    while (!isOver) {
       const beganAtMs = performance.now();
       const failure = await ask();
       const endedAtMs = performance.now();
-      this.visits.push({ who, what, endedAtMs, tookMs: endedAtMs - beganAtMs, failure });
+      visits.push({ who, what, endedAtMs, tookMs: endedAtMs - beganAtMs, failure });
       await delay(who === 'anonymous' ? ANONYMOUS_PAUSE_MS : PAUSE_MS);
     }
-  }
+  };
+  const [caller, anonymous] = [targetOf(publicAddress, '127.0.0.1'), targetOf(publicAddress, '127.0.0.3')];
+  const grpc = new GrpcCaller(publicAddress, key);
+  const kept = Array.from({ length: 2 }, () => new Http1Connection(caller));
+  const own = `Host: petstore\r\nAuthorization: Bearer ${key}\r\n`;
+  const get = `GET /pets HTTP/1.1\r\n${own}\r\n`;
+  const body = 'Content-Type: application/json\r\nContent-Length: 15\r\n\r\n{"name":"Cats"}';
+  const health = { path: '/grpc.health.v1.Health/Check', body: grpcFrame(), giveUpMs: TIMEOUT_MS };
+  const loops = Promise.all([
+    visit('caller', 'GET /pets', () => failureOf(get, kept[0])),
+    visit('caller', 'POST', () => failureOf(`POST /categories HTTP/1.1\r\n${own}${body}`, kept[1])),
+    visit('caller', 'GET on a new connection', () => failureOfNew(get, caller)),
+    visit('caller', 'gRPC', () =>
+      grpc.call(Pets.listPets, { limit: 1 }, { timeoutMs: TIMEOUT_MS }).then(
+        () => undefined,
+        ({ code }) => `grpc-status ${code}`,
+      ),
+    ),
+    ...['/healthz', '/docs'].map((path) =>
+      visit('anonymous', path, () => failureOfNew(`GET ${path} HTTP/1.1\r\nHost: petstore\r\n\r\n`, anonymous)),
+    ),
+    visit('anonymous', 'Check', () =>
+      rawGrpc(anonymous, health).then(
+        ({ status }) => (status === 0 ? undefined : status === undefined ? 'closed' : `grpc-status ${status}`),
+        () => 'closed',
+      ),
+    ),
+  ]);
+  return {
+    visits,
+    async stop() {
+      isOver = true;
+      await loops;
+      for (const connection of kept) connection.close();
+      grpc.close();
+    },
+  };
 }
 
 /** Why a request has no success; undefined when it has. */

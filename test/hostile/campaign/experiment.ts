@@ -7,10 +7,10 @@ import { cpuTimesUs } from '../../support/machine/cpu-time.ts';
 import type { TestStack } from '../../support/service/stack.ts';
 import { until } from '../../support/until.ts';
 import { type Attack, total } from './attack.ts';
-import { Attacker } from './attacker.ts';
+import { startAttacker } from './attacker.ts';
 import { type Bounds, CALM_MS, ON_A_BUSY_MACHINE } from './bounds.ts';
-import { Bystanders } from './bystanders.ts';
-import { leftOpen, MemoryWatch, pidsOf } from './memory.ts';
+import { startBystanders } from './bystanders.ts';
+import { leftOpen, pidsOf, watchMemory } from './memory.ts';
 import { isFull } from './service.ts';
 
 /** Memory is back when it is at most so many times what it was before. */
@@ -37,12 +37,12 @@ export async function measureAttack(stack: TestStack, attack: Attack, from: stri
   const size = isFull ? full : short;
   const pids = pidsOf(stack);
   const cpuUs = () => cpuTimesUs({ pids: [pids.envoy, pids.server] });
-  const bystanders = new Bystanders(stack);
+  const bystanders = startBystanders(stack);
   await delay(WARM_UP_MS);
-  const memory = { envoy: new MemoryWatch(pids.envoy), server: new MemoryWatch(pids.server) };
+  const memory = { envoy: watchMemory(pids.envoy), server: watchMemory(pids.server) };
   const [cpuBeforeUs, fromMs] = [cpuUs(), performance.now()];
   const job = { promise: attack.promise, target: targetOf(stack.publicAddress, from), size, key: stack.key };
-  const attacker = new Attacker(job);
+  const attacker = startAttacker(job);
   try {
     await until(() => attacker.told.hasBegun, 'the beginning', BEGIN_MS).catch(() => undefined);
     const unended = () => size.connections * size.perConnection - total(attacker.told.outcomes);

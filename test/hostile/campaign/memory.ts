@@ -31,31 +31,25 @@ export function pidsOf({ stack }: TestStack): { readonly envoy: number; readonly
   return { envoy: stack.envoy.process.pid ?? -1, server: stack.servers[0]?.process.pid ?? -1 };
 }
 
+export type MemoryWatch = ReturnType<typeof watchMemory>;
+
 /** Watches a process's memory from now on. Call `stop` in the end. */
-export class MemoryWatch {
-  readonly restBytes: number;
-  readonly #pid: number;
-  readonly #timer: NodeJS.Timeout;
-  peakBytes = 0;
-
-  constructor(pid: number) {
-    this.#pid = pid;
-    this.restBytes = rssBytes(pid);
-    this.#timer = setInterval(() => {
-      if (this.now() > KILL_BYTES) process.kill(pid, 'SIGKILL');
-    }, SAMPLE_MS);
-  }
-
-  /** The present memory. */
-  now(): number {
-    const bytes = rssBytes(this.#pid);
-    this.peakBytes = Math.max(this.peakBytes, bytes);
-    return bytes;
-  }
-
-  stop(): void {
-    clearInterval(this.#timer);
-  }
+export function watchMemory(pid: number) {
+  const watch = {
+    restBytes: rssBytes(pid),
+    peakBytes: 0,
+    /** The present memory. */
+    now() {
+      const bytes = rssBytes(pid);
+      watch.peakBytes = Math.max(watch.peakBytes, bytes);
+      return bytes;
+    },
+    stop: () => clearInterval(timer),
+  };
+  const timer = setInterval(() => {
+    if (watch.now() > KILL_BYTES) process.kill(pid, 'SIGKILL');
+  }, SAMPLE_MS);
+  return watch;
 }
 
 const FILE = fileURLToPath(new URL('server-probe.ts', import.meta.url));

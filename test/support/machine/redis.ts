@@ -13,64 +13,45 @@ const PROGRAM = findProgram(['redis-server'], FOLDERS);
 /** Why tests with Redis can't run; undefined when they can. */
 export const MISSING_REDIS_SERVER = missing('redis-server', undefined, FOLDERS);
 
-/** A server process of the test, which can be killed, paused and started again. */
-export class RedisProcess {
-  readonly port: number;
-  readonly config: RedisConfig;
-  readonly #folder: string;
-  readonly #settings: readonly string[];
-  #process: Program | undefined;
+export type TestRedis = Awaited<ReturnType<typeof startRedis>>;
 
-  private constructor(port: number, folder: string, settings: readonly string[]) {
-    this.port = port;
-    this.config = { urls: [`redis://127.0.0.1:${port}`], isCluster: false };
-    this.#folder = folder;
-    this.#settings = settings;
-  }
-
-  static async start(t: Scope, settings: readonly string[] = []): Promise<RedisProcess> {
-    const [port = 0] = await freePorts(1);
-    const redis = new RedisProcess(port, temporaryFolder(t), settings);
-    t.teardown(() => redis.kill());
-    await redis.startAgain();
-    return redis;
-  }
-
-  /** Undefined while it is killed. */
-  get pid(): number | undefined {
-    return this.#process?.pid;
-  }
-
+/** Starts a server, which can be killed, paused and started again, until the end of the test. */
+export async function startRedis(t: Scope, settings: readonly string[] = []) {
+  const [port = 0] = await freePorts(1);
+  const url = `redis://127.0.0.1:${port}`;
+  const config: RedisConfig = { urls: [url], isCluster: false };
+  const place = ['--port', String(port), '--bind', '127.0.0.1', '--dir', temporaryFolder(t)];
+  let server: Program | undefined;
   /** Starts it on the same port, without data. */
-  async startAgain(): Promise<void> {
-    const place = ['--port', String(this.port), '--bind', '127.0.0.1', '--dir', this.#folder];
-    const options = [...place, '--save', '', '--appendonly', 'no', ...this.#settings];
-    this.#process = new Program(PROGRAM ?? 'redis-server', options);
-    await this.#process.says(/Ready to accept connections/);
-  }
-
+  const startAgain = async () => {
+    server = new Program(PROGRAM ?? 'redis-server', [...place, '--save', '', '--appendonly', 'no', ...settings]);
+    await server.says(/Ready to accept connections/);
+  };
   /** Kills it, which loses its data. */
-  async kill(): Promise<void> {
-    const killed = this.#process;
-    this.#process = undefined;
+  const kill = async () => {
+    const killed = server;
+    server = undefined;
     await killed?.end('SIGKILL');
-  }
-
-  /** Freezes it: it accepts connections and commands, and does not reply. */
-  pause(): void {
-    this.#process?.process.kill('SIGSTOP');
-  }
-
-  resume(): void {
-    this.#process?.process.kill('SIGCONT');
-  }
-
-  /** Sends a command. Resolves with the reply. */
-  async command(...args: string[]): Promise<unknown> {
-    const client = createClient({ url: this.config.urls[0], RESP: 2 }).on('error', () => undefined);
-    await client.connect();
-    return client.sendCommand(args).finally(() => client.destroy());
-  }
+  };
+  t.teardown(kill);
+  await startAgain();
+  return {
+    port,
+    config,
+    /** Undefined while it is killed. */
+    pid: () => server?.pid,
+    startAgain,
+    kill,
+    /** Freezes it: it accepts connections and commands, and does not reply. */
+    pause: () => void server?.process.kill('SIGSTOP'),
+    resume: () => void server?.process.kill('SIGCONT'),
+    /** Sends a command. Resolves with the reply. */
+    async command(...args: string[]): Promise<unknown> {
+      const client = createClient({ url, RESP: 2 }).on('error', () => undefined);
+      await client.connect();
+      return client.sendCommand(args).finally(() => client.destroy());
+    },
+  };
 }
 
 /** Starts a cluster of three servers, each with a third of the slots. */
@@ -78,7 +59,7 @@ export async function startRedisCluster(t: Scope) {
   const settings = ['--cluster-enabled', 'yes'];
   // The nodes communicate on a second port, which must be free too.
   const nodes = await Promise.all(
-    [1, 2, 3].map(async () => RedisProcess.start(t, [...settings, '--cluster-port', String((await freePorts(1))[0])])),
+    [1, 2, 3].map(async () => startRedis(t, [...settings, '--cluster-port', String((await freePorts(1))[0])])),
   );
   const addresses = nodes.map(({ port }) => `127.0.0.1:${port}`);
   const created = new Program('redis-cli', ['--cluster', 'create', ...addresses, '--cluster-yes']);

@@ -1,6 +1,6 @@
 /** A PostgreSQL and a Redis of the test's own, which the instances of a service share. */
 import { postgresMissing, startPostgres } from '../machine/postgres.ts';
-import { MISSING_REDIS_SERVER, RedisProcess } from '../machine/redis.ts';
+import { MISSING_REDIS_SERVER, startRedis } from '../machine/redis.ts';
 import type { Scope } from '../scope.ts';
 
 /** Why they can't be started; undefined when they can. */
@@ -10,7 +10,7 @@ export type Shared = Awaited<ReturnType<typeof startShared>>;
 
 /** Starts both. `postgresSettings` are `name=value`. */
 export async function startShared(t: Scope, postgresSettings?: readonly string[]) {
-  const [postgres, redis] = await Promise.all([startPostgres(t, postgresSettings), RedisProcess.start(t)]);
+  const [postgres, redis] = await Promise.all([startPostgres(t, postgresSettings), startRedis(t)]);
   let database = 0; // Redis has 16 of them
   return {
     postgres,
