@@ -23,7 +23,8 @@ const command = createCommand(
   `Starts the service with its launcher, sends random requests, causes random faults, and then checks all responses:
 every acknowledged write is there, every read is consistent with an order of the writes, followers got every event of
 this order, no unit was lost or sold twice, no account exceeded its limit, and the service was healthy 10 seconds after
-the last fault. After a violation the exit code is 1, and the seed and the history that shows the violation are printed.`,
+the last fault. After a violation the exit code is 1, and the seed and the history that shows the violation are
+printed.`,
 )
   .addOption(
     new Option('--seed <n>', 'the seed of faults and clients')
