@@ -67,7 +67,7 @@ export function pidOf({ name, process }: Child): number {
 async function processesOf({ postgres, redis }: Shared): Promise<Counted> {
   return {
     postgres: { pids: [await postgres.pid()], withChildren: true },
-    redis: { pids: [redis.pid() ?? []].flat() },
+    redis: { pids: redis.pid === undefined ? [] : [redis.pid] },
   };
 }
 

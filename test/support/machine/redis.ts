@@ -39,7 +39,9 @@ export async function startRedis(t: Scope, settings: readonly string[] = []) {
     port,
     config,
     /** Undefined while it is killed. */
-    pid: () => server?.pid,
+    get pid() {
+      return server?.pid;
+    },
     startAgain,
     kill,
     /** Freezes it: it accepts connections and commands, and does not reply. */
