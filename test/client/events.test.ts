@@ -9,7 +9,7 @@ import {
   type WatchEventsRequest,
   type WatchEventsResponse,
 } from '../../gen/petstore/v1/events.ts';
-import { TcpProxy } from '../support/machine/tcp-proxy.ts';
+import { openProxy } from '../support/machine/tcp-proxy.ts';
 import { fresh, type SharedBy } from '../support/service/sharing.ts';
 import { until } from '../support/until.ts';
 
@@ -196,7 +196,7 @@ test('events - a consumer that takes 36 s for an event keeps its stream', async 
 });
 
 test('events - a connection that has gone silent is replaced', async (t) => {
-  const proxy = await TcpProxy.open(t, t.context.port);
+  const proxy = await openProxy(t, t.context.port);
   const client = createClient({ address: `127.0.0.1:${proxy.port}`, apiKey: 'key' });
   follow(client);
   await nth(t.context, 0);

@@ -4,7 +4,7 @@ import { status as Status } from '@grpc/grpc-js';
 import type { ExecutionContext } from 'ava';
 import { createClient, type PetstoreClient, type PetstoreError } from '../../gen/client/index.ts';
 import { listen } from '../support/machine/ports.ts';
-import { TcpProxy } from '../support/machine/tcp-proxy.ts';
+import { openProxy } from '../support/machine/tcp-proxy.ts';
 import type { Scope } from '../support/scope.ts';
 import { withinOneMinute } from '../support/service/limit-windows.ts';
 import { type SharedBy, sharing } from '../support/service/sharing.ts';
@@ -13,7 +13,7 @@ import { until } from '../support/until.ts';
 
 const test = sharing(undefined, async (t) => {
   const stack = await startTestStack(t);
-  const proxy = await TcpProxy.open(t, stack.config.grpcPort);
+  const proxy = await openProxy(t, stack.config.grpcPort);
   /** Calls through the proxy. */
   const client = createClient({ address: `127.0.0.1:${proxy.port}`, apiKey: stack.key });
   const direct = createClient({ address: stack.grpcAddress, apiKey: stack.key });
@@ -103,7 +103,7 @@ test('retries - while the server is unavailable a call that may be repeated has 
 
 async function startSilent(t: ExecutionContext<Context>) {
   t.timeout(60_000);
-  const proxy = await TcpProxy.open(t, t.context.config.grpcPort);
+  const proxy = await openProxy(t, t.context.config.grpcPort);
   proxy.silence();
   return { proxy, secondConnection: () => until(() => proxy.accepted > 1, 'a second connection', 50_000) };
 }

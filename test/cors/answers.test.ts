@@ -117,15 +117,12 @@ test.serial('Responses - pages of an allowed origin can read all, with all docum
 /** It serves /healthz, and breaks its response to /store/inventory off: Envoy's filters see no such error. */
 const MUTE_SERVER = fileURLToPath(new URL('../rest/mute-server.ts', import.meta.url));
 
-/** By origin of the page, the origin that may read. */
-const ALLOWED: readonly (readonly [title: string, settings: object, Readonly<Record<string, string | null>>])[] = [
+for (const [title, settings, origins] of [
   ['allows no other origin by default', {}, { [SHOP]: null }],
   ['* allows every origin', { CORS_ORIGINS: '*' }, { [SHOP]: SHOP, null: 'null' }],
-];
-
-for (const [title, settings, origins] of ALLOWED) {
+] as const) {
   test(`CORS_ORIGINS - ${title}`, async (t) => {
-    const { rest } = await startTestStack(t, { ...settings }, { program: MUTE_SERVER });
+    const { rest } = await startTestStack(t, settings, { program: MUTE_SERVER });
     for (const [origin, expected] of Object.entries(origins)) {
       for (const [method, path, headers] of [
         ['GET', '/healthz', { origin }],

@@ -14,8 +14,7 @@ import { launch, launchForAll, type Test, test } from '../launcher/launch.ts';
 import { startLoad } from '../support/calls/load.ts';
 import { RestClient } from '../support/calls/rest-client.ts';
 import { until } from '../support/until.ts';
-import { backup, fails, run, succeeds } from './backups.ts';
-import { makeStore } from './stores.ts';
+import { backup, fails, makeStore, run, succeeds } from './backups.ts';
 
 const shared = launchForAll();
 /** What the first test makes: a backup, a pet that is in it, and a category that is not. */

@@ -1,5 +1,5 @@
 /** The Containerfile, the probe and the compose file, as far as they go without an image. */
-import { execFile, spawn, spawnSync } from 'node:child_process';
+import { execFile, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { existsSync, readdirSync, readFileSync, statSync } from 'node:fs';
 import { createServer, type RequestListener } from 'node:http';
@@ -14,7 +14,6 @@ import { ROOT } from '../../src/platform/launcher/paths.ts';
 import { temporaryFolder } from '../support/machine/folder.ts';
 import { noNamespaces } from '../support/machine/namespaces.ts';
 import { freePorts, listen } from '../support/machine/ports.ts';
-import { postgresMissing, startPostgres } from '../support/machine/postgres.ts';
 import { testUnless } from '../support/machine/programs.ts';
 import { makeCertificates, noOpenssl } from '../support/machine/tls.ts';
 
@@ -23,7 +22,6 @@ const CONTAINERFILE = readFileSync(join(ROOT, 'deploy/container/Containerfile'),
 const compose = parse(readFileSync(join(ROOT, 'deploy/compose/compose.yaml'), 'utf8'), { merge: true });
 
 const opensslTest = testUnless(noOpenssl);
-const postgresTest = testUnless(postgresMissing);
 const IN_NAMESPACE = ['--pid', '--fork', '--kill-child'];
 const namespaceTest = testUnless(noNamespaces);
 
@@ -101,21 +99,6 @@ test.serial('Probe - waits for a port that stays open', async (t) => {
   isCheck = false;
   t.is(await waiting, '');
 });
-
-postgresTest(
-  'Compose - PostgreSQL is not healthy while only its socket is open, as during the first start',
-  async (t) => {
-    const [, ...check] = compose.services.postgres.healthcheck.test as readonly string[];
-    for (const [settings, code] of [
-      [[], 0],
-      [['listen_addresses='], 2],
-    ] as const) {
-      const postgres = await startPostgres(t, settings);
-      const { status } = spawnSync('env', check, { env: { ...process.env, ...postgres.socket } });
-      t.is(status, code);
-    }
-  },
-);
 
 test('Compose - make-secrets.sh creates all secrets in a private folder; a second run keeps passwords', async (t) => {
   const folder = join(temporaryFolder(t), 'secrets');

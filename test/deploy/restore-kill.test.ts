@@ -8,8 +8,7 @@ import { missing } from '../support/machine/find-program.ts';
 import { temporaryFolder } from '../support/machine/folder.ts';
 import { testUnless } from '../support/machine/programs.ts';
 import { Program } from '../support/service/process.ts';
-import { backup, run } from './backups.ts';
-import { categoriesIn, makeCrashedStore, makeStore, startOn } from './stores.ts';
+import { backup, categoriesIn, makeCrashedStore, makeStore, run, startOn } from './backups.ts';
 
 const test = testUnless<unknown>(missing('strace'));
 

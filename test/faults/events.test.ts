@@ -3,7 +3,7 @@ import { setTimeout as delay } from 'node:timers/promises';
 import type { ExecutionContext } from 'ava';
 import { openEvents } from '../support/calls/event-source.ts';
 import { watchEvents } from '../support/calls/watch-events.ts';
-import { TcpProxy } from '../support/machine/tcp-proxy.ts';
+import { openProxy } from '../support/machine/tcp-proxy.ts';
 import { sharedMissing, startShared } from '../support/service/shared.ts';
 import { type SharedBy, sharing } from '../support/service/sharing.ts';
 import { startTestStack } from '../support/service/stack.ts';
@@ -13,7 +13,7 @@ const test = sharing(sharedMissing, async (t) => {
   const shared = await startShared(t);
   const settings = await shared.settings();
   const url = new URL(settings.DATABASE_URL ?? '');
-  const network = await TcpProxy.open(t, Number(url.port));
+  const network = await openProxy(t, Number(url.port));
   url.port = String(network.port);
   const service = await startTestStack(t, { ...settings, DATABASE_URL: url.href, INSTANCES: '2' });
   t.teardown(() => network.restore());

@@ -145,7 +145,6 @@ test.serial('Redis killed - each request succeeds with its limits, and each serv
     return `${status}, ${headers.has('x-ratelimit-remaining') ? 'with' : 'without'} the limits`;
   });
   await untilMore(load, 200);
-  const known = await redisMessages(service);
   await shared.redis.kill();
   await untilMore(load, 500);
   await untilSaid(service, UNAVAILABLE);
@@ -155,10 +154,7 @@ test.serial('Redis killed - each request succeeds with its limits, and each serv
   await untilMore(load, 200);
   await load.stop();
   t.deepEqual([...load.answers.keys()].sort(), ['200, with the limits', '201, with the limits']);
-  t.deepEqual(
-    said,
-    known.map((messages) => [...messages, UNAVAILABLE, BACK]),
-  );
+  t.deepEqual(said, Array(3).fill([UNAVAILABLE, BACK]));
 });
 
 test.serial('Slow database - a read or a question that Envoy sends again counts once, and gets no 429', async (t) => {

@@ -17,7 +17,7 @@ import { sharedMissing, startShared } from '../support/service/shared.ts';
 import { sharing } from '../support/service/sharing.ts';
 import { UNLIMITED } from '../support/service/unlimited.ts';
 import { until } from '../support/until.ts';
-import { Network } from './network.ts';
+import { startNetwork } from './network.ts';
 
 const GRPC_PORT = 50_051;
 const PORT = 8_080;
@@ -42,7 +42,7 @@ async function open(t: Scope) {
   const folder = temporaryFolder(t);
   const certificates = await makeCertificates(t);
   const databases = await startShared(t, ['fsync=off']);
-  const network = await Network.create(t);
+  const network = await startNetwork(t);
   const processes = new Map<Name, TestProcess>();
   t.teardown(() => Promise.all([...processes.values()].map((one) => one.end('SIGKILL'))));
   return { folder, certificates, network, shared: await databases.settings(), processes };

@@ -13,7 +13,7 @@ import { testUnless } from '../support/machine/programs.ts';
 import { isRunning } from '../support/service/launcher.ts';
 import { type Shared, sharedMissing, startShared } from '../support/service/shared.ts';
 import { until } from '../support/until.ts';
-import { type Context, launch, launchForAll } from './launch.ts';
+import { type Context, launchForAll } from './launch.ts';
 
 const INSTANCES = 2;
 const CALLERS = 6;
@@ -130,19 +130,4 @@ test.serial('Rolling restart - ends at a server that does not start, and the oth
   await launcher.says(/Server 1 serves again\.\n/);
   await load.stop();
   t.deepEqual([...load.answers.keys()].sort(), ['GET 200', 'POST 201'], JSON.stringify([...load.answers]));
-});
-
-test.serial('SIGTERM - during a rolling restart stops everything, and the next start succeeds', async (t) => {
-  const { launcher } = shared;
-  launcher.process.kill('SIGUSR2');
-  await launcher.says(/Restarting server 2 of 2/, RESTART_MS);
-  const children = await launcher.children();
-  t.deepEqual(await launcher.end('SIGTERM'), { code: 0, signal: null });
-  t.regex(launcher.output, /\nStopping: .*\nStopped\.\n$/);
-  t.is(launcher.errors, '');
-  t.false(children.some(isRunning));
-  await rm(inFolder('demo.key'));
-  const again = launch(t, launcher.settings);
-  t.regex((await again.opened()).curl, /Bearer <API_KEY>"/, 'there is no demo key on this machine any more');
-  t.regex(again.output, new RegExp(`\n2 servers run\\. .*: kill -USR2 ${again.pid}\n`));
 });

@@ -25,7 +25,7 @@ import { freePorts } from '../support/machine/ports.ts';
 import { query } from '../support/machine/postgres.ts';
 import { testUnless } from '../support/machine/programs.ts';
 import { MISSING_REDIS_SERVER, startRedis } from '../support/machine/redis.ts';
-import { TcpProxy } from '../support/machine/tcp-proxy.ts';
+import { openProxy } from '../support/machine/tcp-proxy.ts';
 import { makeCertificates, noOpenssl } from '../support/machine/tls.ts';
 import { withinOneDay } from '../support/service/limit-windows.ts';
 import { type ServerProcess, startServerProcess, TestProcess } from '../support/service/process.ts';
@@ -177,7 +177,7 @@ test('Migrate - refuses the schema of a newer release with one line, as a server
 test('kill -9 - between commit and response: a retry gets the first response, with no second write', async (t) => {
   const first = await start(t);
   const petId = await first.grpc.pet({ stock: 5 });
-  const proxy = await TcpProxy.open(t, Number(first.address.split(':')[1]));
+  const proxy = await openProxy(t, Number(first.address.split(':')[1]));
   const caller = new GrpcCaller(`127.0.0.1:${proxy.port}`, first.key);
   await caller.category(); // opens the connection
   proxy.dropResponses();

@@ -1,14 +1,14 @@
 /** A pool of connections to PostgreSQL through a proxy, and what it says of the database. */
 import { Availability } from '../../src/platform/storage/availability.ts';
 import { PostgresPool } from '../../src/platform/storage/postgres-pool.ts';
-import { TcpProxy } from '../support/machine/tcp-proxy.ts';
+import { openProxy } from '../support/machine/tcp-proxy.ts';
 import type { Scope } from '../support/scope.ts';
 
 export async function openPool(t: Scope, database: string, size = 1) {
   const logged: string[] = [];
   const log = (_: object, text: string) => logged.push(text);
   const availability = new Availability({ info: log, warn: log }, 'away');
-  const proxy = await TcpProxy.open(t, Number(new URL(database).port));
+  const proxy = await openProxy(t, Number(new URL(database).port));
   const url = Object.assign(new URL(database), { port: String(proxy.port) }).href;
   const pool = new PostgresPool({ url, size, isPooled: false }, availability);
   t.teardown(() => pool.close());

@@ -10,7 +10,7 @@ import { inventoryService } from '../../src/shop/inventory/service.ts';
 import { orderService } from '../../src/shop/orders/service.ts';
 import type { PetId } from '../../src/shop/pets/table.ts';
 import { holding, postgresMissing, query, startPostgres } from '../support/machine/postgres.ts';
-import { TcpProxy } from '../support/machine/tcp-proxy.ts';
+import { openProxy } from '../support/machine/tcp-proxy.ts';
 import { type SharedBy, sharing } from '../support/service/sharing.ts';
 import { until } from '../support/until.ts';
 import { openPool } from './pool.ts';
@@ -167,7 +167,7 @@ const COUNT_OURS = "SELECT count(*) FROM pg_stat_activity WHERE application_name
 test.serial('Slow by 500 ms - calls take longer without failing, and the database is not unavailable', async (t) => {
   const url = await t.context.createDatabase();
   const reported: string[] = [];
-  const link = await TcpProxy.open(t, Number(new URL(url).port));
+  const link = await openProxy(t, Number(new URL(url).port));
   const far = Object.assign(new URL(url), { port: link.port });
   const store = createStore(await openPostgres(far.href, MIGRATIONS, loggingTo(reported)), TABLES);
   const pet = await newPet(store, { quantity: 1 });

@@ -7,7 +7,7 @@ import type { RedisLimiter } from '../../../src/platform/access/limits/redis.ts'
 import { RedisClient } from '../../../src/platform/access/limits/redis-client.ts';
 import { toAccountId } from '../../../src/platform/rpc/caller.ts';
 import { MISSING_REDIS_SERVER, startRedis, type TestRedis } from '../../support/machine/redis.ts';
-import { TcpProxy } from '../../support/machine/tcp-proxy.ts';
+import { openProxy } from '../../support/machine/tcp-proxy.ts';
 import { sharing } from '../../support/service/sharing.ts';
 import { until } from '../../support/until.ts';
 import { openServers, type RedisOptions, untilBack } from './suite/redis.ts';
@@ -127,7 +127,7 @@ for (const [what, bytes] of Object.entries({
   'without numbers': `*8\r\n+admitted\r\n${',nan\r\n'.repeat(7)}`,
 })) {
   test(`Reply - one that is ${what} is an outage that ends by itself, and no later count is another's`, async (t) => {
-    const proxy = await TcpProxy.open(t, redis.port);
+    const proxy = await openProxy(t, redis.port);
     const url = `redis://127.0.0.1:${proxy.port}`;
     const [limiter] = await openServers(t, { redis: { ...redis.config, urls: [url] }, logger, timeoutMs: 500 });
     await untilBack(limiter);
@@ -173,7 +173,7 @@ test('Start without Redis - requests are served, and Redis is used once it is av
 test('Replica - a Redis that may not write any more is left for the one that its address leads to now', async (t) => {
   const successor = await startRedis(t);
   t.teardown(() => redis.command('REPLICAOF', 'NO', 'ONE'));
-  const address = await TcpProxy.open(t, redis.port);
+  const address = await openProxy(t, redis.port);
   const urls = [`redis://127.0.0.1:${address.port}`] as const;
   const [limiter] = await openThree(t, { redis: { urls, isCluster: false } });
   await repeat(limiter, 40, ACCOUNT);

@@ -9,7 +9,7 @@ import { jsonWriter } from '../../../src/platform/rest/json.ts';
 import { openEvents } from '../../support/calls/event-source.ts';
 import { readAll } from '../../support/calls/pages.ts';
 import { RestClient } from '../../support/calls/rest-client.ts';
-import { TcpProxy } from '../../support/machine/tcp-proxy.ts';
+import { openProxy } from '../../support/machine/tcp-proxy.ts';
 import type { Scope } from '../../support/scope.ts';
 import { until } from '../../support/until.ts';
 import type { FeedEvent, Followed, Lists } from './history.ts';
@@ -31,7 +31,7 @@ export async function readLists(rest: RestClient): Promise<Lists> {
 }
 
 export async function startFollowers(t: Scope, publicAddress: string, key: string) {
-  const proxy = await TcpProxy.open(t, Number(publicAddress.split(':')[1]));
+  const proxy = await openProxy(t, Number(publicAddress.split(':')[1]));
   const cutting = setInterval(() => proxy.cut(), CUT_MS);
   const over = new AbortController();
   const { signal } = over;

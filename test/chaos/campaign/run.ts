@@ -28,7 +28,7 @@ import {
 } from './history.ts';
 import { Random } from './random.ts';
 import { runFaults } from './schedule.ts';
-import { Workload } from './workload.ts';
+import { createWorkload } from './workload.ts';
 
 /** Low enough that bans begin and end during a run. */
 const LIMITS = { ADDRESS_PER_MINUTE: '1000000', BAN_REFUSALS: '20', BAN_SECONDS: '5' };
@@ -66,7 +66,7 @@ export async function runChaos(t: Scope, options: RunOptions) {
   }
   const key = await operator.keyOf({ perMinute: MANY, perDay: MANY });
   const rest = new RestClient(`http://${publicAddress}`, key);
-  const workload = new Workload([await rest.category('Home 1'), await rest.category('Home 2')]);
+  const workload = createWorkload([await rest.category('Home 1'), await rest.category('Home 2')]);
   const followers = await startFollowers(t, publicAddress, key);
   const [faults, over]: [Happened[], AbortController] = [[], new AbortController()];
   t.teardown(() => over.abort());

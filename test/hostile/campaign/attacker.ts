@@ -5,8 +5,7 @@
 import { fork } from 'node:child_process';
 import { once, setMaxListeners } from 'node:events';
 import { fileURLToPath } from 'node:url';
-import type { AttackContext, Outcomes } from './attack.ts';
-import { ATTACKS } from './attacks.ts';
+import { ATTACKS, type AttackContext, type Outcomes } from './attacks.ts';
 
 const FILE = fileURLToPath(import.meta.url);
 const END_MS = 5_000;

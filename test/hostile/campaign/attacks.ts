@@ -1,13 +1,62 @@
-/** All attacks. The tests run each of them with callers beside it, who must be served. */
+/**
+ * All attacks: what one host can do to the public port, at any size. The tests run each of them with callers beside it,
+ * who must be served.
+ */
 import type { ClientHttp2Session, OutgoingHttpHeaders } from 'node:http2';
 import { setTimeout as delay } from 'node:timers/promises';
 import { END_STREAM, frame, headersFrame, PLAIN, PREFACE } from '../../support/calls/frames.ts';
 import { Http1Connection } from '../../support/calls/http1-connection.ts';
 import { exchange, type Sending } from '../../support/calls/http2.ts';
-import { grpcFrame, grpcHeaders, openSession, openSocket } from '../../support/calls/sockets.ts';
-import { type Attack, type AttackContext, type Outcomes, type Size, total } from './attack.ts';
+import { grpcFrame, grpcHeaders, openSession, openSocket, type Target } from '../../support/calls/sockets.ts';
 import type { Bounds } from './bounds.ts';
+import type { Report } from './experiment.ts';
 import { MIB } from './memory.ts';
+
+interface Size {
+  readonly connections: number;
+  /** Requests of each connection. */
+  readonly perConnection: number;
+}
+
+export interface Attack {
+  /** The title of its test: what it must not do. It is the attack's name, too. */
+  readonly promise: string;
+  /** The size at which it first did harm. */
+  readonly full: Size;
+  /** Small enough for every run of the tests. By default it is the full one. */
+  readonly short?: Size;
+  /** How long it is held at full size after it has begun. */
+  readonly holdMs: number;
+  /** All of its requests end but these. It ends then, too. */
+  readonly endsBut?: number;
+  /** The bounds that differ from the usual ones, and those of the small size alone. */
+  readonly bounds?: Bounds;
+  readonly shortBounds?: Bounds;
+  /** What else is wrong, in words. */
+  readonly check?: (report: Report) => readonly string[];
+  /**
+   * Resolves when everything has been sent, or as much as the service accepts. The attack then continues until the
+   * signal is aborted, which ends its requests.
+   */
+  run(context: AttackContext): Promise<void>;
+}
+
+export interface AttackContext {
+  readonly target: Target;
+  readonly size: Size;
+  readonly signal: AbortSignal;
+  /** A valid key, for loads of ordinary callers. */
+  readonly key: string;
+  /** Counts a request that has ended: its status, or `closed`. */
+  readonly count: (outcome: string) => void;
+}
+
+/** The number of requests that ended, by outcome. */
+export type Outcomes = Readonly<Record<string, number>>;
+
+export function total(outcomes: Outcomes): number {
+  return Object.values(outcomes).reduce((sum, count) => sum + count, 0);
+}
 
 /** 99 % of the requests of a caller with a key are served within a second. */
 const SERVED: Bounds = { maxShedShare: 0.01, maxP99Ms: 1_000 };

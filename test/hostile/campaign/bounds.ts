@@ -1,5 +1,5 @@
 /** The bounds that every attack must keep. */
-import type { Attack } from './attack.ts';
+import type { Attack } from './attacks.ts';
 import { served } from './bystanders.ts';
 import type { Report } from './experiment.ts';
 import { type MemoryWatch, MIB, mib } from './memory.ts';

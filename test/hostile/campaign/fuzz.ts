@@ -38,7 +38,7 @@ export async function fuzz(stack: TestStack, seed: number, count: number) {
   const faults: string[] = [];
   let next = 0;
   const work = async (worker: number, until: number) => {
-    const sender = new Sender(targetOf(stack.publicAddress, `127.0.5.${worker + 1}`), stack.key);
+    const sender = createSender(targetOf(stack.publicAddress, `127.0.5.${worker + 1}`), stack.key);
     while (next < until) {
       const index = next++;
       const input = fuzzInput(seed, index);
@@ -89,51 +89,55 @@ type Result = Answer | string | Error;
 
 class Unread extends Error {}
 
-class Sender {
-  readonly #target: Target;
-  readonly #key: string;
-  readonly #http1: Http1Connection;
-  #session: ClientHttp2Session | undefined;
+function createSender(target: Target, key: string) {
+  const http1 = new Http1Connection(target);
+  let session: ClientHttp2Session | undefined;
+  const withKey = (text: string) => text.replaceAll(KEY, key);
 
-  constructor(target: Target, key: string) {
-    this.#target = target;
-    this.#key = key;
-    this.#http1 = new Http1Connection(target);
-  }
-
-  close(): void {
-    this.#http1.close();
-    this.#session?.destroy();
-  }
-
-  /** Envoy closes idle connections. A request that it does not read for that reason is sent again. */
-  async send(input: FuzzInput): Promise<Result> {
-    const sendOnce = () => (input.protocol === 'HTTP/1.1' ? this.#overHttp1(input) : this.#overHttp2(input));
-    const result = await sendOnce();
-    return result instanceof Unread ? sendOnce() : result;
-  }
-
-  async #overHttp1({ method, bytes, isWhole }: OverHttp1): Promise<Result> {
-    if (!isWhole) this.#http1.close();
+  const overHttp1 = async ({ method, bytes, isWhole }: OverHttp1): Promise<Result> => {
+    if (!isWhole) http1.close();
     const giveUpMs = isWhole ? GIVE_UP_MS : SILENCE_MS;
-    const request = Buffer.from(this.#withKey(bytes), 'latin1');
-    const answer = await this.#http1.exchange(request, { isHead: method === 'HEAD', giveUpMs });
-    if (!isWhole) this.#http1.close();
+    const request = Buffer.from(withKey(bytes), 'latin1');
+    const answer = await http1.exchange(request, { isHead: method === 'HEAD', giveUpMs });
+    if (!isWhole) http1.close();
     if (!isWhole || typeof answer !== 'string') return answer;
     return answer === 'closed' ? new Unread('the connection was closed') : new Error(`no answer: ${answer}`);
-  }
+  };
+
+  /** On a connection of its own. */
+  const oddly = async (
+    headers: Readonly<Record<string, string>>,
+    body: Buffer | undefined,
+    manner: Manner,
+  ): Promise<Result> => {
+    const { window, opensAfterMs, sentShare, giveUpMs, drops, slice, stopsAfter } = manner;
+    const own = await openSession(target, 0, { initialWindowSize: window });
+    const timers = [
+      setTimeout(() => own.destroyed || own.settings({ initialWindowSize: ORDINARY_WINDOW }), opensAfterMs),
+      ...(drops ? [setTimeout(() => own.destroy(), giveUpMs / 2)] : []),
+    ];
+    try {
+      const sent = body?.subarray(0, Math.ceil(sentShare * body.length));
+      const sending = { slice, stopsAfter, body: sent, isEnded: sentShare === 1, giveUpMs };
+      const { status, outcome, ...answer } = await exchange(own, headers, sending);
+      return outcome === 'answered' && status !== undefined ? { status, ...answer } : outcome;
+    } finally {
+      for (const timer of timers) clearTimeout(timer);
+      own.destroy();
+    }
+  };
 
   /** A malformed request (RFC 9113, section 8.1.1) may be reset without a response. */
-  async #overHttp2({ method, path, headers, body, manner }: OverHttp2): Promise<Result> {
-    const own = Object.fromEntries(headers.map(([name, value]) => [name, this.#withKey(value)]));
+  const overHttp2 = async ({ method, path, headers, body, manner }: OverHttp2): Promise<Result> => {
+    const own = Object.fromEntries(headers.map(([name, value]) => [name, withKey(value)]));
     const all = { ...own, ':method': method, ':path': path };
     const bytes = body === undefined ? undefined : Buffer.from(body, 'latin1');
     try {
-      if (manner !== undefined) return await this.#oddly(all, bytes, manner);
-      if (this.#session === undefined || this.#session.closed || this.#session.destroyed) {
-        this.#session = await openSession(this.#target);
+      if (manner !== undefined) return await oddly(all, bytes, manner);
+      if (session === undefined || session.closed || session.destroyed) {
+        session = await openSession(target);
       }
-      const { status, resetCode, ...answer } = await exchange(this.#session, all, {
+      const { status, resetCode, ...answer } = await exchange(session, all, {
         body: bytes,
         giveUpMs: GIVE_UP_MS,
       });
@@ -145,30 +149,20 @@ class Sender {
       if (/^ERR_/.test((error as NodeJS.ErrnoException).code ?? '')) return 'not sent'; // Node refuses to
       throw error;
     }
-  }
+  };
 
-  /** On a connection of its own. */
-  async #oddly(headers: Readonly<Record<string, string>>, body: Buffer | undefined, manner: Manner): Promise<Result> {
-    const { window, opensAfterMs, sentShare, giveUpMs, drops, slice, stopsAfter } = manner;
-    const session = await openSession(this.#target, 0, { initialWindowSize: window });
-    const timers = [
-      setTimeout(() => session.destroyed || session.settings({ initialWindowSize: ORDINARY_WINDOW }), opensAfterMs),
-      ...(drops ? [setTimeout(() => session.destroy(), giveUpMs / 2)] : []),
-    ];
-    try {
-      const sent = body?.subarray(0, Math.ceil(sentShare * body.length));
-      const sending = { slice, stopsAfter, body: sent, isEnded: sentShare === 1, giveUpMs };
-      const { status, outcome, ...answer } = await exchange(session, headers, sending);
-      return outcome === 'answered' && status !== undefined ? { status, ...answer } : outcome;
-    } finally {
-      for (const timer of timers) clearTimeout(timer);
-      session.destroy();
-    }
-  }
-
-  #withKey(text: string): string {
-    return text.replaceAll(KEY, this.#key);
-  }
+  return {
+    /** Envoy closes idle connections. A request that it does not read for that reason is sent again. */
+    async send(input: FuzzInput): Promise<Result> {
+      const sendOnce = () => (input.protocol === 'HTTP/1.1' ? overHttp1(input) : overHttp2(input));
+      const result = await sendOnce();
+      return result instanceof Unread ? sendOnce() : result;
+    },
+    close() {
+      http1.close();
+      session?.destroy();
+    },
+  };
 }
 
 const isCall = ({ protocol }: FuzzInput) => protocol === 'gRPC' || protocol === 'gRPC-Web';
