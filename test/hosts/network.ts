@@ -11,10 +11,7 @@ import type { Scope } from '../support/scope.ts';
 /** Types of DNS records. */
 const [A, AAAA] = [1, 28] as const;
 
-/**
- * Starts a DNS server (RFC 1035) on the network. Each of its names also has an IPv6 address (RFC 3596), which nobody can
- * reach.
- */
+/** Starts a DNS server (RFC 1035). Each name also has an IPv6 address (RFC 3596), which nobody can reach. */
 export async function startNetwork(t: Scope) {
   const prefix = `127.${randomInt(100, 250)}.${randomInt(1, 250)}`;
   const address = (number: number) => `${prefix}.${number}`;
