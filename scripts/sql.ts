@@ -23,8 +23,11 @@ const anything: unknown = new Proxy(() => undefined, {
 const folder = mkdtempSync(join(tmpdir(), 'sql-'));
 const opened = await openSqlite(join(folder, 'sql.sqlite'), MIGRATIONS);
 const statements = new Map<string, string>();
+/** Names that two statements have. PostgreSQL refuses the second of them when it runs. */
+const twice = new Set<string>();
 const reader: Runner = {
   async all({ name, sql }) {
+    if ((statements.get(name) ?? sql) !== sql) twice.add(name);
     statements.set(name, sql);
     return [{ key: 1, time_ms: -1 }]; // an old row, which is to be deleted
   },
@@ -43,6 +46,8 @@ await settled();
 await opened.close();
 rmSync(folder, { recursive: true });
 
+for (const name of twice) process.stderr.write(`two statements are named ${name}\n`);
+if (twice.size > 0) process.exitCode = 1;
 for (const name of [...statements.keys()].sort()) {
   process.stdout.write(`${name}\n  ${statements.get(name)?.replaceAll(/\s+/g, ' ')}\n`);
 }

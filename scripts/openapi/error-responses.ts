@@ -47,7 +47,7 @@ const WITH_IDS = {
 
 /** Throws when a name, which may be of a proto file, is no error code. */
 function sample(code: string, fields: object = SAMPLE): ApiError {
-  if (!isErrorCode(code)) throw new Error(`${code} is no error code`);
+  if (!isErrorCode(code)) throw new Error(`${code} is no error code: src/shop/errors.ts needs a row for it`);
   // Each message takes its own fields from those of all codes, which the type of `anyError` can't express.
   const error = (anyError as (code: ErrorCode, fields: object) => ApiError)(code, new Proxy(fields, WITH_IDS));
   if (error.message.includes('undefined')) {

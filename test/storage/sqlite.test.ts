@@ -20,3 +20,15 @@ test('Group - when one of its writes finds the database unavailable all fail, an
   const id = await newCategory(store);
   t.like((await store.categories.page({ after: 0n, limit: 100 })).rows, { length: 1, 0: { id } });
 });
+
+test('Statements - two of one name that run at the same time have rows of their own', async (t) => {
+  const { store, engine } = t.context;
+  await newCategory(store);
+  const after = (id: number) => () => engine.knex('categories').select('id').where('id', '>', id);
+  const statements = [0, 1_000].map((id) => engine.compilePage('same', ['id'], after(id)));
+  const found = await Promise.all(statements.map((statement) => engine.reader.all(statement, {})));
+  t.deepEqual(
+    found.map((rows) => rows.length),
+    [1, 0],
+  );
+});

@@ -25,8 +25,8 @@ async function promised<T>(run: (callback: Callback) => T): Promise<T> {
 export class SqliteConnection implements Runner {
   readonly #database: sqlite3.Database;
   readonly #prepared = new Map<Statement, Promise<sqlite3.Statement>>();
-  /** By the name of the statement and, of a page (`compilePage`), the parameter `rows`: callers of a run share both. */
-  readonly #nextRuns = new Map<string, SharedRun>();
+  /** By the statement and, of a page (`compilePage`), the parameter `rows`: callers of a run share both. */
+  readonly #nextRuns = new Map<Statement, Map<Params[string], SharedRun>>();
 
   private constructor(database: sqlite3.Database) {
     this.#database = database;
@@ -41,22 +41,24 @@ export class SqliteConnection implements Runner {
   /** Callers that run a statement at the same time share one run if they can. */
   async all(statement: Statement, params: Params): Promise<readonly Row[]> {
     if (statement.shared === undefined) return this.#run(statement, statement.bind(params));
-    const name = `${statement.name} ${params.rows}`;
-    const { callers, rows } = this.#nextRuns.get(name) ?? this.#planRun(name, statement, statement.shared);
+    const { callers, rows } =
+      this.#nextRuns.get(statement)?.get(params.rows) ?? this.#planRun(statement, statement.shared, params.rows);
     const index = callers.push(params) - 1;
     return (await rows)[index] ?? [];
   }
 
   /** The run begins when nothing else is left to do at once, so that all who want it now are among its callers. */
-  #planRun(name: string, statement: Statement, shared: SharedRuns): SharedRun {
+  #planRun(statement: Statement, shared: SharedRuns, size: Params[string]): SharedRun {
+    const runs = this.#nextRuns.get(statement) ?? new Map<Params[string], SharedRun>();
+    this.#nextRuns.set(statement, runs);
     const callers: Params[] = [];
     const run = async () => {
       await new Promise<void>((resolve) => process.nextTick(resolve));
-      this.#nextRuns.delete(name);
+      runs.delete(size);
       return shared.share(callers, await this.#run(statement, shared.bindAll(callers)));
     };
     const next = { callers, rows: run() };
-    this.#nextRuns.set(name, next);
+    runs.set(size, next);
     return next;
   }
 

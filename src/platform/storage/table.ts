@@ -82,7 +82,8 @@ const MAX_ROWS = 2_000;
 /**
  * Reads pages by keyset: the rows after the last id, and one more that tells whether there is another page. Concurrent
  * reads of pages of the same size, with filters on the same columns, can share a statement. `select` makes a query
- * without an order. Its parameters are `given`, not `param`.
+ * without an order. Its parameters are `given`, not `param`. The statements have the table's name, so a table has this
+ * once.
  */
 export function pages<R extends object>(
   { reader, compilePage }: Engine,
