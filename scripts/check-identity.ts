@@ -24,7 +24,7 @@ const PLACES: readonly (readonly [files: readonly string[], place: RegExp, name:
   [KIT, /\b(?:job|job_name|envoy_cluster_name)\\?(?:: |=~?\\?")([a-z]+)/g, NAME],
   [KIT, /\b([a-z]+)\.(?:binpb|sqlite|TakesCalls)\b/g, NAME],
   [KIT, /(?:`x-|\bcluster\.)(?!traces)([a-z]+)(?:-edge`|\.)/g, NAME],
-  [KIT, /\/(?:opt|var\/lib|var\/backups)\/(?!postgresql|prometheus)([a-z]+)/g, NAME],
+  [KIT, /\/(?:opt|var\/lib|var\/backups)\/(?!caddy|postgresql|prometheus)([a-z]+)/g, NAME],
   [
     ['deploy/**/*.*'],
     /\b(?!redis)([a-z]{2,})-(?:server|edge|envoy|migrate|migration|backup|failed|unavailable)\b/g,

@@ -2,14 +2,16 @@
 import { readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
-import type { Door } from '../support/calls/callers.ts';
+import type { ExecutionContext } from 'ava';
+import { type Door, PROTOCOLS, type Protocol } from '../support/calls/callers.ts';
 import { findProgram, missing } from '../support/machine/find-program.ts';
 import { temporaryFolder } from '../support/machine/folder.ts';
 import { freePorts, isFree } from '../support/machine/ports.ts';
 import type { Certificates } from '../support/machine/tls.ts';
-import type { Scope } from '../support/scope.ts';
 import { Program } from '../support/service/process.ts';
 import { until } from '../support/until.ts';
+
+export type RunningProxy = Awaited<ReturnType<ReturnType<typeof kind>['start']>>;
 
 /** The folder, ports, service and certificates of a proxy. */
 interface Setup {
@@ -18,6 +20,16 @@ interface Setup {
   readonly redirectPort: number;
   readonly service: string;
   readonly certificates: Certificates;
+}
+
+interface Command {
+  readonly args: readonly string[];
+  readonly env?: Readonly<Record<string, string>>;
+}
+
+interface Traits {
+  readonly earlyResponses?: readonly Protocol[];
+  readonly redirects?: boolean;
 }
 
 const CONFIGURATIONS = fileURLToPath(new URL('../../deploy/proxies', import.meta.url));
@@ -38,12 +50,15 @@ export const nginx = kind('nginx', async ({ folder, port, redirectPort, service,
 });
 
 /** nginx as somebody sets it up who sets nothing: HTTP/1.0 to the service, and it buffers responses. */
-export const plainNginx = kind('nginx', ({ folder, port, service }) =>
-  nginxWith(folder, `server { listen 127.0.0.1:${port}; location / { proxy_pass http://${service}; } }`),
+export const plainNginx = kind(
+  'nginx',
+  ({ folder, port, service }) =>
+    nginxWith(folder, `server { listen 127.0.0.1:${port}; location / { proxy_pass http://${service}; } }`),
+  { redirects: false },
 );
 
 /** The rest of a distribution's nginx.conf. */
-async function nginxWith(folder: string, server: string): Promise<readonly string[]> {
+async function nginxWith(folder: string, server: string): Promise<Command> {
   const temporary = ['client_body', 'proxy', 'fastcgi', 'uwsgi', 'scgi'];
   const main = [
     ...['daemon off;', `pid ${folder}/pid;`, 'error_log stderr;', 'events {}', 'http {', 'access_log off;'],
@@ -51,16 +66,53 @@ async function nginxWith(folder: string, server: string): Promise<readonly strin
     ...[server, '}'],
   ];
   await writeFile(join(folder, 'nginx.conf'), main.join('\n'));
-  return ['-p', folder, '-e', 'stderr', '-c', join(folder, 'nginx.conf')];
+  return { args: ['-p', folder, '-e', 'stderr', '-c', join(folder, 'nginx.conf')] };
 }
 
-/** HAProxy as a TCP load balancer, with the PROXY protocol. */
-export const haproxyTcp = kind('haproxy', async ({ folder, port, service }) => {
+export const haproxy = kind('haproxy', async ({ folder, port, redirectPort, service, certificates }) => {
+  const both = await Promise.all(['server.pem', 'server-key.pem'].map(certificates.read));
+  await writeFile(join(folder, 'petstore.pem'), Buffer.concat(both));
   const file = join(folder, 'haproxy.cfg');
-  const bind = `bind 127.0.0.1:${port},::1:${port} `;
-  await adapt('haproxy-tcp.cfg', file, { [SERVICE]: service, 'bind :443,:::443 ': bind });
-  return ['-db', '-f', file];
+  await adapt('haproxy.cfg', file, {
+    [SERVICE]: service,
+    'bind :80,:::80 ': `bind 127.0.0.1:${redirectPort},::1:${redirectPort} `,
+    'bind :443,:::443 ': `bind 127.0.0.1:${port},::1:${port} `,
+    '/etc/ssl/petstore': folder,
+    '/etc/haproxy/petstore-unavailable.http': join(CONFIGURATIONS, 'petstore-unavailable.http'),
+  });
+  return { args: ['-db', '-f', file] };
 });
+
+/** HAProxy as a TCP load balancer, with the PROXY protocol. */
+export const haproxyTcp = kind(
+  'haproxy',
+  async ({ folder, port, service }) => {
+    const file = join(folder, 'haproxy.cfg');
+    await adapt('haproxy-tcp.cfg', file, {
+      [SERVICE]: service,
+      'bind :443,:::443 ': `bind 127.0.0.1:${port},::1:${port} `,
+    });
+    return { args: ['-db', '-f', file] };
+  },
+  { redirects: false },
+);
+
+export const caddy = kind(
+  'caddy',
+  async ({ folder, port, redirectPort, service, certificates }) => {
+    const file = join(folder, 'Caddyfile');
+    const tls = `tls ${certificates.path('server.pem')} ${certificates.path('server-key.pem')}`;
+    // On all addresses, as shipped: with two of them in a `bind` Caddy redirects on the last one only.
+    await adapt('Caddyfile', file, { [SERVICE]: service, 'petstore.example {': `localhost {\n\t${tls}` });
+    // No files of the machine, and no UDP for HTTP/3.
+    const options = ['admin off', 'auto_https disable_certs', 'skip_install_trust'];
+    const ports = [`http_port ${redirectPort}`, `https_port ${port}`, 'servers {\nprotocols h1 h2\n}'];
+    await writeFile(file, `{\n${[...options, ...ports].join('\n')}\n}\n${await readFile(file, 'utf8')}`);
+    const env = { HOME: folder, XDG_DATA_HOME: folder, XDG_CONFIG_HOME: folder };
+    return { args: ['run', '--config', file, '--adapter', 'caddyfile'], env };
+  },
+  { earlyResponses: ['HTTP/2', 'gRPC'] },
+); // over HTTP/1.1 it waits for the first 256 KiB
 
 /** Copies a configuration and replaces texts in it. Throws if one of them is missing. */
 async function adapt(name: string, to: string, replaced: Readonly<Record<string, string>>): Promise<void> {
@@ -72,31 +124,43 @@ async function adapt(name: string, to: string, replaced: Readonly<Record<string,
   await writeFile(to, text);
 }
 
-/** `prepare` resolves with the arguments of the program. */
-function kind(name: string, prepare: (setup: Setup) => Promise<readonly string[]>) {
+function kind(
+  name: string,
+  prepare: (setup: Setup) => Promise<Command>,
+  { earlyResponses = PROTOCOLS, redirects = true }: Traits = {},
+) {
   const program = findProgram([name], ['/usr/sbin']);
   return {
+    name,
+    /** The protocols over which it forwards a response before the request is complete. */
+    earlyResponses,
     /** What is missing, for `testUnless`. */
     missing: missing(name, undefined, ['/usr/sbin']),
     /** Starts a proxy in front of the service at `servicePort`, until the teardown. */
-    async start(t: Scope, servicePort: number, certificates: Certificates) {
+    async start(t: Pick<ExecutionContext, 'teardown'>, servicePort: number, certificates: Certificates) {
       const folder = temporaryFolder(t);
-      const [port = 0, redirectPort = 0] = await freePorts(2);
+      const [port = 0, redirectPort = 0] = await freePorts(redirects ? 2 : 1);
       const service = `127.0.0.1:${servicePort}`;
-      const args = await prepare({ folder, port, redirectPort, service, certificates });
-      const child = new Program(program ?? name, args);
+      const { args, env } = await prepare({ folder, port, redirectPort, service, certificates });
+      const child = new Program(program ?? name, args, { env: { ...process.env, ...env } });
       t.teardown(() => child.end('SIGTERM'));
-      await until(async () => {
-        if (child.hasEnded) throw new Error(`${name} has ended: ${child.errors}`);
-        return !(await isFree(port));
-      }, name);
+      await listening(child, redirects ? [port, redirectPort] : [port]);
+      /** Where callers connect. */
       const door: Door = { port, ca: await certificates.read('ca.pem') };
       return {
-        /** Where callers connect. */
         door,
-        /** The port that redirects plain HTTP to HTTPS, if it has one. */
+        /** The port that redirects plain HTTP to HTTPS. 0: none. */
         redirectPort,
       };
     },
   };
+}
+
+/** Resolves when all ports are open. Rejects with the program's stderr if it exits first. */
+async function listening(program: Program, ports: readonly number[]): Promise<void> {
+  const { spawnfile } = program.process;
+  await until(async () => {
+    if (program.hasEnded) throw new Error(`${spawnfile} has ended: ${program.errors}`);
+    return !(await Promise.all(ports.map((port) => isFree(port)))).includes(true);
+  }, spawnfile);
 }
