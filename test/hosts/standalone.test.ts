@@ -125,6 +125,13 @@ test('Standalone edge - without a server it responds with 503, then with 200; En
   t.deepEqual(await childrenOf(edge.pid), []);
 });
 
+test('Standalone edge - without EDGE_SECRET it is refused with one line', async (t) => {
+  const edge = run(t, 'edge', { EDGE_SECRET: '' });
+  t.deepEqual(await edge.ended, { code: 1, signal: null });
+  t.regex(edge.errors, /^petstore: npm run edge needs EDGE_SECRET[^\n]+\n$/);
+  t.is(edge.output, '');
+});
+
 test('Standalone edge - with mutual TLS a server needs a certificate for its name in SERVERS', async (t) => {
   const { certificates, ports, folder } = t.context;
   await certificates.issue('right', 'DNS:localhost');

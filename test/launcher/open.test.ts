@@ -3,15 +3,17 @@ import { execFile } from 'node:child_process';
 import { once } from 'node:events';
 import { readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs';
 import { type IncomingMessage, request } from 'node:http';
-import { availableParallelism, userInfo } from 'node:os';
+import { availableParallelism, networkInterfaces, userInfo } from 'node:os';
 import { join } from 'node:path';
 import { text } from 'node:stream/consumers';
 import { promisify } from 'node:util';
 import { adminSocket, callAdmin } from '../../src/platform/launcher/envoy-admin.ts';
 import { openFiles } from '../support/machine/open-files.ts';
 import { isFree } from '../support/machine/ports.ts';
+import { testUnless } from '../support/machine/programs.ts';
+import { makeCertificates, noOpenssl } from '../support/machine/tls.ts';
 import { childrenOf, isRunning } from '../support/service/launcher.ts';
-import { launch, launchForAll, refusedWith, test } from './launch.ts';
+import { type Context, launch, launchForAll, refusedWith, test } from './launch.ts';
 
 const sh = promisify(execFile);
 const onLinux = process.platform === 'linux' ? test.serial : test.serial.skip;
@@ -114,6 +116,23 @@ onLinux('Network - HOST and ENVOY_ADMIN_HOST open their ports to other machines,
   t.is(curl, `curl -H "Authorization: Bearer <API_KEY>" ${url}/pets`, 'without a demo account');
   t.is(key, '');
   t.regex(launcher.output, /\nAccounts and keys are made with the petstore command: .*\n/);
+});
+
+const addresses = Object.values(networkInterfaces()).flatMap((some) => some ?? []);
+const testIPv6 = addresses.some(({ address }) => address === '::1') ? testUnless<Context>(noOpenssl) : test.skip;
+
+testIPv6('Start - works on IPv6; the curl command also with TLS and the PROXY protocol', async (t) => {
+  const certificates = await makeCertificates(t);
+  const tls = { TLS_CERT: certificates.path('server.pem'), TLS_KEY: certificates.path('server-key.pem') };
+  const proxy = { PROXY_PROTOCOL: 'yes', TRUSTED_PROXIES: '::1' };
+  const { curl, url } = await launch(t, { HOST: '::', ...tls, ...proxy }).opened();
+  const { PORT, DATA_DIR } = t.context.settings;
+  t.is(url, `https://[::1]:${PORT}`);
+  t.is(
+    curl,
+    `curl --insecure --haproxy-protocol -H "Authorization: Bearer $(cat '${DATA_DIR}/demo.key')" '${url}/pets'`,
+  );
+  t.is((await sh('sh', ['-c', `${curl} --silent --fail`])).stdout, '[]');
 });
 
 onLinux('Envoy - opens no Unix socket but its admin interface, which only its owner can open', async (t) => {
