@@ -11,7 +11,7 @@ import { Schemas } from './schemas.ts';
 
 /** The pages after the operations. */
 const PAGES = [
-  ...['requests', 'retrying', 'paging', 'following-changes', 'conditional-requests'],
+  ...['requests-and-responses', 'retrying', 'paging', 'following-changes', 'conditional-requests'],
   ...['errors', 'limits', 'versions'],
 ];
 
