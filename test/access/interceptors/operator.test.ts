@@ -1,12 +1,13 @@
+/** What the operator's calls need, and what is logged of them. */
 import test from 'ava';
 import pino from 'pino';
 import { CreateKeyRequest } from '../../../gen/apiplatform/admin/v1/admin.ts';
 import { audit } from '../../../src/platform/access/interceptors/audit.ts';
 import { operatorOnly } from '../../../src/platform/access/interceptors/authentication.ts';
 import { generateKey } from '../../../src/platform/access/keys/format.ts';
-import { apiError } from '../../../src/platform/errors.ts';
+import { type ApiError, apiError } from '../../../src/platform/errors.ts';
 import type { Next } from '../../../src/platform/rpc/chain.ts';
-import { run as end, handler, newCall, type TestCall } from '../../support/service/call.ts';
+import { run as end, handler, newCall, RESPONSE, type TestCall } from '../../support/service/call.ts';
 
 // biome-ignore lint/suspicious/noExplicitAny: a log line is whatever was logged
 type Line = any;
@@ -67,4 +68,25 @@ test('Audit - attempts beyond the limit of their address are no lines', async (t
   const limited = { window: 'minute', limit: 60, retryAfterSeconds: 1 } as const;
   await attempt(() => Promise.reject(apiError('RATE_LIMITED', limited)));
   t.deepEqual(lines, []);
+});
+
+test('Operator - a call with the operator key passes, any other is OPERATOR_KEY_INVALID and counts', async (t) => {
+  const operatorKey = generateKey('operator');
+  let [counted, refused] = [0, 0];
+  const count = async () => {
+    counted += 1;
+  };
+  const interceptor = operatorOnly(operatorKey, { count }, () => {
+    refused += 1;
+  });
+  const send = (authorization: string) =>
+    interceptor(newCall('PetService/GetPet', { metadata: { authorization } }), handler().next).catch(
+      (error: ApiError) => error.code,
+    );
+  t.is(await send(`Bearer ${operatorKey}`), RESPONSE);
+  const others = [generateKey(), generateKey('operator'), operatorKey.slice(0, -1), `${operatorKey}0`];
+  const wrong = ['', ...others.map((key) => `Bearer ${key}`)];
+  t.deepEqual([counted, refused], [0, 0]);
+  for (const authorization of wrong) t.is(await send(authorization), 'OPERATOR_KEY_INVALID');
+  t.deepEqual([counted, refused], [wrong.length, wrong.length]);
 });
