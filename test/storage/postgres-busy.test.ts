@@ -10,7 +10,6 @@ import { inventoryService } from '../../src/shop/inventory/service.ts';
 import { orderService } from '../../src/shop/orders/service.ts';
 import type { PetId } from '../../src/shop/pets/table.ts';
 import { holding, postgresMissing, query, startPostgres } from '../support/machine/postgres.ts';
-import { openProxy } from '../support/machine/tcp-proxy.ts';
 import { type SharedBy, sharing } from '../support/service/sharing.ts';
 import { until } from '../support/until.ts';
 import { openPool } from './pool.ts';
@@ -129,19 +128,6 @@ test.serial('Out of connections - calls share the open ones without failing, and
   }, 'more connections');
 });
 
-test.serial('Out of connections - calls that take turns seldom ask the server for more of them', async (t) => {
-  const url = await t.context.createDatabase();
-  const { proxy, query } = await openPool(t, url, 6);
-  const call = () => query('SELECT pg_sleep(0.005)');
-  await call();
-  await takeAll(t, url);
-  const callers = Array.from({ length: 100 }, async () => {
-    for (let calls = 0; calls < 3; calls += 1) await call();
-  });
-  await Promise.all(callers);
-  t.true(proxy.accepted < 30, `${proxy.accepted} connections were opened or refused`); // a few every 2 s
-});
-
 test.serial('Connections - beyond 2,000 calls that wait for one, further ones are unavailable at once', async (t) => {
   const { pool } = await openPool(t, await t.context.createDatabase());
   const { promise, resolve } = Promise.withResolvers<void>();
@@ -163,17 +149,3 @@ test.serial('Connections - one whose response is lost is not used again', async 
 });
 
 const COUNT_OURS = "SELECT count(*) FROM pg_stat_activity WHERE application_name = 'petstore'";
-
-test.serial('Slow by 500 ms - calls take longer without failing, and the database is not unavailable', async (t) => {
-  const url = await t.context.createDatabase();
-  const reported: string[] = [];
-  const link = await openProxy(t, Number(new URL(url).port));
-  const far = Object.assign(new URL(url), { port: link.port });
-  const store = createStore(await openPostgres(far.href, MIGRATIONS, loggingTo(reported)), TABLES);
-  const pet = await newPet(store, { quantity: 1 });
-  link.slow(250); // each way
-  await Promise.all([order(store, pet.id), ...Array.from({ length: 20 }, () => store.pets.find(pet.id))]);
-  t.deepEqual(reported, []);
-  link.restore();
-  await store.close();
-});

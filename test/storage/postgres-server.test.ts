@@ -4,17 +4,15 @@ import type { Knex } from 'knex';
 import { hashKey } from '../../src/platform/access/keys/format.ts';
 import { demoKeyFile, ensureDemoKey } from '../../src/platform/access/keys/key-files.ts';
 import { ConfigError } from '../../src/platform/config/config.ts';
-import type { Runner } from '../../src/platform/storage/engine.ts';
 import { openPostgres } from '../../src/platform/storage/postgres.ts';
 import { toStartError, unavailable } from '../../src/platform/storage/postgres-errors.ts';
-import { compile, param } from '../../src/platform/storage/statement.ts';
+import { compile } from '../../src/platform/storage/statement.ts';
 import { createStore } from '../../src/platform/storage/store.ts';
-import { Cancelled, StoreUnavailable } from '../../src/platform/storage/store-errors.ts';
+import { StoreUnavailable } from '../../src/platform/storage/store-errors.ts';
 import { MIGRATIONS, TABLES } from '../../src/schema.ts';
 import { temporaryFolder } from '../support/machine/folder.ts';
 import { holding, postgresMissing, query, startPostgres, type TestPostgres } from '../support/machine/postgres.ts';
 import { sharing } from '../support/service/sharing.ts';
-import { until } from '../support/until.ts';
 import { openPool } from './pool.ts';
 import { addOne, newPet } from './suite/database.ts';
 import { runPlanSuite } from './suite/query-plans.ts';
@@ -91,19 +89,6 @@ test('PostgreSQL - a migration whose process stands still keeps its locks for 10
   await t.throwsAsync(migrating, { instanceOf: StoreUnavailable });
 });
 
-test('PostgreSQL - a call that is cancelled before its query does not count as a response', async (t) => {
-  const { logged, availability, pool, query } = await openPool(t, await server.createDatabase());
-  availability.noteFailure(new Error('no response'), performance.now());
-  const cancelled = pool.use(() => Promise.reject(new Cancelled()));
-  await t.throwsAsync(cancelled, { instanceOf: Cancelled });
-  t.deepEqual(logged, ['away']);
-  await until(async () => {
-    await query('SELECT 1');
-    return logged.length > 1;
-  }, 'a response that counts');
-  t.deepEqual(logged, ['away', 'the database is back']);
-});
-
 test('PostgreSQL - a call that gets no connection in time is refused, and the database is not away', async (t) => {
   const { logged, pool, query } = await openPool(t, await server.createDatabase());
   const end = Promise.withResolvers<void>();
@@ -154,18 +139,6 @@ for (const [name, bytes] of Object.entries(BROKEN)) {
     t.deepEqual((await select()).rows, [{ one: 1 }]);
   });
 }
-
-test('PostgreSQL - each connection prepares a statement once, by its name', async (t) => {
-  const engine = await openPostgres(await server.createDatabase(), MIGRATIONS);
-  const calls = "select generic_plans + custom_plans as calls from pg_prepared_statements where name = 'test.find'";
-  const find = compile('test.find', engine.knex('categories').select('id').where('id', param('id')));
-  const rows = await engine.transaction(async (tx: Runner) => {
-    for (let time = 0; time < 8; time += 1) await tx.all(find, { id: 1n });
-    return tx.all(compile('calls', engine.knex.raw(calls)), {});
-  });
-  t.deepEqual(rows, [{ calls: '8' }]);
-  await engine.close();
-});
 
 test('PostgreSQL - transactions and statements are READ COMMITTED with timeouts, whatever the defaults', async (t) => {
   const url = await server.createDatabase();

@@ -1,5 +1,5 @@
 /** What SQLite's own settings and files guarantee, and how writes share its commits. */
-import { existsSync, statSync } from 'node:fs';
+import { statSync } from 'node:fs';
 import { ConfigError } from '../../src/platform/config/setting.ts';
 import type { Runner } from '../../src/platform/storage/engine.ts';
 import { SqliteConnection } from '../../src/platform/storage/sqlite-connection.ts';
@@ -109,18 +109,4 @@ test('Commit - a failed commit fails its whole group with its error, refusals to
   }
   t.deepEqual((await store.categories.page({ after: 0n, limit: 100 })).rows, [kept]);
   t.truthy(await store.transaction((tx) => tx.categories.insert(CATS)));
-});
-
-test('Statements - one that can not be prepared rejects its caller, and the next call tries again', async (t) => {
-  const { engine, database } = t.context;
-  const statement = compile('later', engine.knex.raw('SELECT * FROM later'));
-  const refused = { message: /no such table: later/ };
-  await Promise.all([1, 2, 3].map(() => t.throwsAsync(engine.reader.all(statement, {}), refused)));
-  const transaction = engine.transaction((tx) => tx.all(statement, {}));
-  await t.throwsAsync(transaction, refused);
-  await write(t.context, (run) => run('CREATE TABLE later (id integer)'));
-  t.deepEqual(await engine.reader.all(statement, {}), []);
-  t.deepEqual(await engine.transaction((tx) => tx.all(statement, {})), []);
-  await engine.close();
-  t.false(existsSync(`${database.file}-wal`));
 });
