@@ -6,7 +6,6 @@ import { create, type DescField, type DescMessage, ScalarType, toBinary } from '
 import { TimestampSchema } from '@bufbuild/protobuf/wkt';
 import { status as Code } from '@grpc/grpc-js';
 import { HealthService } from '../../gen/grpc/health/v1/health.ts';
-import { CategoryServiceService as Categories } from '../../gen/petstore/v1/categories.ts';
 import { EventServiceService as Events } from '../../gen/petstore/v1/events.ts';
 import { OrderServiceService as Orders } from '../../gen/petstore/v1/orders.ts';
 import { PetServiceService as Pets } from '../../gen/petstore/v1/pets.ts';
@@ -14,7 +13,6 @@ import { rawGrpc } from '../support/calls/http2.ts';
 import { grpcFrame, grpcHeaders, openSession, targetOf } from '../support/calls/sockets.ts';
 import { PUBLIC } from '../support/contract/resources.ts';
 import { serverTest } from '../support/service/shared-stack.ts';
-import { until } from '../support/until.ts';
 
 const test = serverTest();
 
@@ -54,15 +52,6 @@ test('UNIMPLEMENTED - a method that does not exist, and a question of Envoy for 
   }
 });
 
-test('Request id - one of up to 128 characters is kept, a longer one is replaced', async (t) => {
-  const { grpc, logs } = t.context;
-  const [long, longest] = ['i'.repeat(129), 'i'.repeat(128)];
-  for (const id of [long, longest]) await grpc.call(Pets.listPets, {}, { metadata: { 'x-request-id': id } });
-  const isLogged = (id: string) => logs.some(({ requestId }) => requestId === id);
-  await until(() => isLogged(longest), 'the line of the second call');
-  t.false(isLogged(long));
-});
-
 test('Messages - one in thousands of frames is malformed, and the rest of it is not read', async (t) => {
   const session = await openSession(targetOf(t.context.address, '127.0.0.1'));
   t.teardown(() => session.destroy());
@@ -86,31 +75,6 @@ test('Messages - one in thousands of frames is malformed, and the rest of it is 
     stream.end();
     await closed;
     t.deepEqual([fields['grpc-status'], sent > size], [status, status === '0'], `${sent} of ${size} frames`);
-  }
-});
-
-test('Messages - what is wrong with their compression is said in our own words', async (t) => {
-  const { address, key } = t.context;
-  const [plain, zipped] = [Buffer.from('plain'), gzipSync(Buffer.alloc(0))];
-  const empty = Buffer.of();
-  for (const [encoding, bytes, isCompressed, status, said] of [
-    ['gzip', zipped, true, Code.OK, ''],
-    ['gzip', empty, true, Code.OK, ''],
-    ['gzip', plain, true, INVALID_ARGUMENT, 'a message is not compressed as gzip'],
-    ['gzip', zipped.subarray(0, 15), true, INVALID_ARGUMENT, 'a message is not compressed as gzip'],
-    ['deflate', zipped, true, INVALID_ARGUMENT, 'a message is not compressed as deflate'],
-    ['identity', zipped, true, Code.INTERNAL, 'a message has flags that can not be'],
-    ['br', empty, false, UNIMPLEMENTED, 'grpc-encoding must be one of identity, deflate, gzip'],
-  ] as const) {
-    const headers = { 'grpc-encoding': encoding };
-    const body = grpcFrame(bytes, isCompressed);
-    const call = { path: Categories.listCategories.path, key, headers, body };
-    const { message, ...answer } = await rawGrpc(targetOf(address, '127.0.0.1'), call);
-    t.is(answer.status, status, said);
-    t.is(message, said === '' ? '' : `the request body can't be read: ${said}`);
-    if (status === UNIMPLEMENTED) continue;
-    const second = await rawGrpc(targetOf(address, '127.0.0.1'), { ...call, body: Buffer.concat([grpcFrame(), body]) });
-    t.is(second.status, UNIMPLEMENTED, `a second message: ${said}`);
   }
 });
 

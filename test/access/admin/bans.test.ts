@@ -64,23 +64,6 @@ async function bannedKey(t: ExecutionContext) {
   return created;
 }
 
-test('Bans - are listed page by page, of one account or of all', async (t) => {
-  const { accountId, keyId } = await bannedKey(t);
-  const { id: secondId, key: second } = await admin.key(accountId);
-  await call(used, second, REFUSALS);
-  const { accountId: other } = await newKey();
-  const page = (pageToken: string, account = {}) => admin.call(Admin.listBans, { ...account, limit: 1, pageToken });
-  for (const account of [{ accountId }, {}]) {
-    const first = await until(async () => {
-      const stored = await page('', account);
-      return stored.nextPageToken !== '' && stored;
-    }, 'the bans in the database');
-    t.like(first.bans, [{ ban: { keyId } }]);
-    t.like(await page(first.nextPageToken, account), { bans: [{ ban: { keyId: secondId } }], nextPageToken: '' });
-  }
-  t.deepEqual((await page('', { accountId: other })).bans, []);
-});
-
 test('Unban - the key works at once on all servers, and its refusals count from zero', async (t) => {
   const { keyId, accountId, key } = await bannedKey(t);
   t.deepEqual(await call(admin, key, 1), ['API_KEY_BANNED']);

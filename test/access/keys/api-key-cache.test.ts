@@ -149,19 +149,6 @@ for (const [when, pass] of [
   });
 }
 
-test('API key cache - a suspended account is reported, unless its key is invalid for another reason', async (t) => {
-  const account = { isSuspended: true };
-  const { cache, secret, change } = setUp({ account });
-  t.is(await cache.identify(secret), 'suspended');
-  t.is(await cache.identify(generateKey()), undefined);
-  change({ account: { isSuspended: false } });
-  t.truthy(await cache.identify(secret), 'suspended keys are not cached');
-  for (const key of [{ revokedAtMs: 1 }, { expiresAtMs: 1_000_000 }]) {
-    const other = setUp({ account, key });
-    t.is(await other.cache.identify(other.secret), undefined);
-  }
-});
-
 test('API key cache - a key is refused from the moment it expires, cached or not', async (t) => {
   const { cache, secret, state } = setUp({ key: { expiresAtMs: 1_002_000 } });
   t.truthy(await cache.identify(secret));

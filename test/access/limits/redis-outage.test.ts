@@ -4,7 +4,6 @@ import type { ExecutionContext } from 'ava';
 import fc from 'fast-check';
 import type { Limiter } from '../../../src/platform/access/limits/limiter.ts';
 import type { RedisLimiter } from '../../../src/platform/access/limits/redis.ts';
-import { RedisClient } from '../../../src/platform/access/limits/redis-client.ts';
 import { toAccountId } from '../../../src/platform/rpc/caller.ts';
 import { MISSING_REDIS_SERVER, startRedis, type TestRedis } from '../../support/machine/redis.ts';
 import { openProxy } from '../../support/machine/tcp-proxy.ts';
@@ -98,24 +97,6 @@ test('Killed - the grace after the first refusal holds while Redis is away, and 
   }
   t.deepEqual(bans, Array(6).fill(undefined));
   t.truthy((await limiter.admit({ ...refused, nowMs: NOON_MS + 72_000 })).begunBan);
-});
-
-test('Reply - one that comes after Redis became unavailable is ignored: the server counts alone by then', async (t) => {
-  const [reply, back] = [Promise.withResolvers<string>(), Promise.withResolvers<void>()];
-  const client = new RedisClient({ url: redis.url, logger });
-  t.teardown(() => client.close());
-  let isFirst = true;
-  await client.start(async () => {
-    if (!isFirst) await back.promise;
-    isFirst = false;
-  });
-  const late = client.run(() => reply.promise);
-  t.is(await client.run(() => Promise.reject(new Error('away'))), undefined);
-  reply.resolve('a count from before');
-  t.is(await late, undefined);
-  back.resolve();
-  await until(() => client.isAvailable, 'Redis');
-  t.is(await client.run(async () => 'a count'), 'a count');
 });
 
 for (const [what, bytes] of Object.entries({
