@@ -1,14 +1,9 @@
 import { readFileSync } from 'node:fs';
-import { create, createFileRegistry } from '@bufbuild/protobuf';
-import { FileDescriptorSetSchema } from '@bufbuild/protobuf/wkt';
 import test from 'ava';
 import { parse } from 'yaml';
-import { describe } from '../../scripts/openapi/document.ts';
-import { API_PACKAGE } from '../../src/identity.ts';
 import { readConfig } from '../../src/platform/config/config.ts';
 import { IDEMPOTENCY_KEY } from '../../src/platform/config/constants.ts';
 import { PUBLIC as ALL, type PublicOperation } from '../support/contract/resources.ts';
-import { parcelRegistry } from '../support/lists/parcels.ts';
 
 interface OpenApiOperation {
   readonly deprecated?: boolean;
@@ -78,18 +73,4 @@ test('Document - its YAML says the same to parsers of YAML 1.1 and 1.2', (t) => 
 
 test('Document - accounts and what Envoy asks are not public', (t) => {
   t.notRegex(text, /platform\.(admin|edge)|CreateAccount|RefuseRequest|OPERATOR_KEY/);
-});
-
-test('Document - of a service without reads and deprecated operations has no part to which nothing refers', (t) => {
-  const file = [...parcelRegistry.files].map(({ proto }) => proto).filter((one) => one.package !== API_PACKAGE);
-  const { components, ...rest } = describe(createFileRegistry(create(FileDescriptorSetSchema, { file })));
-  const text = JSON.stringify([rest, components]);
-  const names = Object.entries(components as object).flatMap(([kind, parts]) =>
-    Object.keys(parts).map((name) => `#/components/${kind}/${name}`),
-  );
-  t.deepEqual(
-    names.filter((name) => !text.includes(`"${name}"`)),
-    ['#/components/securitySchemes/apiKey'],
-  );
-  t.true(['parameters/Idempotency-Key', 'headers/Location'].every((name) => names.includes(`#/components/${name}`)));
 });

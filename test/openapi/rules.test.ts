@@ -37,14 +37,6 @@ function ruled(rules: MessageInitShape<typeof FieldRulesSchema>): DescField {
   return fieldOf('NewPet', 'name', createFileRegistry(changed));
 }
 
-test('Rules - the length of a text, and a pattern that JavaScript can read', (t) => {
-  const keywords = (value: { len?: bigint; pattern?: string }) =>
-    toKeywords(ruled({ type: { case: 'string', value } }));
-  t.deepEqual(keywords({ len: 2n }), { minLength: 2, maxLength: 2 });
-  t.deepEqual(keywords({ pattern: '^[A-Z]{2}$' }), { pattern: '^[A-Z]{2}$' });
-  t.throws(() => keywords({ pattern: '(?U)x' }), { instanceOf: SyntaxError });
-});
-
 test('Rules - those of a list and of its items', (t) => {
   type Schemas = Record<string, { readonly required?: readonly string[] }>;
   const { components } = describe(parcelRegistry) as { components: { schemas: Schemas } };
@@ -69,12 +61,6 @@ test('Rules - those of a list and of its items', (t) => {
   t.like(components.schemas.Line, {
     properties: { notes: { type: 'array', items: { type: 'string', minLength: 1 } } },
   });
-});
-
-test('Document - its examples of paths and errors are those of the first operations that have them', (t) => {
-  const { headers, responses } = describe(parcelRegistry).components as Record<string, Record<string, object>>;
-  t.like(headers, { Location: { schema: { examples: ['/parcels/1'] } } });
-  t.regex(JSON.stringify(responses?.MethodNotAllowed), /: \/parcels does not answer to PUT/);
 });
 
 test('Rules - one that the document does not support stops the generation', (t) => {
