@@ -29,7 +29,6 @@ interface Session {
   /** The line of each request, by its name. */
   readonly lines: ReadonlyMap<string, Line>;
   readonly all: readonly Line[];
-  readonly serverLog: string;
 }
 
 interface Sending extends TestStack {
@@ -117,14 +116,13 @@ const test = sharing<Session>(undefined, async (t) => {
   const names = new Map<unknown, string>();
   for (const [name, send] of REQUESTS) names.set(await send(stack), name);
   await service.stack.stop();
-  const read = (name: string) => readFileSync(join(service.config.dataDir, 'logs', name), 'utf8');
-  const [text, serverLog] = [read('access.log'), read('server.log')];
+  const text = readFileSync(join(service.config.dataDir, 'logs', 'access.log'), 'utf8');
   const all: Line[] = text
     .trimEnd()
     .split('\n')
     .map((line) => JSON.parse(line));
   const lines = new Map(all.map((line) => [names.get(line.request_id) ?? 'other', line]));
-  return { lines, all, serverLog };
+  return { lines, all };
 });
 
 for (const [name, , expected] of REQUESTS) {
@@ -139,9 +137,4 @@ test('Access log - a stream of events has one line, at its end, with duration an
     t.is(t.context.all.filter(({ request_id }) => request_id === line?.request_id).length, 1, name);
     t.true((line?.duration_ms ?? 0) > 0 && (line?.bytes_sent ?? 0) > 0, name);
   }
-});
-
-test("Access log - the id of a request that Envoy asks the server about is in the server's log too", (t) => {
-  for (const name of ['no route', 'no key, with a body'])
-    t.true(t.context.serverLog.includes(`${t.context.lines.get(name)?.request_id}`), name);
 });

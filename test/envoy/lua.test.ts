@@ -1,11 +1,9 @@
 /**
- * Runs the tests of the functions behind Envoy's Lua filters (envoy/test), and decodes the messages that they send to
- * the server. The filters themselves run in Envoy in most other tests: here in questions.test.ts.
+ * Runs the tests of the functions behind Envoy's Lua filters (envoy/test). The filters themselves run in Envoy in most
+ * other tests: here in questions.test.ts.
  */
 import { readdirSync } from 'node:fs';
 import { luaSettings } from '../../envoy/config/lua.ts';
-import { RefuseRequest } from '../../gen/apiplatform/edge/v1/edge.ts';
-import { generateKey } from '../../src/platform/access/keys/format.ts';
 import { readConfig } from '../../src/platform/config/config.ts';
 import { luaTest, runLua } from './luajit.ts';
 
@@ -30,16 +28,6 @@ for (const text of luaTests) {
   const [, title = text] = /^[^-]* - (.*)/.exec(text) ?? [];
   test(`Lua - ${title}`, (t) => t.true(text.startsWith('ok '), text));
 }
-
-test('Lua keys - have the format that the server gives them', (t) => {
-  const key = generateKey();
-  const others = ['', 'pst_', generateKey('operator'), key.slice(0, -1), `${key}0`, `${key.slice(0, -1)}_`];
-  const spellings = [...Array.from({ length: 200 }, () => generateKey()), ...others];
-  const script =
-    'package.path = "envoy/?.lua"; for k in io.lines() do print(require("keys").is_well_formed("Bearer " .. k)) end';
-  const checked = runLua([...SETTINGS, '-e', script], spellings.map((key) => `${key}\n`).join(''));
-  t.deepEqual(checked, { output: 'true\n'.repeat(200) + 'false\n'.repeat(others.length), errors: '' });
-});
 
 /** Every key is as long as one may be; a renewal, a question and an address go with each. */
 const REMEMBER = `
@@ -106,26 +94,3 @@ function isJson(text: string): boolean {
     return false;
   }
 }
-
-const TO_FRAMES = `
-package.path = "envoy/?.lua"
-local grpc_message, fields = require("grpc_message"), require("settings").edge_methods.refuse.fields
-for size in io.lines() do
-  local values = { method = "PUT", path = "/ü", status = tonumber(size), reply = ("x"):rep(size) }
-  print((grpc_message.frame(grpc_message.encode(fields, values)):gsub(".", function(char)
-    return ("%02x"):format(char:byte())
-  end)))
-end`;
-
-test('Lua messages - the server decodes them, with lengths and numbers on both sides of each byte boundary', (t) => {
-  const sizes = [0, 1, 127, 128, 255, 256, 16_383, 16_384, 65_535, 65_536, 2_097_151, 2_097_152];
-  const frames = runLua([...SETTINGS, '-e', TO_FRAMES], sizes.map((size) => `${size}\n`).join(''));
-  t.is(frames.errors, '');
-  for (const [index, hex] of frames.output.trimEnd().split('\n').entries()) {
-    const frame = Buffer.from(hex, 'hex');
-    t.deepEqual([frame[0], frame.readUInt32BE(1)], [0, frame.length - 5], 'not compressed, with its length');
-    const [status = 0, reply] = [sizes[index], Buffer.from('x'.repeat(sizes[index] ?? 0))];
-    const expected = { method: 'PUT', path: '/ü', status, reply, contentType: undefined };
-    t.deepEqual(RefuseRequest.decode(frame.subarray(5)), expected);
-  }
-});

@@ -1,10 +1,9 @@
 /** When Envoy asks the server about a caller (EdgeService.Judge), and what it tells of that. */
-import { once } from 'node:events';
 import type { OutgoingHttpHeaders } from 'node:http2';
 import { PetServiceService as Pets } from '../../gen/petstore/v1/pets.ts';
 import { generateKey } from '../../src/platform/access/keys/format.ts';
 import { exchange } from '../support/calls/http2.ts';
-import { openSession, openSocket, targetOf } from '../support/calls/sockets.ts';
+import { openSession, targetOf } from '../support/calls/sockets.ts';
 import { statistic } from '../support/service/exposition.ts';
 import { withinOneMinute } from '../support/service/limit-windows.ts';
 import { stackTest } from '../support/service/shared-stack.ts';
@@ -51,15 +50,4 @@ test.serial('Envoy - asks once about an accepted key, in any spelling, and each 
     total += asked;
     t.is(await questions(t.context), total, about);
   }
-});
-
-test("Envoy's statistics - are answered while others hold connections with half a request", async (t) => {
-  const port = t.context.config.envoyAdminPort;
-  for (let i = 0; i < 40; i += 1) {
-    const socket = openSocket(targetOf(`127.0.0.1:${port}`, '127.0.0.1'));
-    t.teardown(() => socket.destroy());
-    await once(socket, 'connect');
-    socket.write('GET /stats HTTP/1.1\r\nHost: localhost\r\n');
-  }
-  t.is((await fetch(`http://127.0.0.1:${port}/stats/prometheus`)).status, 200);
 });

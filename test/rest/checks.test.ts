@@ -1,34 +1,12 @@
 import test from 'ava';
 import { ApiError } from '../../src/platform/errors.ts';
-import { loadOperations } from '../../src/platform/proto/operations.ts';
 import { rest } from '../../src/platform/rest/requests.ts';
-import { restProtocol } from '../../src/platform/rest/responses.ts';
 import type { Response } from '../../src/platform/rpc/chain.ts';
 import { handler, newCall, RESPONSE } from '../support/service/call.ts';
 
-async function intercept(path: string, metadata: Readonly<Record<string, string>>): Promise<Response> {
-  return rest(newCall(path, { metadata }), handler().next);
+async function request(path: string, originalPath: string): Promise<Response> {
+  return rest(newCall(path, { metadata: { 'x-envoy-original-path': originalPath } }), handler().next);
 }
-
-function request(path: string, originalPath: string, bodyType?: string): Promise<Response> {
-  const type = bodyType === undefined ? {} : { 'x-petstore-body-type': bodyType };
-  return intercept(path, { 'x-envoy-original-path': originalPath, ...type });
-}
-
-test('REST request - a body is JSON, with parameters and in any case, or UNSUPPORTED_CONTENT_TYPE', async (t) => {
-  for (const type of [undefined, 'application/json', 'APPLICATION/JSON', ' application/json ;x=1']) {
-    t.is(await request('PetService/CreatePet', '/pets', type), RESPONSE, type);
-  }
-  for (const type of ['', 'text/plain', 'application/jsonx', 'text/plain; application/json']) {
-    const words = type === '' ? 'this one says nothing' : `this one says "${type}"`;
-    // It is checked before the query.
-    const error = await t.throwsAsync(request('PetService/CreatePet', '/pets?colour=red', type), {
-      instanceOf: ApiError,
-    });
-    t.is((error as ApiError).code, 'UNSUPPORTED_CONTENT_TYPE');
-    t.true(error?.message.endsWith(words), error?.message);
-  }
-});
 
 const UNKNOWN = 'is not a query parameter here';
 /** fields.test.ts has the spellings of values. */
@@ -79,15 +57,4 @@ test('REST request - the response names only some of many unknown parameters', a
   const query = Array.from({ length: 5_000 }, (_, index) => `p${index}=1`).join('&');
   const error = await t.throwsAsync(request('PetService/ListPets', `/pets?${query}`), { instanceOf: ApiError });
   t.true((error?.message.length ?? 0) < 2_000);
-});
-
-test('REST response - an operation that can not be written fails at the start, not after its effect', (t) => {
-  const getPet = loadOperations().byPath.get('/petstore.v1.PetService/GetPet');
-  if (getPet === undefined) return t.fail();
-  const { response } = getPet;
-  for (const location of [undefined, '/pets/{colour}']) {
-    t.throws(() => restProtocol([{ ...getPet, response: { ...response, status: 201, location } }]), {
-      message: /no Location|field colour/,
-    });
-  }
 });

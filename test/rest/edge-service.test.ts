@@ -60,25 +60,3 @@ test("Refusal - a value of the wrong type is INVALID_ARGUMENT under the field's 
   const onEveryMethod = await refuse(t, { path: '/healthz?colour=red' });
   t.is(onEveryMethod.message, 'colour: is not a query parameter here');
 });
-
-test('Refusal - malformed JSON is MALFORMED_BODY with its place, in our own words', async (t) => {
-  for (const [reply, detail] of [
-    ['JSON ends at 17', 'it is not JSON at byte 17'],
-    ['Parsing terminated before end of input.\n{"name":"x"}\n  ^', 'it is not JSON'],
-    ['', 'it is not JSON'],
-  ] as const) {
-    const { code, message } = await refuse(t, post(reply));
-    t.is(code, 'MALFORMED_BODY');
-    t.is(message, `the request body can't be read: ${detail}`);
-  }
-});
-
-test('Failure - a timeout is DEADLINE_EXCEEDED, everything else UNAVAILABLE', async (t) => {
-  for (const [status, code] of [
-    [504, 'DEADLINE_EXCEEDED'],
-    [503, 'UNAVAILABLE'],
-    [500, 'UNAVAILABLE'],
-  ] as const) {
-    await t.throwsAsync(edge.fail({ status }, { protocol: { name: 'REST' } }), { instanceOf: ApiError, code });
-  }
-});

@@ -235,18 +235,3 @@ test('Connect - the path of a method takes POST alone, and what is no call there
     if (method !== 'HEAD') t.like(JSON.parse(text), { code: 'unknown' });
   }
 });
-
-test('Connect - a call to anything but petstore.v1 has an error of REST, and REST is not taken for it', async (t) => {
-  for (const path of [Admin.listAccounts.path, Edge.judge.path, '/grpc.health.v1.Health/Check', '/pets']) {
-    const { status, body } = await call(t.context, path, Buffer.of());
-    t.is(status, path === '/pets' ? 400 : 404, path); // a 404 means UNIMPLEMENTED
-    t.is(JSON.parse(body.toString()).status, status, "in REST's shape");
-  }
-  const { rest, key } = t.context;
-  const get = await fetch(`${rest.url}${Pets.listPets.path}?connect=v1&encoding=proto&message=`, {
-    headers: { authorization: `Bearer ${key}` },
-  });
-  t.deepEqual([get.status, JSON.parse(await get.text()).code], [404, 'unimplemented']);
-  const headers = { 'connect-protocol-version': '1', 'connect-timeout-ms': '0', 'x-petstore-connect': '1' };
-  t.is((await rest.send('POST', '/categories', { json: { name: 'Dogs' }, headers })).status, 201);
-});

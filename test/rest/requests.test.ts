@@ -156,14 +156,6 @@ test('order of errors - size of the body, path and method, content type, body or
   }
 });
 
-test('HTTP - HTTP/1.0 and a wish to upgrade get a normal response', async (t) => {
-  const { publicAddress, key } = t.context;
-  for (const start of ['1.0', '1.1\r\nHost: x\r\nConnection: Upgrade\r\nUpgrade: websocket']) {
-    const request = `GET /pets HTTP/${start}\r\nAuthorization: Bearer ${key}\r\n\r\n`;
-    t.is((await http1(publicAddress, request)).status, 200);
-  }
-});
-
 test('headers - internal headers from a caller have no effect', async (t) => {
   const { rest } = t.context;
   const path = `/categories/${await rest.category()}`;

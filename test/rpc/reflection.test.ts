@@ -93,10 +93,6 @@ for (const version of ['v1', 'v1alpha'] as const) {
     t.deepEqual((await reflectedMethods(t.context.address, version)).sort(), expected.sort());
   });
 
-  test(`Reflection ${version} - a message that can not be read is INVALID_ARGUMENT`, async (t) => {
-    t.is(await ask(t.context.address, grpcFrame(Buffer.of(0xff, 0xff, 0xff))), Status.INVALID_ARGUMENT);
-  });
-
   test(`Reflection ${version} - an address has at most 50 streams`, async (t) => {
     const other = '127.0.0.2';
     const session = await openSession(targetOf(t.context.address, other));
