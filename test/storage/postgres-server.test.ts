@@ -1,16 +1,11 @@
-/** What PostgreSQL's own features guarantee: its plans, migrations by several processes, refused starts. */
-import { readFile } from 'node:fs/promises';
+/** What PostgreSQL's own features guarantee: its plans, how long migrations wait, refused starts. */
 import type { Knex } from 'knex';
-import { hashKey } from '../../src/platform/access/keys/format.ts';
-import { demoKeyFile, ensureDemoKey } from '../../src/platform/access/keys/key-files.ts';
 import { ConfigError } from '../../src/platform/config/config.ts';
 import { openPostgres } from '../../src/platform/storage/postgres.ts';
-import { toStartError, unavailable } from '../../src/platform/storage/postgres-errors.ts';
 import { compile } from '../../src/platform/storage/statement.ts';
 import { createStore } from '../../src/platform/storage/store.ts';
 import { StoreUnavailable } from '../../src/platform/storage/store-errors.ts';
 import { MIGRATIONS, TABLES } from '../../src/schema.ts';
-import { temporaryFolder } from '../support/machine/folder.ts';
 import { holding, postgresMissing, query, startPostgres, type TestPostgres } from '../support/machine/postgres.ts';
 import { sharing } from '../support/service/sharing.ts';
 import { openPool } from './pool.ts';
@@ -22,25 +17,6 @@ const test = sharing<unknown>(postgresMissing, async (t) => {
   server = await startPostgres(t, ['fsync=off']);
 });
 const LATIN1 = "template0 ENCODING 'LATIN1'";
-
-test('PostgreSQL - several processes that start at once migrate once and create one demo key', async (t) => {
-  const url = await server.createDatabase();
-  const folder = temporaryFolder(t);
-  const open = async () => createStore(await openPostgres(url, MIGRATIONS), TABLES);
-  const stores = await Promise.all([open(), open(), open(), open()]);
-  const names = (await query(url, 'SELECT name FROM schema_migrations ORDER BY id')).map(({ name }) => name);
-  t.deepEqual(
-    names,
-    MIGRATIONS.map(({ name }) => name),
-  );
-  await Promise.all(stores.map((store) => ensureDemoKey(store, folder)));
-  const key = (await readFile(demoKeyFile(folder), 'utf8')).trim();
-  for (const store of stores) {
-    t.is((await store.accounts.page({ after: 0n, limit: 10 })).rows.length, 1);
-    t.is((await store.accounts.findKey(hashKey(key)))?.account.name, 'Demo');
-    await store.close();
-  }
-});
 
 test('PostgreSQL - a start that waits too long for another migration fails, with the reason', async (t) => {
   const url = await server.createDatabase();
@@ -202,18 +178,6 @@ test('PostgreSQL - a transaction whose work ignores a failed statement is rolled
   const ignoring = engine.transaction((tx) => tx.all(failing, {}).catch(() => []));
   await t.throwsAsync(ignoring, { message: 'the transaction ended with ROLLBACK' });
   await engine.close();
-});
-
-test('PostgreSQL - a database that does not exist or refuses the login is reported with the reason', async (t) => {
-  const url = new URL('/nowhere', await server.createDatabase());
-  const message = 'database "nowhere" does not exist';
-  await t.throwsAsync(openPostgres(url.href, MIGRATIONS), { instanceOf: StoreUnavailable, message });
-  url.port = '1';
-  await t.throwsAsync(openPostgres(url.href, MIGRATIONS), { instanceOf: StoreUnavailable, message: /ECONNREFUSED/ });
-  t.is(unavailable(new AggregateError([new Error('refused')])).message, 'refused', 'at each address of a name');
-  for (const fault of [new TypeError('a fault of a migration'), new Error('row 7 has no name')]) {
-    t.is(toStartError(fault), fault);
-  }
 });
 
 /** An index is used wherever it can be: the tables are empty, and PostgreSQL would scan, sort or build a bitmap. */

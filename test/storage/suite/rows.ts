@@ -104,23 +104,6 @@ export function rowTests(): void {
     t.is(await store.categories.find(pet.categoryId), undefined);
   });
 
-  test('Orders - open ones of a pet are found, and their units added', async (t) => {
-    const { id: petId } = await newPet(t.context.store);
-    await t.context.store.transaction(async ({ orders }) => {
-      await orders.insert({ ...EMPTY_ORDER, petId, complete: true });
-      await orders.insert(EMPTY_ORDER);
-      t.deepEqual([await orders.hasOpen(petId), await orders.openUnits(petId)], [false, 0]);
-      const open = { ...EMPTY_ORDER, petId, quantity: 2_000_000_000 };
-      const both = [await orders.insert(open), await orders.insert(open)];
-      t.is(await orders.openUnits(petId), 4_000_000_000, 'also beyond 32 bits');
-      for (const order of both) {
-        t.true(await orders.hasOpen(petId));
-        await orders.update({ ...order, complete: true });
-      }
-      t.false(await orders.hasOpen(petId));
-    });
-  });
-
   test('Ids - are never reused, not even after a delete and a restart', async (t) => {
     const { store, openAgain } = t.context;
     const pet = await newPet(store);

@@ -62,11 +62,6 @@ const WINDOWS = [
     [1, { at: MIDNIGHT, ...quota(60, 1) }, { allowed: true, remaining: 0 }],
   ),
   rule(
-    'Day - a new minute does not renew it',
-    [2, quota(60, 2), ADMITTED],
-    [1, { at: 60_000, ...quota(60, 2) }, { ...REFUSED, window: 'day' }],
-  ),
-  rule(
     'Both windows - a request refused by the minute does not count in the day',
     [1, quota(1, 2), ADMITTED],
     [10, quota(1, 2), REFUSED],
@@ -182,11 +177,6 @@ const BANS = [
   ),
   rule('Unban - deletes the refusals of a key that is not banned yet', refuse(19, 0), unban, refuse(19, 0)),
   rule('Unban - ends a restored ban, too', restoreBan(BAN_MS), unban, [1, {}, ADMITTED]),
-  rule('Unban - affects only one key', [20, { keyId: OTHER_KEY, quota: NOTHING }], unban, [
-    1,
-    { keyId: OTHER_KEY },
-    isBanned(BAN_MS),
-  ]),
 ];
 
 const GRACES = [
@@ -217,11 +207,6 @@ const GRACES = [
     refuse(100, 3_000),
     refuse(19, 5_000, BEGINS),
   ),
-  rule('Grace - of one key leaves another key its own', refuse(1, 0), [
-    100,
-    { at: 2_000, keyId: OTHER_KEY, quota: NOTHING },
-    REFUSED,
-  ]),
 ].map((graceful) => ({ ...graceful, options: GRACE }));
 
 const JUMPS = [
@@ -241,12 +226,6 @@ const JUMPS = [
     [1, { at: 1_000 }, ADMITTED],
     refuse(19, DAY_MS + BAN_MS),
     refuse(19, 1_000),
-  ),
-  rule(
-    'Clock jump - addresses are limited as before after a reading a day ahead',
-    [1, { address: '192.0.2.1', at: DAY_MS }, ADMITTED],
-    [60, { address: '192.0.2.1', at: 1_000 }, LAST_OF_60],
-    [1, { address: '192.0.2.1', at: 1_000 }, { ...REFUSED, retryAfterSeconds: 59 }],
   ),
 ];
 
