@@ -1,7 +1,7 @@
 import { writeFileSync } from 'node:fs';
 import { join, resolve } from 'node:path';
 import test from 'ava';
-import { type Config, ConfigError, portsOf, readConfig } from '../src/platform/config/config.ts';
+import { type Config, ConfigError, readConfig } from '../src/platform/config/config.ts';
 import { SETTINGS } from '../src/platform/config/settings.ts';
 import { temporaryFolder } from './support/machine/folder.ts';
 
@@ -233,12 +233,6 @@ for (const [settings, line] of TOGETHER) {
   test(`Config - ${JSON.stringify(settings)} is refused, with the reason`, (t) =>
     t.is(configError(settings).slice(0, line.length), line));
 }
-
-test('Config - several instances have consecutive ports', (t) => {
-  const config = readConfig({ INSTANCES: '3', METRICS_PORT: '9464', ...SHARED });
-  t.deepEqual(portsOf(config, config.grpcPort), [50051, 50052, 50053]);
-  t.deepEqual(portsOf(config, config.metrics?.port), [9464, 9465, 9466]);
-});
 
 test('Config - a secret in a file is checked and kept secret like any other', (t) => {
   const file = join(temporaryFolder(t), 'secret');

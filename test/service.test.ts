@@ -1,6 +1,5 @@
-/** A start that fails: what it says, and that nothing stays open. The demo account. */
+/** A start that fails: what it says. The demo account. */
 import { mkdir, readFile, rm, writeFile } from 'node:fs/promises';
-import { createServer } from 'node:net';
 import { dirname } from 'node:path';
 import { mock } from 'node:test';
 import test from 'ava';
@@ -9,8 +8,6 @@ import { ConfigError, readConfig, TemporaryFailure } from '../src/platform/confi
 import { explain } from '../src/platform/storage/open.ts';
 import { createService } from '../src/service.ts';
 import { createTestDatabase } from './support/machine/database.ts';
-import { openFiles } from './support/machine/open-files.ts';
-import { freePorts, listen } from './support/machine/ports.ts';
 import { holdTransaction } from './support/service/hold-transaction.ts';
 import { startTestServer } from './support/service/server.ts';
 
@@ -47,20 +44,6 @@ test('Service - a start says why a SQLite file can not be used, and nothing else
   const noRoom = explain(Object.assign(new Error(), { code: 'ENOSPC' }), readConfig({ DATA_DIR: dirname(file) }));
   t.regex(`${noRoom}`, /no room to write in/, 'for a key file');
 });
-
-(process.platform === 'linux' ? test.serial : test.serial.skip)(
-  'Service - a start that fails closes what it has opened',
-  async (t) => {
-    const { file } = createTestDatabase(t);
-    const [port = 0] = await freePorts(1);
-    await listen(t, createServer(), port);
-    const folder = dirname(file);
-    const config = readConfig({ DATA_DIR: folder, METRICS_PORT: String(port) });
-    await t.throwsAsync(createService(config, { log, auditLog: log }), { message: /^METRICS_PORT can't be opened/ });
-    const open = openFiles(process.pid).filter((path) => path.startsWith(folder));
-    t.deepEqual(open, []);
-  },
-);
 
 test('Demo account - is for a new database alone, also when the record of its creation has been deleted', async (t) => {
   const { store, database, key } = await startTestServer(t);

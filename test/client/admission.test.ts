@@ -115,28 +115,6 @@ test.serial('admission - calls with an earlier deadline fail at once with the re
   t.is(names(t.context), 'b');
 });
 
-test.serial('admission - a refusal that names no time to wait pauses all the same', async (t) => {
-  const { sent, call, pass } = t.context;
-  await call('a', SECOND);
-  await sent[0]?.refuse(0);
-  await pass(99);
-  t.is(names(t.context), '');
-  await pass(1);
-  t.is(names(t.context), 'a');
-});
-
-test.serial('admission - a long refusal applies for a minute, then a call is sent again', async (t) => {
-  const { sent, ends, call, pass } = t.context;
-  await call('a', 10 * HOUR);
-  await sent[0]?.refuse(5 * HOUR);
-  await call('b', HOUR);
-  t.deepEqual(ends, { b: `RATE_LIMITED ${5 * HOUR}` });
-  await pass(60 * SECOND - 1);
-  t.is(names(t.context), '');
-  await pass(1);
-  t.is(names(t.context), 'a', 'limits may have been raised');
-});
-
 test.serial('admission - a call fails when its deadline passes in the queue, in the past or months away', async (t) => {
   mock.timers.reset();
   const { sent, ends, call } = t.context;

@@ -1,7 +1,6 @@
 /** What the client repeats, with which metadata, on which connections, and how it stays within the limits. */
 import { createServer, type IncomingHttpHeaders, type ServerHttp2Stream } from 'node:http2';
 import { status as Status } from '@grpc/grpc-js';
-import type { ExecutionContext } from 'ava';
 import { createClient, type PetstoreClient, type PetstoreError } from '../../gen/client/index.ts';
 import { listen } from '../support/machine/ports.ts';
 import { openProxy } from '../support/machine/tcp-proxy.ts';
@@ -101,30 +100,16 @@ test('retries - while the server is unavailable a call that may be repeated has 
   t.deepEqual(own, { ...read, keys: ['mine'] });
 });
 
-async function startSilent(t: ExecutionContext<Context>) {
+test('handshake - a connection on which the server says nothing is replaced, and calls go on', async (t) => {
   t.timeout(60_000);
   const proxy = await openProxy(t, t.context.config.grpcPort);
   proxy.silence();
-  return { proxy, secondConnection: () => until(() => proxy.accepted > 1, 'a second connection', 50_000) };
-}
-
-test('handshake - a connection on which the server says nothing is replaced, and calls go on', async (t) => {
-  const { proxy, secondConnection } = await startSilent(t);
   const client = createClient({ address: `127.0.0.1:${proxy.port}`, apiKey: t.context.key });
   const call = client.pets.listPets({}, { timeoutMs: 50_000 });
-  await secondConnection();
+  await until(() => proxy.accepted > 1, 'a second connection', 50_000);
   proxy.restore();
   t.deepEqual((await call).pets, []);
   await client.close();
-});
-
-test('handshake - a connection without an answer to TLS is replaced too', async (t) => {
-  const { proxy, secondConnection } = await startSilent(t);
-  const client = createClient({ address: `https://localhost:${proxy.port}`, apiKey: 'key' });
-  const call = client.pets.listPets({}, { timeoutMs: 50_000 }).catch(() => undefined);
-  await t.notThrowsAsync(secondConnection());
-  await client.close();
-  await call;
 });
 
 const MINUTE_MS = 60_000;
