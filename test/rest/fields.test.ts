@@ -28,8 +28,9 @@ const test = sharing(undefined, async (t) => {
   const pet = { name: 'Tom', categoryId, status: 'sold' };
   const category = { name: 'Cats', description: 'Small felines' };
   const shapes: Readonly<Record<Shapes, readonly Send[]>> = {
-    pets: to(pet, 'POST /pets', `PUT /pets/${petId}`, `PATCH /pets/${petId}`),
-    categories: to(category, 'POST /categories', `PUT /categories/${categoryId}`, `PATCH /categories/${categoryId}`),
+    // PATCH before PUT, so that it has something to change.
+    pets: to(pet, 'POST /pets', `PATCH /pets/${petId}`, `PUT /pets/${petId}`),
+    categories: to(category, 'POST /categories', `PATCH /categories/${categoryId}`, `PUT /categories/${categoryId}`),
     orders: to({}, 'POST /store/orders', `PATCH /store/orders/${orderId}`),
     inventory: to({}, `PUT /store/inventory/${petId}`),
   };
