@@ -7,6 +7,7 @@ import test, { type ExecutionContext } from 'ava';
 import { ConfigError } from '../../src/platform/config/config.ts';
 import { change } from '../support/machine/database.ts';
 import { temporaryFolder } from '../support/machine/folder.ts';
+import { startServerProcess } from '../support/service/process.ts';
 import { backup, categoriesIn, fails, makeCrashedStore, makeStore, run, startOn, succeeds } from './backups.ts';
 
 /** The places of a test. The data folder does not exist yet. */
@@ -87,10 +88,16 @@ test('Restore - files that are no backup are refused with one line, and nothing 
   t.deepEqual(categoriesIn(dataDir), ['mine']);
 });
 
-test('Restore - is refused while another program uses the file', async (t) => {
+test('Restore - is refused while a server runs without a launcher, or another program uses the file', async (t) => {
   const { folder, dataDir, settings } = places(t);
   const file = await backupOf(folder, 'backed up');
   await makeStore(dataDir, 'mine');
+  rmSync(join(dataDir, 'operator.key')); // it is none
+  const server = await startServerProcess(t, dataDir);
+  const locked = /^petstore: .* in use by another service: stop that one.*\n$/;
+  await fails(t, run('restore', [file], settings), locked);
+  t.deepEqual(await server.end('SIGINT'), { code: 0, signal: null });
+
   const other = new DatabaseSync(join(dataDir, 'petstore.sqlite'));
   other.prepare('SELECT * FROM categories').all();
   const used = /^petstore: another process uses \S+petstore\.sqlite: end it first\n$/;

@@ -125,6 +125,26 @@ test('PUT - replaces every field: an absent status becomes available, an absent 
   t.deepEqual((await rest.get(`/categories/${id}`)).body, { id, name: 'Dogs' });
 });
 
+test('PATCH - changes each field alone; null and an absent one leave it alone', async (t) => {
+  const { rest } = t.context;
+  const [cats, dogs] = [await rest.category('Cats'), await rest.category('Dogs')];
+  const pet = `/pets/${await rest.pet({ categoryId: cats, status: 'sold' })}`;
+  const order = `/store/orders/${(await rest.order({ petId: await rest.pet({ stock: 9 }), quantity: 2 })).id}`;
+  for (const [path, patches] of [
+    [pet, [{ name: 'Rex' }, { categoryId: dogs }, { status: 'pending' }]],
+    [`/categories/${cats}`, [{ description: 'Loyal' }, { name: 'Dogs' }, { description: '' }]],
+    [order, [{ quantity: 3 }, { shipDate: '2027-01-02T03:04:05Z' }, { quantity: 4, complete: true }]],
+  ] as const) {
+    let { body: expected } = await rest.get(path);
+    for (const patch of patches) {
+      expected = { ...expected, ...patch };
+      const nothing = { id: 7, petId: null, name: null, status: null, ...patch };
+      t.deepEqual((await rest.patch(path, nothing)).body, expected);
+    }
+    t.deepEqual((await rest.get(path)).body, expected);
+  }
+});
+
 test('DELETE /pets/{petId} - is 409 PET_IN_USE while an order that is not complete names the pet', async (t) => {
   const { rest } = t.context;
   const petId = await rest.pet({ stock: 5 });

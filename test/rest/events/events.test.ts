@@ -1,3 +1,5 @@
+import { EventServiceService as Events, WatchEventsRequest } from '../../../gen/petstore/v1/events.ts';
+import { call, isConnectError } from '../../support/calls/connect-client.ts';
 import { openEvents } from '../../support/calls/event-source.ts';
 import { nextOf, readAll, walk } from '../../support/calls/pages.ts';
 import { isError, isInvalid } from '../../support/contract/errors.ts';
@@ -115,4 +117,10 @@ test('Last-Event-ID - of every shape over HTTP/1.1: an id goes on after it, an e
     t.is(response.status, 400, id.slice(0, 30));
     t.regex(await response.text(), id.length === 19 ? /EVENT_NOT_REACHED/ : /INVALID_ARGUMENT/);
   }
+});
+
+test('Connect - WatchEvents is unimplemented', async (t) => {
+  const message = WatchEventsRequest.encode({ types: [] }).finish();
+  const response = await call(t.context, Events.watchEvents.path, message, { 'connect-timeout-ms': '5000' });
+  isConnectError(t, response, 404, 'unimplemented', 'ROUTE_NOT_FOUND');
 });

@@ -64,6 +64,16 @@ export function transactionTests(): void {
     });
   }
 
+  test('Write - a second statement is refused, since it would be a transaction of its own', async (t) => {
+    const { store } = t.context;
+    const second = store.write(async ({ categories }) => {
+      await categories.insert(CATS);
+      await categories.insert(CATS);
+    });
+    await t.throwsAsync(second, { message: /^categories.insert is the second statement of a write/ });
+    t.true((await store.categories.page(ALL)).rows.length <= 1, 'an engine may have committed the first');
+  });
+
   // The tests of two processes are serial: SQLite waits for a locked file in one of Node's few threads for files.
   test.serial('Two processes - lose no update, also if they lock the same rows in opposite order', async (t) => {
     const { store, openAgain } = t.context;
