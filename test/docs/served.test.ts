@@ -2,7 +2,7 @@
 import { execFile } from 'node:child_process';
 import { once } from 'node:events';
 import { readdirSync, readFileSync } from 'node:fs';
-import { get, type IncomingMessage } from 'node:http';
+import { createServer, get, type IncomingMessage, request } from 'node:http';
 import { extname } from 'node:path';
 import { buffer } from 'node:stream/consumers';
 import { promisify } from 'node:util';
@@ -14,6 +14,7 @@ import { PLATFORM_ERRORS } from '../../src/platform/errors.ts';
 import { SHOP_ERRORS } from '../../src/shop/errors.ts';
 import { buildPrograms, GRPCURL, noGo } from '../conformance/programs.ts';
 import { isError } from '../support/contract/errors.ts';
+import { listen } from '../support/machine/ports.ts';
 import { testUnless } from '../support/machine/programs.ts';
 import { Program } from '../support/service/process.ts';
 import { stackTest } from '../support/service/shared-stack.ts';
@@ -211,10 +212,23 @@ for (const [language, ...command] of [
   test.serial(`Getting started - the program orders once, in ${language}`, async (t) => {
     const { rest, key } = t.context;
     const before = await rest.get('/store/orders');
-    const env = { ...process.env, API: rest.url, API_KEY: key };
+    let hasBroken = false;
+    /** Breaks off amid the first response to an order. */
+    const proxy = createServer((asked, response) => {
+      const { url, method, headers } = asked;
+      const forwarded = request(`${rest.url}${url}`, { method, headers }, (answer) => {
+        response.writeHead(answer.statusCode ?? 0, answer.headers);
+        if (url !== '/store/orders' || hasBroken) return void answer.pipe(response);
+        hasBroken = true;
+        answer.once('data', (chunk: Buffer) => response.write(chunk.subarray(0, 5), () => response.destroy()));
+      });
+      asked.pipe(forwarded);
+    });
+    const env = { ...process.env, API: `http://${await listen(t, proxy)}`, API_KEY: key };
     const [program, ...options] = command;
     const { stdout } = await run(program, [...options, blocks(language)[0] ?? ''], { env });
     t.regex(stdout, /^order \d+: 2 of Tom\n$/);
+    t.true(hasBroken);
     t.is((await rest.get('/store/orders')).body.length, before.body.length + 1);
     const withoutApi = run(program, [...options, blocks(language)[0] ?? ''], { env: { ...env, API: undefined } });
     const { stderr } = (await t.throwsAsync(withoutApi)) as Error & { stderr: string };
