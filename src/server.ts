@@ -100,6 +100,7 @@ export function createServer(config: Config, parts: Parts) {
   const health = createHealth(healthNames, (name, call) => readiness.recordCheck(name, call));
   const admin = adminService({ store, plans, onChange: keys.invalidate, limits: limiter, flushUsage: usage.flush });
   const edge = implement<EdgeServiceServer>(EdgeServiceService, edgeService(all));
+  const { originOf, isEdge } = origins(all, config.edgeSecret);
   const server = createGrpcServer({
     methods: [
       ...shop.flatMap((service) => serve(operations, service, forCallers)),
@@ -112,7 +113,8 @@ export function createServer(config: Config, parts: Parts) {
     ],
     forUnknown: judged,
     operations,
-    ...origins(all, config.edgeSecret),
+    originOf,
+    isEdge,
     openCalls,
     beforeResponse: addAccessLogHeaders,
     observers: [...(metrics === undefined ? [] : [metrics.observe]), logging(logger)],

@@ -18,7 +18,15 @@ function everyError(text: string): readonly ApiError[] {
   const [id, most] = [-(2n ** 63n), 2 ** 31 - 1];
   const known = {
     ...{ isSuspended: false, window: 'minute', allow: 'GET, HEAD', requestId: text },
-    ...{ wanted: most, inStock: most, limit: most, retryAfterSeconds: most, after: 1n, oldest: 2n ** 63n - 1n },
+    ...{
+      quantity: most,
+      held: most,
+      inStock: most,
+      limit: most,
+      retryAfterSeconds: most,
+      after: 1n,
+      oldest: 2n ** 63n - 1n,
+    },
     etag: entityTag(Buffer.from(text)),
   };
   const get = (fields: object, name: string) => Reflect.get(fields, name) ?? (name.endsWith('Id') ? id : text);
@@ -27,7 +35,7 @@ function everyError(text: string): readonly ApiError[] {
   return CODES.map((code) => (code === 'INVALID_ARGUMENT' ? invalidArgument(violations) : any(code, fields, options)));
 }
 
-/** The codes of docs/guarantees.md, Errors, by HTTP status and the canonical gRPC status that fits. */
+/** The codes of the contract, by HTTP status and the canonical gRPC status that fits. */
 const CONTRACT: Readonly<Record<string, readonly ErrorCode[]>> = {
   '400 INVALID_ARGUMENT': [
     ...(['MALFORMED_BODY', 'INVALID_ARGUMENT', 'UNSUPPORTED_CONTENT_TYPE', 'UNKNOWN_CATEGORY', 'UNKNOWN_PET'] as const),

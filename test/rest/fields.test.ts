@@ -42,7 +42,12 @@ const CAT = '😺';
 /** One grapheme of four characters. */
 const FLAG = '🏳️‍🌈';
 const CONTROLLED = ['\0', '\t', '\n', '\r', '\x1b', '\x1f', '\x7f', '\x80', '\x9f'].map((control) => `a${control}b`);
-const NAMES = [CAT.repeat(200), FLAG.repeat(50), 'Ünï cödé  two spaces', '\ufeff', ['\u2003 Tom\u00a0', 'Tom']];
+/** A name that is returned otherwise. */
+class Trimmed {
+  readonly sent = '\u2003 Tom\u00a0';
+  readonly stored = 'Tom';
+}
+const NAMES = [CAT.repeat(200), FLAG.repeat(50), 'Ünï cödé  two spaces', '\ufeff', new Trimmed()];
 const TOO_LONG = [' x'.repeat(101), CAT.repeat(201), `${FLAG.repeat(50)}!`];
 const INVALID_NAMES = ['', '\u00a0', ...TOO_LONG, ...CONTROLLED, '\0', 5, true];
 const STATUSES = ['available', 'pending', 'sold'];
@@ -54,7 +59,7 @@ const NO_TIMES = [
 ];
 const NO_NUMBERS = [2_147_483_648, 1e30, 1.5, 'many', '', true];
 
-/** Accepted values, with what is returned if that differs, and refused ones. */
+/** Accepted values and refused ones. */
 const BOUNDS: readonly (readonly [Shapes, field: string, accepted: readonly unknown[], refused: readonly unknown[]])[] =
   [
     ['pets', 'name', NAMES, INVALID_NAMES],
@@ -72,10 +77,10 @@ for (const [shapes, name, accepted, refused] of BOUNDS) {
   test(`${shapes} - ${name} is what its rule says, in each operation, and a 400 names it`, async (t) => {
     for (const send of t.context[shapes]) {
       for (const value of accepted) {
-        const [sent, stored] = Array.isArray(value) ? value : [value, value];
+        const { sent, stored } = value instanceof Trimmed ? value : { sent: value, stored: value };
         const { status, text, body } = await send({ [name]: sent });
         t.true(status === 200 || status === 201, text);
-        t.is(body[name], stored);
+        t.deepEqual(body[name], stored);
       }
       for (const value of refused) isInvalid(t, await send({ [name]: value }), name);
     }

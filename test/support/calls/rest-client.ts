@@ -2,6 +2,7 @@
  * A plain HTTP client of the REST side. It checks every response against the promises of the contract and against the
  * interface description, and throws when one does not match.
  */
+import { readFile } from 'node:fs/promises';
 import { RestMakers } from '../../shop/resources.ts';
 import { checkAgainstDescription, type SeenResponse } from '../contract/description.ts';
 
@@ -31,16 +32,19 @@ export interface RestRequest {
 export class RestClient extends RestMakers {
   readonly url: string;
   readonly #key: string | undefined;
+  readonly #logs: readonly string[];
 
-  constructor(url: string, key: string | undefined) {
+  /** `logs` are the servers' files: what they say of a 500 is printed. */
+  constructor(url: string, key: string | undefined, logs: readonly string[] = []) {
     super();
     this.url = url;
     this.#key = key;
+    this.#logs = logs;
   }
 
   /** The same client with another key, or without one. */
   withKey(key: string | undefined): RestClient {
-    return new RestClient(this.url, key);
+    return new RestClient(this.url, key, this.#logs);
   }
 
   async send(method: string, path: string, { json, raw, headers }: RestRequest = {}): Promise<RestResponse> {
@@ -56,11 +60,17 @@ export class RestClient extends RestMakers {
       // As bytes: with a text, fetch would add a Content-Type.
       ...(body === undefined ? {} : { body: Buffer.from(body as string) }),
     });
+    if (response.status === 500) await this.#printCause(response.headers.get('x-request-id') ?? '');
     const received = { status: response.status, headers: response.headers, text: await response.text() };
     // gRPC-Web uses the same port, but is not part of the description.
     const isRest = !headers?.['content-type']?.startsWith('application/grpc');
     if (isRest) checkAgainstDescription(method, path, received);
     return withBody(received);
+  }
+
+  async #printCause(requestId: string): Promise<void> {
+    const logs = await Promise.all(this.#logs.map((file) => readFile(file, 'utf8')));
+    for (const line of logs.flatMap((log) => log.split('\n'))) if (line.includes(requestId)) console.error(line);
   }
 
   get(path: string, request?: RestRequest): Promise<RestResponse> {

@@ -45,7 +45,11 @@ export async function startTestStack(
     /** Calls it through Envoy over gRPC with the key. */
     grpc,
     /** The same over REST. */
-    rest: new RestClient(`http://127.0.0.1:${config.port}`, key),
+    rest: new RestClient(
+      `http://127.0.0.1:${config.port}`,
+      key,
+      stack.servers.map(({ log }) => log.path),
+    ),
     /** Calls its private port as the operator. */
     operator,
     /** `host:port` of the gRPC server. */
