@@ -7,7 +7,6 @@ import { CategoryServiceService as Categories } from '../gen/petstore/v1/categor
 import { PetServiceService as Pets } from '../gen/petstore/v1/pets.ts';
 import { generateKey } from '../src/platform/access/keys/format.ts';
 import { operatorKeyFile } from '../src/platform/access/keys/key-files.ts';
-import { loadOperations } from '../src/platform/proto/operations.ts';
 import { GrpcCaller } from './support/calls/grpc-caller.ts';
 import type { RestClient } from './support/calls/rest-client.ts';
 import { http1, http2 } from './support/calls/wire.ts';
@@ -176,10 +175,4 @@ test('Secrets - no error repeats a key or an internal cause, which is logged', (
   }
   const [, log = Buffer.of()] = [...t.context.files].find(([name]) => name.endsWith('server.log')) ?? [];
   t.true(log.includes('no such table'));
-});
-
-test('Secrets - no path of a public method is so long that logs would hide it', (t) => {
-  for (const path of [...loadOperations().byPath.keys()].filter((one) => one.startsWith('/petstore.v1.'))) {
-    for (const name of path.split(/[/.]/)) t.true(name.length <= 21, name);
-  }
 });

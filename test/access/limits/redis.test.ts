@@ -70,18 +70,6 @@ test('Servers - refusals by any of them add up to one ban, which begins with one
   for (const server of servers) t.true((await server.admit({ ...ACCOUNT, nowMs: NOON_MS + BAN_MS })).allowed);
 });
 
-test('Servers - each shows the shared numbers, and drains and returns the shared counts', async (t) => {
-  const [one, other] = await openThree(t);
-  await repeat(one, 40, ACCOUNT);
-  t.like(await other.peek(ACCOUNT), { allowed: true, remaining: 20 });
-  await repeat(other, 25, ACCOUNT);
-  const total = { accountId: ACCOUNT_ID, dayIndex: DAY_INDEX };
-  t.deepEqual(one.drain().usage, [{ ...total, requests: 40, refused: 0 }]);
-  t.deepEqual(other.drain().usage, [{ ...total, requests: 60, refused: 5 }]);
-  const counted = { counter: { minuteCount: 60, dayCount: 60, refused: 5 }, isLocal: false };
-  for (const server of [one, other]) t.like(await server.counts(ACCOUNT_ID, NOON_MS), counted);
-});
-
 test('Servers - stored totals count once, however many servers restore them', async (t) => {
   const servers = await openThree(t, NO_BAN);
   const [first] = servers;

@@ -1,6 +1,6 @@
 /** What a limiter reports of accounts and keys: bans, usage, counts. */
 import type { TestFn } from 'ava';
-import { MIDNIGHT, quota, REFUSED, type Sent, send } from './rules.ts';
+import { MIDNIGHT, type Sent, send } from './rules.ts';
 import {
   ACCOUNT,
   ACCOUNT_ID,
@@ -10,7 +10,6 @@ import {
   KEY_ID,
   NOON_MS,
   type Open,
-  OTHER_ACCOUNT,
   OTHER_KEY,
   ofAddress,
 } from './setup.ts';
@@ -56,17 +55,6 @@ export function reportTests(test: TestFn, open: Open): void {
     });
   });
 
-  test('Usage - the day’s counts are restored', async (t) => {
-    const limiter = await open(t);
-    limiter.restoreUsage([{ accountId: ACCOUNT_ID, dayIndex: DAY_INDEX, requests: 61, refused: 2 }]);
-    const counted = { counter: { minuteCount: 0, dayCount: 61, refused: 2 }, isLocal: false };
-    t.like(await limiter.counts(ACCOUNT_ID, NOON_MS), counted);
-    for (let i = 0; i < 9; i += 1) await send(limiter, quota(60, 70));
-    t.like(await send(limiter, quota(60, 70)), { ...REFUSED, window: 'day', limit: 70 });
-    t.like(limiter.drain().usage, [{ requests: 70, refused: 3 }]);
-    t.like(await limiter.counts(OTHER_ACCOUNT, NOON_MS), { counter: { dayCount: 0 } });
-  });
-
   test('Counts - of the minute, the day and the refusals are shown, and nothing is counted by looking', async (t) => {
     const limiter = await open(t);
     for (let i = 0; i < 63; i += 1) await send(limiter, {});
@@ -93,16 +81,5 @@ export function reportTests(test: TestFn, open: Open): void {
     t.like(shown, { allowed: false, remaining: 0 });
     t.like(await send(limiter, {}), { allowed: true, remaining: 59 });
     t.like(await send(limiter, { address: 'newcomer', at: 60_000 }), { allowed: true, remaining: 59 });
-  });
-
-  test('Peek - shows the numbers, counts nothing and changes nothing', async (t) => {
-    const limiter = await open(t);
-    for (const attempt of [ACCOUNT, ofAddress('192.0.2.1')]) {
-      for (let i = 0; i < 3; i += 1) t.like(await limiter.peek(attempt), { allowed: true, limit: 60, remaining: 60 });
-      t.like(await limiter.admit(attempt), { remaining: 59 });
-      t.like(await limiter.peek(attempt), { remaining: 59 });
-      for (let i = 0; i < 59; i += 1) await limiter.admit(attempt);
-      t.like(await limiter.peek(attempt), { allowed: false, remaining: 0, retryAfterSeconds: 60 });
-    }
   });
 }

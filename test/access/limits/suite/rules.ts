@@ -28,12 +28,12 @@ type Step = readonly [times: number, sent: Sent, expected?: object] | ((limiter:
 const DAY_MS = 86_400_000;
 export const MIDNIGHT = DAY_MS / 2; // after noon
 const ADMITTED = { allowed: true };
-export const REFUSED = { allowed: false, bannedUntilMs: undefined, begunBan: undefined };
+const REFUSED = { allowed: false, bannedUntilMs: undefined, begunBan: undefined };
 const BEGINS = { allowed: false, begunBan: { keyId: KEY_ID } };
 const LAST_OF_60 = { allowed: true, limit: 60, remaining: 0 };
 const NOTHING = { perMinute: 0, perDay: 1_000 };
 
-export const quota = (perMinute: number, perDay: number) => ({ quota: { perMinute, perDay } });
+const quota = (perMinute: number, perDay: number) => ({ quota: { perMinute, perDay } });
 /** Requests that are all refused. */
 const refuse = (times: number, at: number, expected: object = REFUSED): Step => [
   times,
@@ -103,13 +103,6 @@ const WINDOWS = [
     [60, {}, LAST_OF_60],
     [1, { accountId: OTHER_ACCOUNT }, { allowed: true, remaining: 59 }],
     [1, { address: String(ACCOUNT_ID) }, { allowed: true, remaining: 59 }],
-  ),
-  rule(
-    'Account - a change of its quota takes effect with the next request, and what was used stays counted',
-    [10, {}, ADMITTED],
-    [1, quota(5, 1_000), { ...REFUSED, window: 'minute', limit: 5, remaining: 0 }],
-    [1, quota(60, 10), { ...REFUSED, window: 'day', limit: 10, remaining: 0 }],
-    [1, quota(300, 10_000), { allowed: true, limit: 300, remaining: 289 }],
   ),
   rule(
     'Address - 60 requests a minute are admitted, without a limit by the day, and it is never banned',
