@@ -5,6 +5,7 @@
  * https://swagger.io/docs/open-source-tools/swagger-ui/customization/plugin-api/
  */
 import { headingId, OperationContainer, OperationTag } from './chapters.js';
+import { feed } from './feed.js';
 
 /** The key in this tab's sessionStorage under which the page keeps a pasted API key. */
 export const AUTHORIZED = 'docs.authorized';
@@ -51,13 +52,19 @@ function allowTryItOutFor(original) {
   };
 }
 
-/** Above the parameters: why "Try it out" is missing. */
-function parameters(Original, { React: { createElement: h }, specSelectors }) {
+/** Above the parameters: a live feed, or why "Try it out" is missing. */
+function parameters(Original, { React: { createElement: h, memo }, specSelectors, authSelectors }) {
+  const key = () => authSelectors.authorized()?.getIn(['apiKey', 'value']);
+  /** Rendered once: React would call another `ref` each time. */
+  const Feed = memo(({ path }) => h('div', { className: 'feed', ref: feed(path, key) }));
   return (props) => {
-    const isEndless = isStream(specSelectors.specJson().getIn(['paths', ...props.pathMethod]));
-    const reason = isEndless ? 'a stream has no end. Follow it with “curl -N”' : 'see the description above';
+    const [path, method] = props.pathMethod;
+    const isFeed = isStream(specSelectors.specJson().getIn(['paths', path, method]));
     return [
-      !props.allowTryItOut && h('p', { key: 'note', className: 'no-try-it-out' }, `“Try it out” is off: ${reason}.`),
+      isFeed && h(Feed, { key: 'feed', path }),
+      !isFeed &&
+        !props.allowTryItOut &&
+        h('p', { key: 'note', className: 'no-try-it-out' }, '“Try it out” is off: see the description above.'),
       h(Original, { key: 'parameters', ...props }),
     ];
   };

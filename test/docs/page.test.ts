@@ -1,12 +1,13 @@
 /**
  * The docs page in a real browser: what it shows, on two pages, one as it opens and `expanded`, with an operation of
- * each kind open; then in use: the key and "Try it out".
+ * each kind open; then in use: the key, "Try it out", and the live feed of GET /events/stream.
  */
 import axe, { type AxeResults, type RunOptions } from 'axe-core';
 import type { BrowserContextOptions, Page } from 'playwright-core';
 import { noBrowser, startBrowser, watchedPage } from '../support/machine/browser.ts';
 import { sharing } from '../support/service/sharing.ts';
 import { startTestStack } from '../support/service/stack.ts';
+import { until } from '../support/until.ts';
 import {
   authorize,
   kinds,
@@ -51,7 +52,7 @@ test.serial('The page - loads its own files and the description, and nothing els
   const paths = pages[0]?.requests.map((url) => new URL(url).pathname) ?? [];
   // The browser may request the icon late or not at all.
   const others = paths.filter((path) => path !== '/docs/favicon.svg');
-  const scripts = ['chapters.js', 'operations.css', 'page.css', 'page.js', 'plugin.js'];
+  const scripts = ['chapters.js', 'feed.js', 'operations.css', 'page.css', 'page.js', 'plugin.js'];
   const files = [...scripts, 'swagger-ui-bundle.js', 'swagger-ui.css'].map((name) => `/docs/${name}`);
   t.deepEqual(others.toSorted(), ['/docs', ...files, '/openapi.json']);
   t.is(await page.title(), 'Pet Store API');
@@ -81,6 +82,16 @@ test.serial('Getting started - the page puts its own address into the commands',
   t.false(commands.includes('127.0.0.1:8080'));
 });
 
+test.serial('Getting started - a link to another page leads there, in this tab', async (t) => {
+  const { page } = t.context;
+  const place = () => page.locator('#conditional-requests').evaluate((element) => element.getBoundingClientRect().top);
+  t.true((await place()) > DESKTOP.height);
+  await page.locator('#getting-started a', { hasText: 'Conditional requests' }).click();
+  await until(async () => Math.abs(await place()) < DESKTOP.height / 2, 'the page');
+  t.deepEqual(page.context().pages(), [page]);
+  await page.evaluate("history.replaceState(null, '', '/docs')");
+});
+
 test.serial('Operations - show beta, experimental, deprecated and sunset; others have no badge', async (t) => {
   const { page } = t.context;
   for (const { operation } of operations) {
@@ -103,9 +114,8 @@ test.serial('Try it out - is offered, but for streams and what the description e
     const block = operationBlock(t.context.expanded, operation);
     const { operationId } = operation;
     const isOff = operation['x-try-it'] === false;
-    const isOffered = !isOff && operationId !== 'watchEvents';
-    t.is(await block.locator('.try-out__btn').count(), isOffered ? 1 : 0, operationId);
-    t.is(await block.getByText('“Try it out” is off').count(), isOffered ? 0 : 1, operationId);
+    t.is(await block.locator('.try-out__btn').count(), isOff || operationId === 'watchEvents' ? 0 : 1, operationId);
+    t.is(await block.getByText('“Try it out” is off').count(), isOff ? 1 : 0, operationId);
     const reason = block.locator('.opblock-description').getByText(/Interactive testing is disabled: .{20,}/);
     t.is(await reason.count(), isOff ? 1 : 0, operationId);
     if (operationId === 'listOrders') t.true(isOff);
@@ -153,6 +163,41 @@ test.serial('Try it out - GET /pets returns what the API returns, with the key a
     t.regex(value, /^\d+$/);
     t.true(headers.includes(`${name}: ${value}`), name);
   }
+});
+
+test.serial('Feed - a button follows it, shows each event as it comes, and stops', async (t) => {
+  const { page, service } = t.context;
+  const block = page.locator('#operations-Store-watchEvents');
+  const press = (name: string) => block.getByRole('button', { name }).click();
+  const lines = block.getByRole('list', { name: 'Events' }).getByRole('listitem');
+  const status = async () => (await block.getByRole('status').allInnerTexts()).join();
+  const says = (text: RegExp) => until(async () => text.test(await status()), String(text));
+  await block.locator('.opblock-summary-control').click();
+  await block.getByRole('button', { name: 'Follow live' }).waitFor();
+  t.is(await block.getByRole('button', { name: 'Try it out' }).count(), 0);
+  await press('Follow live');
+  await says(/^Connected/);
+  const id = await service.rest.category('Seen live');
+  await lines.first().waitFor();
+  t.regex((await lines.allInnerTexts()).join(), new RegExp(`category\\.created.*"id":${id},"name":"Seen live"`));
+  await service.rest.pet({ name: 'Too' });
+  await until(async () => (await lines.count()) >= 3, 'more lines');
+  await says(/^Connected: \d+ events so far/);
+  const isCancelled = () => page.waitForEvent('requestfailed', (request) => /\/events\/stream/.test(request.url()));
+  const first = isCancelled();
+  await press('Stop');
+  await says(/^Stopped after \d+ events/);
+  const shown = await lines.count();
+  await first;
+  await service.rest.category('Not seen');
+  t.is(await lines.count(), shown);
+  // It goes on where it was, and ends when its operation is closed.
+  await press('Follow live');
+  await until(async () => (await lines.allInnerTexts()).join().includes('Not seen'), 'the event between');
+  t.is(await lines.count(), shown + 1);
+  const second = isCancelled();
+  await block.locator('.opblock-summary-control').click();
+  await t.notThrowsAsync(second);
 });
 
 test.serial('The key - is kept in this tab only, until the tab is closed or the user logs out', async (t) => {

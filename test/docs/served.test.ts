@@ -46,7 +46,7 @@ const PAGE = {
 };
 const LIBRARY = { ...PAGE, 'cache-control': 'public, max-age=86400' };
 const DESCRIPTION = { 'access-control-allow-origin': '*', 'cache-control': 'public, max-age=300' };
-const OWN = ['page.js', 'plugin.js', 'chapters.js', 'page.css', 'operations.css'];
+const OWN = ['page.js', 'plugin.js', 'chapters.js', 'feed.js', 'page.css', 'operations.css'];
 
 /** Paths, the files that they are, and their headers. */
 const FILES: readonly (readonly [path: string, file: string, headers: Readonly<Record<string, string>>])[] = [

@@ -42,7 +42,7 @@ export const FILES: ReadonlyMap<string, ServedFile> = new Map([
   [`${NAME}.binpb`, served('gen/public.binpb', 'application/octet-stream', DESCRIPTION)], // the proto files
   ['docs.md', served('gen/docs.md', 'text/markdown; charset=utf-8', DESCRIPTION)], // RFC 7763
   ['docs', served('docs-page/index.html', 'text/html; charset=utf-8', { ...PAGE, ...FIVE_MINUTES })],
-  ...ofPage('text/javascript; charset=utf-8', 'page.js', 'plugin.js', 'chapters.js', 'swagger-ui-bundle.js'),
+  ...ofPage('text/javascript; charset=utf-8', 'page.js', 'plugin.js', 'chapters.js', 'feed.js', 'swagger-ui-bundle.js'),
   ...ofPage('text/css; charset=utf-8', 'page.css', 'operations.css', 'swagger-ui.css'),
   ['docs/favicon.svg', served('src/shop/favicon.svg', 'image/svg+xml', { ...PAGE, ...FIVE_MINUTES })],
 ]);
