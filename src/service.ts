@@ -64,9 +64,8 @@ async function openService(config: Config, { log, auditLog }: Logs, opened: Asyn
   if (config.demoAccount) await ensureDemoKey(store, config.dataDir);
   const operatorKey = config.operatorKey ?? (await ensureOperatorKey(config.dataDir));
 
-  const { redisUrl: url, limits } = config;
-  const { ban, plans } = limits;
-  const shared = url === undefined ? undefined : { ban, url, logger, inSpan: tracing?.inSpan };
+  const { ban, plans } = config.limits;
+  const shared = config.redis && { ban, redis: config.redis, logger, inSpan: tracing?.inSpan };
   const redis = shared && (await loadRedis().then(({ openRedisLimiter }) => openRedisLimiter(shared)));
   const limiter = redis ?? createMemoryLimiter({ ban });
   opened.defer(() => limiter.close());
@@ -111,7 +110,7 @@ async function openService(config: Config, { log, auditLog }: Logs, opened: Asyn
     async listen() {
       const port = await server.listen(tls);
       const data = config.databaseUrl === undefined ? 'SQLite' : 'PostgreSQL';
-      const counts = url === undefined ? 'in memory, per instance' : 'in Redis';
+      const counts = config.redis === undefined ? 'in memory, per instance' : 'in Redis';
       logger.info({ host: config.grpcHost, port, tls: tls !== undefined, data, limits: counts }, 'serving');
       return port;
     },

@@ -16,7 +16,7 @@ test('Config - without settings all values are defaults, and listeners are on lo
     ...{ host: '127.0.0.1', port: 8080, grpcHost: '127.0.0.1', grpcPort: 50051, instances: 1, servers: undefined },
     ...{ trustedProxies: [], proxyProtocol: false, envoyAdminHost: '127.0.0.1', envoyAdminPort: 9901 },
     ...{ dataDir: resolve('data'), databaseUrl: undefined, databaseConnections: 10, pgbouncer: false },
-    ...{ migrateAtStart: true, redisUrl: undefined, logs: 'files', logLevel: 'info', envoy: undefined },
+    ...{ migrateAtStart: true, redis: undefined, logs: 'files', logLevel: 'info', envoy: undefined },
     ...{ metrics: undefined, metricsHost: '127.0.0.1', otelTracesSamplerArg: 1, internalTls: undefined },
     ...{ demoAccount: true, operatorKey: undefined, logMaxBytes: 50_000_000, logFiles: 5 },
     ...{ idempotencyMs: 24 * 3_600_000, eventsDays: 30, usageDays: 400 },
@@ -99,7 +99,7 @@ const GOOD: readonly (readonly [settings: Settings, expected: Partial<Config>])[
   [SHARED, { demoAccount: false, databaseUrl: SHARED.DATABASE_URL }],
   [{ ...SHARED, DEMO_ACCOUNT: 'yes' }, { demoAccount: true }],
   [{ ...SHARED, DATABASE_URL: 'postgresql://me:s3cret@db:5433/p?sslmode=verify-full' }, { demoAccount: false }],
-  [{ REDIS_URL: 'redis://:100%25@cache' }, { redisUrl: 'redis://:100%25@cache' }],
+  [{ REDIS_URL: 'redis://:100%25@cache' }, { redis: { urls: ['redis://:100%25@cache'], isCluster: false } }],
   ...[
     '?options=-c%20search_path%3Dshop&application_name=shop',
     '?sslmode=no-verify&sslrootcert=/ca.pem&sslcert=/cert.pem&sslkey=/key.pem',
@@ -108,7 +108,13 @@ const GOOD: readonly (readonly [settings: Settings, expected: Partial<Config>])[
     (parameters) =>
       [{ DATABASE_URL: `postgres://db/p${parameters}` }, { databaseUrl: `postgres://db/p${parameters}` }] as const,
   ),
-  [{ REDIS_URL: 'rediss://a:6380/2' }, { redisUrl: 'rediss://a:6380/2' }],
+  [{ REDIS_URL: 'redis://:a%2Cb@a/0' }, { redis: { urls: ['redis://:a%2Cb@a/0'], isCluster: false } }],
+  [{ REDIS_URL: 'rediss://a:6380/2' }, { redis: { urls: ['rediss://a:6380/2'], isCluster: false } }],
+  [{ REDIS_URL: 'redis://a?cluster=true' }, { redis: { urls: ['redis://a'], isCluster: true } }],
+  [
+    { REDIS_URL: 'rediss://me:s3cret@a:7000,b:7001,rediss://c:7002' },
+    { redis: { urls: ['rediss://me:s3cret@a:7000', 'rediss://me:s3cret@b:7001', 'rediss://c:7002'], isCluster: true } },
+  ],
   [
     { ...TLS, SERVERS: 'petstore-0:50051, petstore-1.shop.svc.cluster.local.:1' },
     { servers: [server('petstore-0', 50_051), server('petstore-1.shop.svc.cluster.local.', 1)] },
@@ -187,11 +193,21 @@ const BAD: readonly [setting: keyof typeof SETTINGS, values: readonly string[], 
   [
     'REDIS_URL',
     [
-      ...['cache:6379', 'http://:s3cret@cache', 'redis://', 'redis://a:1,', 'redis://me:1#s3cret@cache'],
+      ...['cache:6379', 'http://:s3cret@cache', 'redis://', 'redis://a:1,', 'redis://a:1,http://:s3cret@b'],
       ...['redis://:100%s3cret@cache', 'redis://me%4:1s3cret@cache', 'redis://cache/s3cret'],
-      ...['?db=2', '#s3cret', '/2#', '?'].map((end) => `redis://cache${end}`),
+      ...['?db=2', '?password=s3cret', '?cluster=s3cret', '?cluster=true&db=2', '#s3cret', '/2#', '?', ',b?db=2'].map(
+        (end) => `redis://cache${end}`,
+      ),
+      ...['redis://me:12,s3cret@cache', 'redis://:12,34@a,b', 'redis://me,s3cret:1@cache', 'redis://me:1#s3cret@cache'],
+      ...['redis://a/2,b', 'redis://a,b/2', 'redis://a/2?cluster=true'],
     ],
-    'look like redis://user:password@host:6379/0, without parameters',
+    'look like redis://user:password@host:6379/0, or like redis://:password@a:6379,b:6379 for a cluster, with no ' +
+      'parameter but ?cluster=true; %2C is a comma in a password',
+  ],
+  [
+    'REDIS_URL',
+    ['redis://:s3cret@a,rediss://:s3cret@b', 'rediss://a,b,redis://c', 'rediss://a,redis://a?cluster=true'],
+    'be redis:// for all nodes, or rediss:// for all',
   ],
   [
     'OPERATOR_KEY',
@@ -242,7 +258,7 @@ test('Config - a secret in a file is checked and kept secret like any other', (t
   };
   t.is(readConfig({ EDGE_SECRET_FILE: inFile('a-secret-of-all-edges\r\n') }).edgeSecret, 'a-secret-of-all-edges');
   t.false(readConfig({ DATABASE_URL_FILE: inFile(SHARED.DATABASE_URL) }).demoAccount);
-  t.is(readConfig({ REDIS_URL_FILE: inFile(`${SHARED.REDIS_URL}\n`) }).redisUrl, SHARED.REDIS_URL);
+  t.deepEqual(readConfig({ REDIS_URL_FILE: inFile(`${SHARED.REDIS_URL}\n`) }).redis?.urls, [SHARED.REDIS_URL]);
   const line = 'the content of OPERATOR_KEY_FILE must be at least 16 visible ASCII characters';
   for (const text of ['s3cret', '\n']) t.is(configError({ OPERATOR_KEY_FILE: inFile(text) }), line);
 });

@@ -64,7 +64,7 @@ test('Pods - migration, server and the first account of the page work with what 
     cpSync(join(ROOT, from), target, { recursive: true });
     if (mode === undefined) await sh('chmod', ['--recursive', 'go-rwx', target]); // a checkout with umask 077
   }
-  const secrets = { 'database-url': await postgres.createDatabase(), 'redis-url': redis.url };
+  const secrets = { 'database-url': await postgres.createDatabase(), 'redis-url': redis.config.urls[0] };
   for (const [name, text] of Object.entries({ ...secrets, 'operator-key': 'an-operator-key-of-a-pod' }))
     writeFileSync(join(root, 'secrets', name), `${text}\n`);
   const certificates = join(dirname(root), 'certificates');

@@ -7,6 +7,16 @@ import { Expected, type Parser } from './setting.ts';
 
 /** Counts are 32-bit integers in the database and in protobuf. */
 const MAX_COUNT = 2_147_483_647;
+/** At the end of a REDIS_URL: the address is a node of a cluster. */
+const CLUSTER = '?cluster=true';
+
+/** `REDIS_URL`: the address of a server, or of nodes of a cluster. */
+export interface RedisConfig {
+  /** One URL per address, each with user, password and database number if there are any. */
+  readonly urls: readonly [string, ...string[]];
+  /** Whether they are nodes of a cluster, which know the other nodes. */
+  readonly isCluster: boolean;
+}
 
 /** Parses a whole number from `min` to `max`. `what` names it in an error: "port". */
 export function wholeNumber(what: string, max: number, min = 1): Parser<number> {
@@ -134,11 +144,31 @@ export function toRatio(text: string): number | Expected {
   return isRight ? value : new Expected('be a number above 0, and 1 at the most');
 }
 
+/** Several addresses, separated by commas, are nodes of a cluster. So is one with `?cluster=true`. */
+export function toRedis(text: string): RedisConfig | Expected {
+  const isDeclared = text.endsWith(CLUSTER);
+  const [first = '', ...others] = (isDeclared ? text.slice(0, -CLUSTER.length) : text).split(',');
+  const isCluster = isDeclared || others.length > 0;
+  // Only the first address needs a scheme and a password: the others have the same.
+  const prefix = /^[^/]*\/\/([^@/]*@)?/.exec(first)?.[0] ?? '';
+  const urls = [first, ...others.map((node) => (node.includes('//') ? node : prefix + node))] as const;
+  // An "@" in a node without a scheme is the end of a password with a comma. A cluster has one database.
+  const isMisread = others.some((node) => /^[^/]*@/.test(node)) || (isCluster && /\/[1-9]/.test(urls.join()));
+  if (isMisread || !urls.every(isRedisUrl)) {
+    return new Expected(
+      'look like redis://user:password@host:6379/0, or like redis://:password@a:6379,b:6379 for a cluster, with no ' +
+        'parameter but ?cluster=true; %2C is a comma in a password',
+    );
+  }
+  const isSame = (url: string) => URL.parse(url)?.protocol === URL.parse(first)?.protocol;
+  if (!urls.every(isSame)) return new Expected('be redis:// for all nodes, or rediss:// for all');
+  return { urls, isCluster };
+}
+
 /** The client throws for what is no text in percent-encoding, and for a database that is no number. */
-export function toRedis(text: string): string | Expected {
+function isRedisUrl(text: string): boolean {
   const url = /[?#]/.test(text) ? undefined : parseUrl(text, ['redis:', 'rediss:']);
-  const isRight = url !== undefined && [url.username, url.password].every(canDecode) && /^(\/\d*)?$/.test(url.pathname);
-  return isRight ? text : new Expected('look like redis://user:password@host:6379/0, without parameters');
+  return url !== undefined && [url.username, url.password].every(canDecode) && /^(\/\d*)?$/.test(url.pathname);
 }
 
 function parseUrl(text: string, protocols: readonly string[]): URL | undefined {

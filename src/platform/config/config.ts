@@ -4,7 +4,7 @@
  */
 import { isIP } from 'node:net';
 import ipaddr from 'ipaddr.js';
-import type { Network, ServerAddress } from './checks.ts';
+import type { Network, RedisConfig, ServerAddress } from './checks.ts';
 import {
   ConfigError,
   type Environment,
@@ -15,7 +15,7 @@ import {
 } from './setting.ts';
 import { SETTINGS } from './settings.ts';
 
-export { ConfigError, ExpectedError, type Network, type ServerAddress, TemporaryFailure };
+export { ConfigError, ExpectedError, type Network, type RedisConfig, type ServerAddress, TemporaryFailure };
 
 const HOUR_MS = 3_600_000;
 
@@ -44,6 +44,7 @@ function toConfig(values: ValuesOf<typeof SETTINGS>) {
     corsOrigins: values.corsOrigins ?? [],
     trustedProxies: values.trustedProxies ?? [],
     demoAccount: values.demoAccount ?? values.databaseUrl === undefined,
+    redis: values.redisUrl,
     idempotencyMs: values.idempotencyHours * HOUR_MS,
     /** The PEM files of the public port. */
     tls: allOrNone('TLS', { cert: values.tlsCert, key: values.tlsKey }),
@@ -84,7 +85,7 @@ const RULES: readonly (readonly [isBroken: (config: Config) => boolean, why: str
     'HTTP_PORT needs TLS_CERT and TLS_KEY: it only sends callers on to HTTPS',
   ],
   [
-    ({ instances, databaseUrl, redisUrl }) => instances > 1 && (databaseUrl === undefined || redisUrl === undefined),
+    ({ instances, databaseUrl, redis }) => instances > 1 && (databaseUrl === undefined || redis === undefined),
     'INSTANCES above 1 needs DATABASE_URL and REDIS_URL: SQLite, and limits in memory, are for one process',
   ],
   [

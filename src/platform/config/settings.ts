@@ -124,7 +124,8 @@ const STORAGE = {
   REDIS_URL: secret(
     toRedis,
     "each server's memory",
-    'The Redis that counts limits for all servers: `redis://` or `rediss://` (TLS).',
+    'The Redis that counts limits for all servers: `redis://` or `rediss://` (TLS). For a cluster, several nodes ' +
+      'separated by commas, `redis://:password@a:6379,b:6379`, or one with `?cluster=true`.',
   ),
   EVENTS_DAYS: setting(toCount, '30', 'How many days events are kept.'),
   USAGE_DAYS: setting(toCount, '400', 'How many days of usage are kept for each account, besides today.'),

@@ -41,7 +41,7 @@ const ADDRESS = { address: '192.0.2.1' };
 const LARGE = { ...ACCOUNT, quota: { perMinute: 1_000, perDay: 1_000_000 } };
 
 async function openThree(t: ExecutionContext, options: Partial<RedisOptions> = {}) {
-  const servers = await openServers(t, { url: redis.url, logger, ...options });
+  const servers = await openServers(t, { redis: redis.config, logger, ...options });
   if (redis.pid === undefined) return servers;
   await untilBack(...servers); // on a busy machine that may take longer than a start waits
   log = [];
@@ -110,7 +110,7 @@ for (const [what, bytes] of Object.entries({
   test(`Reply - one that is ${what} is an outage that ends by itself, and no later count is another's`, async (t) => {
     const proxy = await openProxy(t, redis.port);
     const url = `redis://127.0.0.1:${proxy.port}`;
-    const [limiter] = await openServers(t, { url, logger, timeoutMs: 500 });
+    const [limiter] = await openServers(t, { redis: { ...redis.config, urls: [url] }, logger, timeoutMs: 500 });
     await untilBack(limiter);
     await repeat(limiter, 5, LARGE);
     proxy.replaceNext(Buffer.from(bytes));
@@ -155,7 +155,8 @@ test('Replica - a Redis that may not write any more is left for the one that its
   const successor = await startRedis(t);
   t.teardown(() => redis.command('REPLICAOF', 'NO', 'ONE'));
   const address = await openProxy(t, redis.port);
-  const [limiter] = await openThree(t, { url: `redis://127.0.0.1:${address.port}` });
+  const urls = [`redis://127.0.0.1:${address.port}`] as const;
+  const [limiter] = await openThree(t, { redis: { urls, isCluster: false } });
   await repeat(limiter, 40, ACCOUNT);
   address.targetPort = successor.port;
   await redis.command('REPLICAOF', '127.0.0.1', '1');

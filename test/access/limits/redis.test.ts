@@ -36,7 +36,7 @@ const test = sharing<unknown>(MISSING_REDIS_SERVER, async (t) => {
 });
 
 const open: Open = async (t, options) => {
-  const limiter = await openRedis(t, { ...options, url: redis.url });
+  const limiter = await openRedis(t, { ...options, redis: redis.config });
   await untilBack(limiter);
   return limiter;
 };
@@ -44,7 +44,7 @@ ruleTests(test, open, SHARED);
 reportTests(test, open);
 
 async function openThree(t: ExecutionContext, options: Partial<RedisOptions> = {}) {
-  const servers = await openServers(t, { ...options, url: redis.url });
+  const servers = await openServers(t, { ...options, redis: redis.config });
   await untilBack(...servers);
   return servers;
 }
@@ -130,16 +130,22 @@ test.serial('Password - is sent, and never logged', async (t) => {
   const [nobody = 0] = await freePorts(1);
   const log: string[] = [];
   const logger = { info: () => undefined, warn: (line: unknown) => log.push(JSON.stringify(line)) };
+  const open = (first: string, ...others: string[]) => {
+    const config = { urls: [first, ...others], isCluster: others.length > 0 } as const;
+    return openRedis(t, { redis: config, logger });
+  };
   const urlOf = (port: number, scheme = 'redis', password = 'another/secret') =>
     `${scheme}://someone:${encodeURIComponent(password)}@127.0.0.1:${port}`;
-  await untilBack(await openRedis(t, { url: urlOf(redis.port, 'redis', 'very/secret'), logger }));
+  await untilBack(await open(urlOf(redis.port, 'redis', 'very/secret')));
   t.notRegex(log.join('\n'), /WRONGPASS|secret/);
-  for (const [url, cause] of [
-    [urlOf(redis.port), /WRONGPASS/],
-    [urlOf(withoutHello.port), /unknown command .HELLO/],
-    [urlOf(nobody, 'rediss'), /ECONNREFUSED/],
+  const mixed = Array.from({ length: 20 }, () => urlOf(nobody)); // the library refuses these, and shows the last one
+  for (const [url, others, cause] of [
+    [urlOf(redis.port), [], /WRONGPASS/],
+    [urlOf(withoutHello.port), [], /unknown command .HELLO/],
+    [urlOf(nobody, 'rediss'), [], /ECONNREFUSED/],
+    [urlOf(nobody, 'rediss'), mixed, /mismatch|ECONNREFUSED/],
   ] as const) {
-    const refused = await openRedis(t, { url, logger });
+    const refused = await open(url, ...others);
     t.true(refused.isDegraded && (await refused.admit(ACCOUNT)).allowed);
     const line = String(log.pop());
     t.regex(line, cause);

@@ -1,5 +1,6 @@
 /** Redis for tests: real servers on free ports, with their data in a temporary folder. */
 import { createClient } from '@redis/client';
+import type { RedisConfig } from '../../../src/platform/config/config.ts';
 import type { Scope } from '../scope.ts';
 import { Program } from '../service/process.ts';
 import { findProgram, missing } from './find-program.ts';
@@ -18,6 +19,7 @@ export type TestRedis = Awaited<ReturnType<typeof startRedis>>;
 export async function startRedis(t: Scope, settings: readonly string[] = []) {
   const [port = 0] = await freePorts(1);
   const url = `redis://127.0.0.1:${port}`;
+  const config: RedisConfig = { urls: [url], isCluster: false };
   const place = ['--port', String(port), '--bind', '127.0.0.1', '--dir', temporaryFolder(t)];
   let server: Program | undefined;
   /** Starts it on the same port, without data. */
@@ -35,7 +37,7 @@ export async function startRedis(t: Scope, settings: readonly string[] = []) {
   await startAgain();
   return {
     port,
-    url,
+    config,
     /** Undefined while it is killed. */
     get pid() {
       return server?.pid;
@@ -52,4 +54,19 @@ export async function startRedis(t: Scope, settings: readonly string[] = []) {
       return client.sendCommand(args).finally(() => client.destroy());
     },
   };
+}
+
+/** Starts a cluster of three servers, each with a third of the slots. */
+export async function startRedisCluster(t: Scope) {
+  const settings = ['--cluster-enabled', 'yes'];
+  // The nodes communicate on a second port, which must be free too.
+  const nodes = await Promise.all(
+    [1, 2, 3].map(async () => startRedis(t, [...settings, '--cluster-port', String((await freePorts(1))[0])])),
+  );
+  const addresses = nodes.map(({ port }) => `127.0.0.1:${port}`);
+  const created = new Program('redis-cli', ['--cluster', 'create', ...addresses, '--cluster-yes']);
+  if ((await created.ended).code !== 0) throw new Error(`${created.output}${created.errors}`);
+  const [first = '', ...others] = nodes.map(({ config }) => config.urls[0]);
+  const config: RedisConfig = { urls: [first, ...others], isCluster: true };
+  return { config, nodes };
 }

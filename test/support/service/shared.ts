@@ -17,7 +17,7 @@ export async function startShared(t: Scope, postgresSettings?: readonly string[]
     redis,
     /** Returns settings of servers: an empty database, empty limits, and a demo key. */
     async settings(): Promise<Readonly<Record<string, string>>> {
-      const REDIS_URL = `${redis.url}/${database++}`;
+      const REDIS_URL = `${redis.config.urls[0]}/${database++}`;
       return { DATABASE_URL: await postgres.createDatabase(), REDIS_URL, DEMO_ACCOUNT: 'yes' };
     },
   };

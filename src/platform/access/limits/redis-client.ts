@@ -1,18 +1,20 @@
 /**
- * A client of Redis that knows whether Redis is available.
+ * A client of Redis, for a single server or a cluster, that knows whether Redis is available.
  *
- * Redis is unavailable when its connection is lost, and after the first command that fails for whatever reason or has
- * no reply in time. Then no commands are sent until a probe has succeeded, which is tried again and again. The log has
- * one line per outage, with the cause, and one when it is over. The cause never shows the password.
+ * Redis is unavailable when a connection is lost, and after the first command that fails for whatever reason or has no
+ * reply in time, on a cluster of any node. Then no commands are sent until a probe has succeeded, which is tried again
+ * and again. The log has one line per outage, with the cause, and one when it is over. The cause never shows the
+ * password.
  *
- * The library connects again when the connection is lost or silent for 3 seconds. A connection on which a command has
+ * The library connects again when a connection is lost or silent for 3 seconds. A connection on which a command has
  * failed, but for an error that Redis replied, is opened anew: its replies may be those of other commands from then on.
  */
 import { createHash } from 'node:crypto';
 import { readFileSync } from 'node:fs';
 import { setTimeout as delay, setImmediate as settled } from 'node:timers/promises';
-import { ClientOfflineError, createClient, ErrorReply } from '@redis/client';
+import { ClientOfflineError, createClient, createCluster, ErrorReply, RootNodesUnavailableError } from '@redis/client';
 import type { Logger } from 'pino';
+import type { RedisConfig } from '../../config/config.ts';
 
 /** How long a start waits for Redis, which may be starting as well. */
 const START_MS = 1_000;
@@ -24,17 +26,13 @@ const SOCKET = {
   socketTimeout: 3_000,
   reconnectStrategy: (retries: number) => Math.min(50 * 2 ** retries, 500),
 } as const;
-const OPTIONS = {
-  disableOfflineQueue: true,
-  maintNotifications: 'disabled',
-  pingInterval: 1_000,
-  // The library's own time limit ends when a command is written, and costs 5 µs.
-  commandOptions: { timeout: 0 },
-} as const;
+const COMMON = { disableOfflineQueue: true, maintNotifications: 'disabled', pingInterval: 1_000 } as const;
+// The library's own time limit ends when a command is written, and costs 5 µs.
+const commandOptions = { timeout: 0 };
 /** A replica, which keeps its connections. After a failover its address may lead to another server. */
 const READ_ONLY = /\bREADONLY\b/;
-/** What shows a password: a server's error may repeat the arguments of HELLO. */
-const SECRETS = /, with args .*/s;
+/** What shows a password: a server's error may repeat the arguments of HELLO, and the library's the URL of a node. */
+const SECRETS = /, with args .*|(?<=:\/\/)\S*@/gs;
 
 export interface Script {
   readonly text: string;
@@ -47,15 +45,14 @@ export function loadScript(file: URL): Script {
 }
 
 export interface RedisClientOptions {
-  /** With user, password and database number if there are any. */
-  readonly url: string;
+  readonly redis: RedisConfig;
   /** How long a command may take. Default: a second. */
   readonly timeoutMs?: number;
   readonly logger: Pick<Logger, 'info' | 'warn'>;
 }
 
 export class RedisClient {
-  readonly #client: ReturnType<typeof open>;
+  readonly #client: ReturnType<typeof createSingleClient> | ReturnType<typeof createClusterClient>;
   readonly #timeoutMs: number;
   readonly #logger: RedisClientOptions['logger'];
   readonly #closing = new AbortController();
@@ -68,11 +65,12 @@ export class RedisClient {
   #recovery: Promise<void> | undefined;
 
   /** Throws when an address is invalid. */
-  constructor({ url, timeoutMs = TIMEOUT_MS, logger }: RedisClientOptions) {
-    this.#client = open(url);
+  constructor({ redis, timeoutMs = TIMEOUT_MS, logger }: RedisClientOptions) {
+    this.#client = redis.isCluster ? createClusterClient(redis) : createSingleClient(redis);
     this.#timeoutMs = timeoutMs;
     this.#logger = logger;
-    this.#client.on('error', (error: unknown) => this.#fail(error));
+    const onError = (error: unknown) => this.#fail(error);
+    this.#client.on('error', onError).on('node-error', onError);
   }
 
   /** Whether commands are sent. */
@@ -136,7 +134,7 @@ export class RedisClient {
 
   #fail(error: unknown): void {
     // A missing connection is missing for another reason.
-    if (!(error instanceof ClientOfflineError)) this.#cause = error;
+    if (!(error instanceof ClientOfflineError || error instanceof RootNodesUnavailableError)) this.#cause = error;
     if (!this.#isAvailable) return;
     this.#isAvailable = false;
     this.#report();
@@ -156,8 +154,9 @@ export class RedisClient {
     while (!this.#isAvailable && !signal.aborted) {
       try {
         if (this.#client.isOpen && mustReopen(failure)) this.#client.destroy();
-        // The library reconnects by itself.
+        // The library reconnects by itself. It gives up only for a cluster of which no node runs yet.
         if (!this.#client.isOpen) await this.#client.connect();
+        if (signal.aborted) this.#client.destroy(); // a cluster that was closed meanwhile has connected all the same
         await this.#inTime(this.#probe());
         this.#isAvailable = !signal.aborted;
       } catch (error) {
@@ -174,11 +173,23 @@ export class RedisClient {
 }
 
 function mustReopen(failure: unknown): boolean {
-  if (failure instanceof ClientOfflineError) return false;
+  if (failure instanceof ClientOfflineError || failure instanceof RootNodesUnavailableError) return false;
   return failure !== undefined && !(failure instanceof ErrorReply && !READ_ONLY.test(failure.message));
 }
 
-function open(url: string) {
+function createSingleClient({ urls: [url] }: RedisConfig) {
   // The library adds the address to the settings of the socket.
-  return createClient({ ...OPTIONS, url, socket: { ...SOCKET } });
+  return createClient({ ...COMMON, url, socket: { ...SOCKET }, commandOptions });
+}
+
+/** All nodes that the cluster names are reached with the user, password and TLS of the first address. */
+function createClusterClient({ urls }: RedisConfig) {
+  const { username, password, protocol } = new URL(urls[0]);
+  const defaults = {
+    ...COMMON,
+    ...(username === '' ? {} : { username: decodeURIComponent(username) }),
+    ...(password === '' ? {} : { password: decodeURIComponent(password) }),
+    socket: protocol === 'rediss:' ? { ...SOCKET, tls: true as const } : SOCKET,
+  };
+  return createCluster({ rootNodes: urls.map((url) => ({ url })), defaults, commandOptions });
 }

@@ -25,8 +25,8 @@ const STREAMS = loadScript(new URL('./streams.lua', import.meta.url));
 /** Longer than the edge waits for the response to a request, and so than it sends it again. */
 const REPEATED_MS = CALL_TIMEOUT_MS + 5_000;
 
-/** An address that no caller has. If it can be counted, requests can. */
-const PROBE = { kind: 'address', address: 'probe' } as const;
+/** Addresses that no caller has, probably on all nodes of a cluster. If they can be counted, requests can. */
+const PROBES = Array.from({ length: 16 }, (_, index) => ({ kind: 'address', address: `probe ${index}` }) as const);
 const ROOM = { perMinute: 1, perDay: 1 };
 
 const SPAN = { 'db.system.name': 'redis', 'db.operation.name': 'EVALSHA' };
@@ -52,7 +52,7 @@ export async function openRedisLimiter(options: RedisLimiterOptions) {
   /** This server's name. A new process is a new server. */
   const server = randomUUID();
 
-  /** In braces, as an address has colons of its own. */
+  /** The braces make a cluster keep all entries of a subject on one node. */
   const nameOf = (subject: Subject, entry: string) => `${prefix}:{${subjectName(subject)}}:${entry}`;
 
   function run(
@@ -81,8 +81,11 @@ export async function openRedisLimiter(options: RedisLimiterOptions) {
     return client.run(async () => toOutcome(await run('read', known.subject, { nowMs }, [toText(known.counter)])));
   }
 
-  const probe = { subject: PROBE, counter: newCounter(0), lastBanEndMs: 0 };
-  await client.start(() => admit({ ...PROBE, quota: ROOM, nowMs: Date.now() }, probe));
+  const probe = (subject: Subject) => {
+    const attempt = { ...subject, quota: ROOM, nowMs: Date.now() };
+    return admit(attempt, { subject, counter: newCounter(0), lastBanEndMs: 0 });
+  };
+  await client.start(() => Promise.all(PROBES.map(probe)));
   return {
     ...memory,
     async admit(attempt) {

@@ -1,4 +1,4 @@
-/** Limiters on a Redis server of the test. */
+/** Limiters on a Redis server or cluster of the test. */
 import { randomUUID } from 'node:crypto';
 import type { ExecutionContext } from 'ava';
 import {
@@ -13,7 +13,7 @@ const SILENT = { info: () => undefined, warn: () => undefined };
 /** A busy machine must not look like an outage. */
 const LONG_MS = 30_000;
 
-export type RedisOptions = Partial<RedisLimiterOptions> & Pick<RedisLimiterOptions, 'url'>;
+export type RedisOptions = Partial<RedisLimiterOptions> & Pick<RedisLimiterOptions, 'redis'>;
 
 /** Opens a limiter, by default with counts of its own. It is closed at the end of the test. */
 export async function openRedis(t: ExecutionContext, options: RedisOptions): Promise<RedisLimiter> {
