@@ -45,12 +45,12 @@ export function adminAction<Inputs extends unknown[]>(call: (admin: Admin, ...in
 }
 
 /** Where a command connects to, and how. */
-interface Server {
+export interface Server {
   readonly address: string;
   readonly tls: TlsOptions | false;
 }
 
-async function findServer(command: Command, config: Config): Promise<Server> {
+export async function findServer(command: Command, config = readConfig()): Promise<Server> {
   const { address } = command.optsWithGlobals<{ address?: ServerAddress }>();
   const { host, port } = address ?? { host: toReachableHost(config.grpcHost), port: config.grpcPort };
   return { address: formatAddress(host, port), tls: await toTls(config, host) };
@@ -86,9 +86,9 @@ async function findOperatorKey({ operatorKey, dataDir }: Config): Promise<{ key:
 
 /**
  * What went wrong and what to do about it, in one line. Messages of the server are unchanged, but for what does not
- * print. `keySource` tells where the operator key is from.
+ * print. `keySource` tells where the operator key is from; undefined for a call with an API key.
  */
-function explain(error: CallError, command: Command, { address, tls }: Server, keySource: string): Error {
+export function explain(error: CallError, command: Command, { address, tls }: Server, keySource?: string): Error {
   const { code, grpcStatus, retryAfterMs } = error;
   if (code === 'OPERATOR_KEY_INVALID')
     return failure(
@@ -104,7 +104,8 @@ function explain(error: CallError, command: Command, { address, tls }: Server, k
     const advice = `start the service with "npm start", or name another --address${hint}`;
     return failure('SERVER_AWAY', `nothing answers at ${where}: ${advice}`);
   }
-  if (grpcStatus === status.UNAUTHENTICATED || grpcStatus === status.UNIMPLEMENTED) {
+  const isUnknown = grpcStatus === status.UNAUTHENTICATED || grpcStatus === status.UNIMPLEMENTED;
+  if (isUnknown && keySource !== undefined) {
     const advice = 'it is on the private gRPC port (GRPC_PORT), not on the public one';
     return failure('NO_ADMIN_SERVICE', `there is no admin service at ${address}: ${advice}`);
   }
@@ -114,7 +115,7 @@ function explain(error: CallError, command: Command, { address, tls }: Server, k
 /** The violations of the request, with the options that people type in place of the fields. */
 function nameFlags({ message, violations }: CallError, { options }: Command): string {
   const flagOf = (field: string) => {
-    const name = field === 'expireTime' ? 'expires' : field;
+    const name = field === 'expireTime' ? 'expires' : field.replace(/\[\d+\]$/, ''); // an item of a list
     return options.find((option) => option.attributeName() === name)?.long ?? field;
   };
   return violations.map(({ field, description }) => `${flagOf(field)} ${description}`).join('; ') || message;
