@@ -72,6 +72,25 @@ test('SQLite - the WAL, which grows while a backup reads, shrinks after it', asy
   t.true(wal() <= 16_777_216, `${wal()} bytes`);
 });
 
+test.serial('Commit - writes run in the order of arrival, at most 256 share one', async (t) => {
+  const commands: string[] = [];
+  const { exec } = SqliteConnection.prototype;
+  SqliteConnection.prototype.exec = function (sql) {
+    commands.push(sql);
+    return exec.call(this, sql);
+  };
+  t.teardown(() => Object.assign(SqliteConnection.prototype, { exec }));
+  const store = createStore(t.context.engine, TABLES);
+  const add = (_: unknown, index: number) =>
+    store[index % 3 === 0 ? 'write' : 'transaction']((tx) => tx.categories.insert(CATS));
+  const ids = (await Promise.all(Array.from({ length: 600 }, add))).map(({ id }) => Number(id));
+  t.deepEqual(
+    ids,
+    ids.map((_, index) => index + 1),
+  );
+  t.is(commands.filter((sql) => sql.endsWith('COMMIT')).length, 3);
+});
+
 test('Commit - a failed commit fails its whole group with its error, refusals too, and stores nothing', async (t) => {
   const { engine } = t.context;
   const store = createStore(engine, TABLES);
