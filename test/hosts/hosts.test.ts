@@ -124,9 +124,12 @@ function startCallers(context: Context & { readonly key: string }) {
   });
 }
 
+const admin = ({ folder }: Context, edge: Name, path: string) =>
+  callAdmin({ dataDir: join(folder, edge) }, 'GET', path);
+
 /** A number of an edge about its servers. */
-async function stat({ folder }: Context, edge: Name, name: string): Promise<number> {
-  const line = await callAdmin({ dataDir: join(folder, edge) }, 'GET', `/stats?filter=^cluster.petstore.${name}$`);
+async function stat(context: Context, edge: Name, name: string): Promise<number> {
+  const line = await admin(context, edge, `/stats?filter=^cluster.petstore.${name}$`);
   return Number(/: (\d+)/.exec(line)?.[1]);
 }
 
@@ -161,6 +164,13 @@ test.serial('DNS - an outage changes nothing, and a removed address is used whil
   t.is(await seen('membership_healthy'), 3);
   t.is((await call(t.context, 'edge-0', '/healthz')).status, 200);
   nameOthers(t.context, 'petstore-1', 'petstore-2');
+});
+
+test.serial('Concurrent calls - an edge allows 512 for each server that it has found', async (t) => {
+  await untilHealthy(t.context, 3);
+  const isAllowed = async () =>
+    (await admin(t.context, 'edge-0', '/clusters')).includes(`::max_requests::${3 * 512}\n`);
+  t.true(await until(isAllowed, 'the limit'));
 });
 
 test.serial('Rolling restart - of all servers, one after the other, loses no request', async (t) => {

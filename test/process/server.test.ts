@@ -22,7 +22,7 @@ import { GrpcCaller } from '../support/calls/grpc-caller.ts';
 import { beginCall } from '../support/calls/unfinished-call.ts';
 import { temporaryFolder } from '../support/machine/folder.ts';
 import { freePorts } from '../support/machine/ports.ts';
-import { query } from '../support/machine/postgres.ts';
+import { postgresMissing, query, startPostgres } from '../support/machine/postgres.ts';
 import { testUnless } from '../support/machine/programs.ts';
 import { MISSING_REDIS_SERVER, startRedis } from '../support/machine/redis.ts';
 import { openProxy } from '../support/machine/tcp-proxy.ts';
@@ -208,6 +208,15 @@ for (const file of ['petstore.sqlite-wal', 'demo.key']) {
     t.truthy(await (await start(t)).grpc.category());
   });
 }
+
+testUnless<Context>(postgresMissing)('SIGTERM - a server ends while PostgreSQL hangs', async (t) => {
+  const postgres = await startPostgres(t);
+  const server = await start(t, { DATABASE_URL: await postgres.createDatabase() });
+  await postgres.pause();
+  t.teardown(() => postgres.resume());
+  t.deepEqual(await server.end('SIGTERM'), CLEAN);
+  t.regex(server.output, /"stopped"/);
+});
 
 const redisTest = testUnless<Context>(MISSING_REDIS_SERVER ?? noOpenssl);
 
