@@ -1,5 +1,6 @@
 /** What callers send is not kept: by how many bytes a process has grown after requests have ended. */
 import type { OutgoingHttpHeaders } from 'node:http2';
+import { HealthService } from '../../gen/grpc/health/v1/health.ts';
 import { CategoryServiceService as Categories } from '../../gen/petstore/v1/categories.ts';
 import { PetServiceService as Pets } from '../../gen/petstore/v1/pets.ts';
 import { exchange, type Sending } from '../support/calls/http2.ts';
@@ -70,20 +71,14 @@ async function sendMany(
   return [...statuses];
 }
 
-/** A health watch of a service with a long name, until its deadline. */
-const NAME_BYTES = 60_000;
-const NAME_LENGTH = Buffer.of(0x0a, (NAME_BYTES & 127) | 128, ((NAME_BYTES >> 7) & 127) | 128, NAME_BYTES >> 14);
 let names = 0;
-const nextName = () => {
+/** A health watch of a service with a long name, until its deadline. */
+const watchName = () => {
   names += 1;
-  return Buffer.alloc(NAME_BYTES, `${names}-`); // equal ones may be kept as one
+  const service = `${names}-`.padEnd(60_000, 'x'); // equal ones may be kept as one
+  return { body: grpcFrame(HealthService.watch.requestSerialize({ service })), giveUpMs: 5_000 };
 };
-const WATCHES: Requests = [
-  [
-    { ...grpcHeaders('/grpc.health.v1.Health/Watch'), 'grpc-timeout': '300m' },
-    () => ({ body: grpcFrame(Buffer.concat([NAME_LENGTH, nextName()])), giveUpMs: 5_000 }),
-  ],
-];
+const WATCHES: Requests = [[{ ...grpcHeaders(HealthService.watch.path), 'grpc-timeout': '300m' }, watchName]];
 
 for (const [title, requests, status, grpcStatus] of [
   ['with a 401 over each protocol', INVALID, 401, '16'],

@@ -7,6 +7,7 @@ import { join } from 'node:path';
 import { demoKeyFile } from '../../src/platform/access/keys/key-files.ts';
 import { callAdmin } from '../../src/platform/launcher/envoy-admin.ts';
 import { startLoad, untilMore } from '../support/calls/load.ts';
+import { RestClient } from '../support/calls/rest-client.ts';
 import { temporaryFolder } from '../support/machine/folder.ts';
 import { noNamespaces } from '../support/machine/namespaces.ts';
 import { freePorts } from '../support/machine/ports.ts';
@@ -101,26 +102,17 @@ async function run(context: Context, name: Name, program: string): Promise<TestP
   return started;
 }
 
-function call(
-  { key, ...context }: Context & { readonly key: string },
-  edge: Name,
-  path: string,
-  body?: object,
-): Promise<Response> {
-  const headers = { authorization: `Bearer ${key}`, 'content-type': 'application/json' };
-  const init = body === undefined ? { headers } : { headers, method: 'POST', body: JSON.stringify(body) };
-  return fetch(`http://${addressOf(context, edge)}:${PORT}${path}`, init);
-}
+const restOf = ({ key, ...context }: Context & { readonly key: string }, edge: Name) =>
+  new RestClient(`http://${addressOf(context, edge)}:${PORT}`, key);
 
 /** Reads and writes through both edges. Counts results by status, and errors by status and body. */
 function startCallers(context: Context & { readonly key: string }) {
+  const edges = EDGES.map((edge) => restOf(context, edge));
   return startLoad(8, async (count) => {
-    const edge = EDGES[count % 2] ?? EDGES[0];
-    const isWrite = count % 4 === 0;
-    const body = isWrite ? { name: `Category ${count}` } : undefined;
-    const response = await call(context, edge, isWrite ? '/categories' : '/categories?limit=1', body);
-    const content = await response.text();
-    return response.ok ? String(response.status) : `${response.status} ${content}`;
+    const rest = edges[count % 2];
+    const write = () => rest?.post('/categories', { name: `Category ${count}` });
+    const response = await (count % 4 === 0 ? write() : rest?.get('/categories?limit=1'));
+    return response && response.status < 300 ? `${response.status}` : `${response?.status} ${response?.text}`;
   });
 }
 
@@ -145,7 +137,7 @@ test.serial('Names - are found in /etc/hosts and DNS, IPv4 before IPv6; a new ad
   nameOthers(t.context, 'petstore-1', 'petstore-2');
   await untilHealthy(t.context, 3);
   t.is(await stat(t.context, 'edge-0', 'membership_total'), 3);
-  t.is((await call(t.context, 'edge-0', '/healthz')).status, 200);
+  t.is((await restOf(t.context, 'edge-0').get('/healthz')).status, 200);
 });
 
 test.serial('DNS - an outage changes nothing, and a removed address is used while its server is healthy', async (t) => {
@@ -162,7 +154,7 @@ test.serial('DNS - an outage changes nothing, and a removed address is used whil
   nameOthers(t.context, 'petstore-1');
   await untilTwoMore('update_success');
   t.is(await seen('membership_healthy'), 3);
-  t.is((await call(t.context, 'edge-0', '/healthz')).status, 200);
+  t.is((await restOf(t.context, 'edge-0').get('/healthz')).status, 200);
   nameOthers(t.context, 'petstore-1', 'petstore-2');
 });
 

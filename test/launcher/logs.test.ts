@@ -11,7 +11,7 @@ import { connectOperator } from '../support/calls/operator.ts';
 import { RestClient } from '../support/calls/rest-client.ts';
 import { temporaryFolder } from '../support/machine/folder.ts';
 import type { Scope } from '../support/scope.ts';
-import { startTestServer } from '../support/service/server.ts';
+import { type LogLine, startTestServer } from '../support/service/server.ts';
 import { until } from '../support/until.ts';
 import { launchForAll, test } from './launch.ts';
 
@@ -28,18 +28,7 @@ const textOf = (name: string) =>
     .map((file) => readFileSync(file, 'utf8'))
     .join('');
 
-interface Line {
-  readonly request_id?: string;
-  readonly requestId?: string;
-  readonly method: string;
-  readonly outcome: string;
-  readonly arguments?: { readonly accountId?: string };
-  readonly made?: { readonly accountId?: string; readonly keyId?: string };
-  readonly address: string;
-  readonly time: string;
-}
-
-function linesOf(name: string): Line[] {
+function linesOf(name: string): LogLine[] {
   const lines = textOf(name).split('\n').filter(Boolean);
   return lines.map((line) => JSON.parse(line));
 }

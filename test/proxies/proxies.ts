@@ -144,7 +144,10 @@ function kind(
       const { args, env } = await prepare({ folder, port, redirectPort, service, certificates });
       const child = new Program(program ?? name, args, { env: { ...process.env, ...env } });
       t.teardown(() => child.end('SIGTERM'));
-      await listening(child, redirects ? [port, redirectPort] : [port]);
+      await until(async () => {
+        if (child.hasEnded) throw new Error(`${name} has ended: ${child.errors}`);
+        return !(await isFree(port)) && !(redirects && (await isFree(redirectPort)));
+      }, name);
       /** Where callers connect. */
       const door: Door = { port, ca: await certificates.read('ca.pem') };
       return {
@@ -154,13 +157,4 @@ function kind(
       };
     },
   };
-}
-
-/** Resolves when all ports are open. Rejects with the program's stderr if it exits first. */
-async function listening(program: Program, ports: readonly number[]): Promise<void> {
-  const { spawnfile } = program.process;
-  await until(async () => {
-    if (program.hasEnded) throw new Error(`${spawnfile} has ended: ${program.errors}`);
-    return !(await Promise.all(ports.map((port) => isFree(port)))).includes(true);
-  }, spawnfile);
 }
