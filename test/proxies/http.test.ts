@@ -1,21 +1,28 @@
-/** The HTTP proxies of deploy/proxies, before one service. They connect to it from 127.0.0.1. */
+/**
+ * The HTTP proxies of deploy/proxies, before one service, to which they connect from 127.0.0.1. And proxies that nobody
+ * has configured for streams: they hold back what may be compressed or buffered.
+ */
 import { once } from 'node:events';
-import { type IncomingMessage, request as requestHttp } from 'node:http';
+import { createServer, type IncomingMessage, request as requestHttp } from 'node:http';
 import { Client, credentials } from '@grpc/grpc-js';
+import type { ExecutionContext } from 'ava';
+// @ts-expect-error it has no types
+import compression from 'compression';
+import { createProxyMiddleware } from 'http-proxy-middleware';
 import { EventServiceService as Events } from '../../gen/petstore/v1/events.ts';
 import { apiError } from '../../src/platform/errors.ts';
 import { restBody } from '../../src/platform/rest/responses.ts';
 import { callFrom, type Door, openFrom, PROTOCOLS, type Sent } from '../support/calls/callers.ts';
-import { readEvents } from '../support/calls/event-source.ts';
+import { openEvents, readEvents } from '../support/calls/event-source.ts';
 import { bearer, stream } from '../support/calls/grpc.ts';
-import { freePorts } from '../support/machine/ports.ts';
+import { freePorts, listen } from '../support/machine/ports.ts';
 import { testUnless } from '../support/machine/programs.ts';
 import { type Certificates, makeCertificates, noOpenssl } from '../support/machine/tls.ts';
 import { sharing } from '../support/service/sharing.ts';
 import { startTestStack, type TestStack } from '../support/service/stack.ts';
 import { until } from '../support/until.ts';
 import { FEW_REQUESTS, hasOwnAllowance } from './allowances.ts';
-import { caddy, haproxy, nginx, type RunningProxy } from './proxies.ts';
+import { caddy, haproxy, nginx, plainNginx, type RunningProxy } from './proxies.ts';
 
 interface Context extends TestStack {
   readonly certificates: Certificates;
@@ -23,19 +30,18 @@ interface Context extends TestStack {
 }
 
 const KINDS = [nginx, haproxy, caddy];
-const FOUND = KINDS.filter(({ missing }) => (missing ?? noOpenssl) === undefined);
+const FOUND = KINDS.filter(({ missing }) => missing === undefined);
 
-if (FOUND.length > 0) {
-  sharing<Context>(undefined, async (t) => {
-    const certificates = await makeCertificates(t);
-    // An account has one stream, so a second one shows that the first has ended.
-    const settings = { ...FEW_REQUESTS, EVENT_STREAMS: '1', TRUSTED_PROXIES: '127.0.0.1' };
-    const stack = await startTestStack(t, settings);
-    const start = async (kind: (typeof KINDS)[number]) =>
-      [kind.name, await kind.start(t, stack.config.port, certificates)] as const;
-    return { ...stack, certificates, proxies: new Map(await Promise.all(FOUND.map(start))) };
-  });
-}
+const anyTest = sharing<Context>(noOpenssl, async (t) => {
+  const certificates = await makeCertificates(t);
+  // An account has one stream, so a second one shows that the first has ended.
+  const stack = await startTestStack(t, { ...FEW_REQUESTS, EVENT_STREAMS: '1', TRUSTED_PROXIES: '127.0.0.1' });
+  const start = async (kind: (typeof KINDS)[number]) =>
+    [kind.name, await kind.start(t, stack.config.port, certificates)] as const;
+  return { ...stack, certificates, proxies: new Map(await Promise.all(FOUND.map(start))) };
+});
+
+const newKey = ({ operator }: Context) => operator.keyOf({ perMinute: 100_000, perDay: 100_000 });
 
 /** The type of the events that the tests write. */
 const TYPE = 'order.created';
@@ -103,8 +109,8 @@ for (const [number, kind] of KINDS.entries()) {
   for (const [protocol, openFeed] of Object.entries({ 'HTTP/1.1': overHttp1, gRPC: overGrpc })) {
     test(`${name} - events arrive as they happen, with heartbeats; a left stream ends, over ${protocol}`, async (t) => {
       t.timeout(60_000);
-      const { rest, operator } = t.context;
-      const key = await operator.keyOf({ perMinute: 100_000, perDay: 100_000 });
+      const { rest } = t.context;
+      const key = await newKey(t.context);
       const open = () => openFeed(doorOf(t.context), key);
       const feed = await open();
       t.is(await feed.next(), undefined, 'the stream has begun');
@@ -178,3 +184,36 @@ for (const [number, kind] of KINDS.entries()) {
     }
   });
 }
+
+/** Less than the time until the first heartbeat. */
+const PROMPT_MS = 5_000;
+
+async function eventsArrive(t: ExecutionContext<Context>, url: string): Promise<void> {
+  const signal = AbortSignal.timeout(PROMPT_MS);
+  const events = await openEvents(
+    `${url}/events/stream`,
+    await newKey(t.context),
+    { 'accept-encoding': 'gzip' },
+    signal,
+  );
+  t.teardown(events.close);
+  t.is((await events.next())?.event, 'ready');
+  const id = await t.context.rest.category('Cats');
+  const isThere = async () => (await events.take(1))[0]?.data.category?.id === id;
+  t.true(await until(isThere, 'the event'));
+}
+
+testUnless<Context>(plainNginx.missing ?? noOpenssl)(
+  'Event stream - arrives at once through nginx with its defaults',
+  async (t) => {
+    const { door } = await plainNginx.start(t, t.context.config.port, t.context.certificates);
+    await eventsArrive(t, `http://127.0.0.1:${door.port}`);
+  },
+);
+
+anyTest("Event stream - arrives at once through the proxy of webpack's dev server, which compresses", async (t) => {
+  // The two middlewares of which webpack-dev-server makes it, without the rest of webpack.
+  const [compress, proxy] = [compression(), createProxyMiddleware({ target: t.context.rest.url })];
+  const server = createServer((request, response) => compress(request, response, () => proxy(request, response)));
+  await eventsArrive(t, `http://${await listen(t, server)}`);
+});
