@@ -4,10 +4,9 @@
  */
 import test from 'ava';
 import { tagToTime } from './campaign/calls.ts';
-import { checkLimits } from './campaign/check-counts.ts';
+import { checkAnswers, checkLimits, checkRecovery } from './campaign/check-counts.ts';
 import { checkFeed } from './campaign/check-feed.ts';
 import { checkObjects } from './campaign/check-objects.ts';
-import { checkAnswers, checkRecovery } from './campaign/check-service.ts';
 import type { Touches } from './campaign/faults.ts';
 import type {
   Call,

@@ -1,23 +1,29 @@
-/** The protocols of the public port with a certificate. */
+/** The protocols of the public port with a certificate, and what a start says of the files of certificates. */
+import { execFile } from 'node:child_process';
+import { writeFile } from 'node:fs/promises';
 import { connect as connectTcp } from 'node:net';
 import { type ConnectionOptions, connect as connectTls, type SecureVersion, type TLSSocket } from 'node:tls';
+import { promisify } from 'node:util';
 import type { ExecutionContext } from 'ava';
 import { redirectListener } from '../../envoy/config/listeners.ts';
+import { ConfigError } from '../../src/platform/config/config.ts';
+import { readAuthorities, readIdentity } from '../../src/platform/files/tls-files.ts';
 import { callFrom } from '../support/calls/callers.ts';
 import { http1 } from '../support/calls/wire.ts';
 import { isError } from '../support/contract/errors.ts';
 import { freePorts } from '../support/machine/ports.ts';
-import { makeCertificates, noOpenssl } from '../support/machine/tls.ts';
+import { type Certificates, makeCertificates, noOpenssl } from '../support/machine/tls.ts';
 import { type SharedBy, sharing } from '../support/service/sharing.ts';
 import { startTestStack } from '../support/service/stack.ts';
+
+const sh = promisify(execFile);
 
 const test = sharing(noOpenssl, async (t) => {
   const certificates = await makeCertificates(t);
   const [httpPort = 0] = await freePorts(1);
-  const files = { TLS_CERT: certificates.path('server.pem'), TLS_KEY: certificates.path('server-key.pem') };
-  const stack = await startTestStack(t, { ...files, HTTP_PORT: String(httpPort) });
+  const stack = await startTestStack(t, { ...tls(certificates, 'server'), HTTP_PORT: String(httpPort) });
   const door = { port: stack.config.port, ca: await certificates.read('ca.pem') };
-  return { ...stack, door, httpPort };
+  return { ...stack, certificates, door, httpPort };
 });
 
 const bearer = ({ context }: ExecutionContext<SharedBy<typeof test>>) => ({ authorization: `Bearer ${context.key}` });
@@ -107,4 +113,58 @@ test('HTTP_PORT - HTTPS responses have Strict-Transport-Security', async (t) => 
     const { headers } = await callFrom('127.0.0.1', t.context.door, 'HTTP/1.1', { path });
     t.is(headers.get('strict-transport-security'), 'max-age=31536000', path);
   }
+});
+
+const tls = ({ path }: Certificates, name: string) => ({
+  TLS_CERT: path(`${name}.pem`),
+  TLS_KEY: path(`${name}-key.pem`),
+});
+
+/** What a start says of the files; empty if nothing. */
+async function refusalOf({ TLS_CERT, TLS_KEY }: ReturnType<typeof tls>): Promise<string> {
+  try {
+    await readIdentity('TLS', { cert: TLS_CERT, key: TLS_KEY });
+    return '';
+  } catch (error) {
+    if (error instanceof ConfigError) return error.message;
+    throw error;
+  }
+}
+
+test('Files - that are missing, no PEM, damaged, no pair or of an unsupported kind are refused', async (t) => {
+  const { certificates } = t.context;
+  const { folder, path, read } = certificates;
+  const server = tls(certificates, 'server');
+  const openssl = (...args: string[]) => sh('openssl', args, { cwd: folder });
+  await openssl('ec', '-in', 'server-key.pem', '-aes256', '-passout', 'pass:secret', '-out', 'locked-key.pem');
+  const damaged = '-----BEGIN CERTIFICATE-----\nMIIB\n-----END CERTIFICATE-----\n';
+  await writeFile(path('broken-chain.pem'), `${await read('server.pem')}${damaged}`);
+  await sh('mkfifo', [path('pipe')]);
+  const request = ['req', '-x509', '-nodes', '-days', '2', '-subj', '/CN=localhost'];
+  await openssl(...request, '-newkey', 'ed25519', '-keyout', 'ed-key.pem', '-out', 'ed.pem');
+  const noKey = 'TLS_KEY must be a PEM file with a private key without a passphrase, and';
+  const unsupported = 'TLS_KEY must be an RSA key of 2048 bits or more, or an EC key on P-256, P-384 or P-521:';
+  const other = path('client-key.pem');
+  for (const [files, line] of [
+    [{ TLS_CERT: '/nowhere/cert.pem' }, "TLS_CERT can't be read: ENOENT"],
+    [{ TLS_CERT: path('pipe') }, `TLS_CERT can't be read: ${path('pipe')} is no regular file`],
+    [{ TLS_KEY: path('locked-key.pem') }, `${noKey} ${path('locked-key.pem')} is none`],
+    [{ TLS_CERT: path('broken-chain.pem') }, 'TLS_CERT must be a PEM file with a certificate and those after it'],
+    [{ TLS_KEY: other }, `TLS_KEY is not the key of TLS_CERT: ${other} and ${server.TLS_CERT}`],
+    [tls(certificates, 'ed'), `${unsupported} ${path('ed-key.pem')} is none`],
+  ] as const) {
+    const message = await refusalOf({ ...server, ...files });
+    t.is(message.slice(0, line.length), line);
+  }
+});
+
+test('Files - authorities whose last one is cut off are refused, as Envoy would refuse them', async (t) => {
+  const [one, other] = await Promise.all(['ca.pem', 'stranger.pem'].map(t.context.certificates.read));
+  const ca = t.context.certificates.path('half-written-ca.pem');
+  for (const bytes of [60, 300, (other?.length ?? 0) - 10]) {
+    await writeFile(ca, `${one}${other?.subarray(0, bytes)}`);
+    await t.throwsAsync(readAuthorities({ ca }), { instanceOf: ConfigError, message: /no part of one/ }, `${bytes}`);
+  }
+  await writeFile(ca, `${one}${other}`);
+  await t.notThrowsAsync(readAuthorities({ ca }));
 });

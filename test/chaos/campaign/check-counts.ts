@@ -1,5 +1,6 @@
 /**
- * Checks the limits. The only tolerances are the ones that docs/failures.md states:
+ * Checks that no response is a fault, that no valid key is refused, that the service recovers after faults, and the
+ * limits. The only tolerances are the ones that docs/failures.md states:
  * - While Redis is unavailable each server continues from its last known count: N servers admit N times the rest.
  * - A server that counts in memory and ends starts a new minute, and loses the last second of its day's count.
  * - A call without a response may be counted by each server that got it.
@@ -128,4 +129,24 @@ function tooFew({ faults }: Evidence, calls: readonly Call[], { perMinute, perDa
       isEarly(call, DAY_MS, perDay),
   );
   return unless(early, `was refused ${early.length} times with requests left`);
+}
+
+/** The code of a 500, and gRPC statuses that a server has without a code. */
+const FAULTS: readonly string[] = ['INTERNAL', 'UNKNOWN', 'DATA_LOSS', 'UNIMPLEMENTED'];
+
+export function checkAnswers(calls: readonly Call[]): Violation[] {
+  const hasCode = (codes: readonly string[]) =>
+    calls.filter(({ outcome }) => outcome.kind === 'refused' && codes.includes(outcome.code));
+  const [faults, invalid] = [hasCode(FAULTS), hasCode(['API_KEY_INVALID'])];
+  return [
+    ...unless(faults, `${faults.length} calls were answered with a fault of the server`),
+    ...unless(invalid, `${invalid.length} calls were told that a valid key is not`),
+  ];
+}
+
+export function checkRecovery({ calls, faults }: Evidence, withinMs = SETTLE_MS): Violation[] {
+  const lastMs = Math.max(0, ...faults.map(({ endMs }) => endMs));
+  const failed = calls.filter(({ outcome, endMs }) => outcome.kind === 'unknown' && endMs > lastMs + withinMs);
+  const when = `${withinMs / 1_000} s after the last fault, at ${timeOf(lastMs)}`;
+  return unless(failed, `${failed.length} calls failed more than ${when}`);
 }

@@ -2,11 +2,10 @@
  * Checks linearizability: some order of the writes that respects real time explains every response, and the events of
  * the feed.
  */
-import { answerOf } from './answers.ts';
 import { endOfFeed, lineOf as lineOfEvent, toldBy, withFeed } from './feed-model.ts';
 import { type Call, type FeedEvent, isTurnedAway, type Request, timeOf, type Violation } from './history.ts';
 import { linearize, type Operation } from './linearize.ts';
-import { petModel } from './pet-model.ts';
+import { answerOf, petModel } from './pet-model.ts';
 
 /** A call as an operation on one object. */
 interface Seen extends Operation<Request> {

@@ -3,11 +3,10 @@
  * tell just this change. So a history is explained only if its writes have an order that is also the order of the
  * events of each row, every write that took place has its events, and every event its write.
  */
-import { itemText, orderText, petText } from './answers.ts';
 import { toOrder } from './calls.ts';
 import type { FeedEvent, Request } from './history.ts';
 import type { Model, Operation } from './linearize.ts';
-import { type PetState, petModel } from './pet-model.ts';
+import { itemText, orderText, type PetState, petModel, petText } from './pet-model.ts';
 
 /** The rows of a pet and its orders, as text, by name. */
 function rowsOf(id: number, { pet, status, quantity, orders }: PetState): ReadonlyMap<string, string> {

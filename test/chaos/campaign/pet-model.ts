@@ -2,8 +2,7 @@
  * The sequential model of a pet with its inventory entry and its orders, which form one object: each operation is one
  * transaction of the service. The rules are those of docs/guarantees.md, Stock, written independently of the service.
  */
-import { DONE, itemText, ordersText, orderText, petText } from './answers.ts';
-import type { PetStatus, Request } from './history.ts';
+import type { Item, Order, Outcome, Pet, PetStatus, Request, Value } from './history.ts';
 import type { Model } from './linearize.ts';
 
 /** In stock and in open orders together. */
@@ -145,4 +144,40 @@ function petAnswer(id: number, { pet, status }: PetState): string {
 
 function refuse(state: PetState, code: string): Step {
   return { state, answer: code };
+}
+
+/** A response as text, in which the model's and the observed ones are compared and reported. Undefined without one. */
+export function answerOf(outcome: Outcome): string | undefined {
+  if (outcome.kind === 'unknown') return undefined;
+  return outcome.kind === 'refused' ? outcome.code : describe(outcome.value);
+}
+
+const DONE = 'done';
+
+function describe(value: Value): string {
+  if ('pet' in value) return petText(value.pet);
+  if ('pets' in value) return `pets [${value.pets.map(petText).join('; ')}]`;
+  if ('item' in value) return itemText(value.item);
+  if ('order' in value) return orderText(value.order);
+  return 'orders' in value ? ordersText(value.orders) : DONE;
+}
+
+export function petText({ id, name, categoryId, status }: Pet): string {
+  return `pet ${id} "${name}" in category ${categoryId}, ${status}`;
+}
+
+export function itemText({ petId, quantity, status }: Item): string {
+  return `${quantity} of pet ${petId}, ${status}`;
+}
+
+type OrderText = Pick<Order, 'tag' | 'quantity' | 'complete'>;
+
+/** Omits the order's id, which the service chooses. The tag is the client's. */
+export function orderText({ tag, quantity, complete }: OrderText): string {
+  return `order #${tag} of ${quantity}${complete ? ', complete' : ''}`;
+}
+
+function ordersText(orders: readonly OrderText[]): string {
+  const sorted = orders.toSorted((one, other) => one.tag - other.tag);
+  return `orders [${sorted.map(orderText).join('; ')}]`;
 }
