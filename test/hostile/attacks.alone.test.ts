@@ -5,8 +5,7 @@ import { grpcFrame, targetOf } from '../support/calls/sockets.ts';
 import { testUnless } from '../support/machine/programs.ts';
 import { startTestStack } from '../support/service/stack.ts';
 import { ATTACKS } from './campaign/attacks.ts';
-import { breaches, figuresOf } from './campaign/bounds.ts';
-import { measureAttack } from './campaign/experiment.ts';
+import { breaches, figuresOf, measureAttack } from './campaign/experiment.ts';
 import { AS_DEPLOYED, hostileMissing } from './campaign/service.ts';
 
 const test: TestFn = testUnless(hostileMissing);

@@ -8,8 +8,7 @@ import { END_STREAM, frame, headersFrame, PLAIN, PREFACE } from '../../support/c
 import { Http1Connection } from '../../support/calls/http1-connection.ts';
 import { exchange, type Sending } from '../../support/calls/http2.ts';
 import { grpcFrame, grpcHeaders, openSession, openSocket, type Target } from '../../support/calls/sockets.ts';
-import type { Bounds } from './bounds.ts';
-import type { Report } from './experiment.ts';
+import type { Bounds, Report } from './experiment.ts';
 import { MIB } from './memory.ts';
 
 interface Size {
