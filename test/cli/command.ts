@@ -4,7 +4,7 @@ import { run as runCommand } from '../../src/platform/cli/program.ts';
 import { ROOT } from '../../src/platform/launcher/paths.ts';
 import { Program } from '../support/service/process.ts';
 import type { TestServer } from '../support/service/server.ts';
-import { Turns } from '../support/service/turns.ts';
+import { takeTurns } from '../support/service/turns.ts';
 
 export const MAIN = join(ROOT, 'src/platform/cli/main.ts');
 
@@ -22,12 +22,12 @@ export function settingsOf({ address, database }: TestServer) {
   return { GRPC_PORT: address.replace(/^.*:/, ''), DATA_DIR: dirname(database.file) };
 }
 
-const turns = new Turns(1);
+const turn = takeTurns(1);
 
 /** Returns a runner of the command with these settings. One at a time, since the environment is the process's. */
 export function petstore(settings: Settings): Petstore {
   return async (args, env) => {
-    const endTurn = await turns.take();
+    const endTurn = await turn();
     const own = process.env;
     process.env = { ...own, ...settings, ...env }; // the rest is for programs that other tests start meanwhile
     const written = { stdout: '', stderr: '' };

@@ -6,14 +6,14 @@ import { walk } from '../support/calls/pages.ts';
 import { RestClient } from '../support/calls/rest-client.ts';
 import { noNamespaces } from '../support/machine/namespaces.ts';
 import { testUnless } from '../support/machine/programs.ts';
-import { SmallDisk } from '../support/machine/small-disk.ts';
+import { mountSmallDisk, type SmallDisk } from '../support/machine/small-disk.ts';
 import { until } from '../support/until.ts';
 import { type Context, launch, launchForAll, refusedWith } from './launch.ts';
 
 const test = testUnless<Context>(noNamespaces);
 let small: SmallDisk;
 const shared = launchForAll((_, t) => {
-  small = new SmallDisk();
+  small = mountSmallDisk();
   t.teardown(() => small.remove());
   return { DATA_DIR: join(small.path, 'data'), LOG_LEVEL: 'debug' };
 }, noNamespaces);

@@ -3,7 +3,7 @@ import type { ExecutionContext } from 'ava';
 import type { Scope } from '../support/scope.ts';
 import { Launcher, launcherSettings, signal } from '../support/service/launcher.ts';
 import { fresh, type SharedBy, sharing } from '../support/service/sharing.ts';
-import { Turns } from '../support/service/turns.ts';
+import { takeTurns } from '../support/service/turns.ts';
 
 type Settings = Readonly<Record<string, string>>;
 
@@ -14,9 +14,9 @@ export interface Shared extends Awaited<ReturnType<Launcher['opened']>> {
   readonly folder: string;
 }
 
-const turns = new Turns(2);
+const turn = takeTurns(2);
 export const test = fresh(undefined, async (t) => {
-  t.teardown(await turns.take());
+  t.teardown(await turn());
   return { settings: await launcherSettings(t) };
 });
 export type Context = SharedBy<typeof test>;

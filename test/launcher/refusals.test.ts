@@ -77,18 +77,14 @@ test('Start - without its database says why, with the exit code of a temporary f
 test('Ports - a client who connects during the check does not hold up the start', async (t) => {
   const meetsCheck = async () => {
     const [port = 0, other = 0] = await freePorts(2);
-    let isChecking = true;
     // The look-up of the name leaves time to connect.
     const checked = checkFree([
       ['PORT', '127.0.0.1', port],
       ['METRICS_PORT', 'localhost', other],
-    ]).finally(() => (isChecking = false));
-    let hasMet = false;
-    while (isChecking && !hasMet) {
-      const client = connect(port, '127.0.0.1', () => client.write('GET / HTTP/1.1\r\n\r\n'));
-      t.teardown(() => client.destroy());
-      hasMet = (await once(client, 'connect').catch(() => undefined)) !== undefined;
-    }
+    ]);
+    const client = connect(port, '127.0.0.1', () => client.write('GET / HTTP/1.1\r\n\r\n'));
+    t.teardown(() => client.destroy());
+    const hasMet = await once(client, 'connect').catch(() => undefined);
     await checked;
     return hasMet;
   };

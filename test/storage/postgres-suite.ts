@@ -3,11 +3,11 @@ import { openPostgres } from '../../src/platform/storage/postgres.ts';
 import { MIGRATIONS } from '../../src/schema.ts';
 import { query, type TestPostgres } from '../support/machine/postgres.ts';
 import type { Scope } from '../support/scope.ts';
-import { Turns } from '../support/service/turns.ts';
+import { takeTurns } from '../support/service/turns.ts';
 import type { SuiteDatabase } from './suite/database.ts';
 
 /** More concurrent tests would overload a small machine, and calls would time out. */
-const turns = new Turns(4);
+const turn = takeTurns(4);
 /** A migrated database, of which each test gets a copy. */
 let template: Promise<string> | undefined;
 
@@ -23,7 +23,7 @@ export async function suiteDatabase(t: Scope, server: Shared): Promise<SuiteData
     await (await openPostgres(url, MIGRATIONS)).close();
     return nameOf(url);
   });
-  t.teardown(await turns.take());
+  t.teardown(await turn());
   const url = await server.createDatabase(await template);
   t.teardown(() => server.dropDatabase(url));
   return {

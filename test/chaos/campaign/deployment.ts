@@ -6,7 +6,7 @@ import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import { noNamespaces } from '../../support/machine/namespaces.ts';
 import { freePortRange } from '../../support/machine/ports.ts';
-import { SmallDisk } from '../../support/machine/small-disk.ts';
+import { mountSmallDisk } from '../../support/machine/small-disk.ts';
 import { openProxy, type TcpProxy } from '../../support/machine/tcp-proxy.ts';
 import type { Scope } from '../../support/scope.ts';
 import { Launcher, launcherSettings, signal } from '../../support/service/launcher.ts';
@@ -36,7 +36,7 @@ export async function startDeployment(t: Scope, name: DeploymentName, limits: Se
   const servers = SERVERS[name];
   const [shared, urls] = name === 'postgres' ? await startProxied(t) : [];
   /** The disk of the data folder. */
-  const disk = name === 'sqlite' && noNamespaces === undefined ? new SmallDisk(DISK_MIB) : undefined;
+  const disk = name === 'sqlite' && noNamespaces === undefined ? mountSmallDisk(DISK_MIB) : undefined;
   t.teardown(() => disk?.remove());
   const dataDir = disk === undefined ? (own.DATA_DIR ?? '') : join(disk.path, 'data');
   const settings: Settings = {

@@ -1,6 +1,6 @@
 /**
- * Measures one attack on one service: memory, CPU time, how the bystanders were served, and what is open afterwards. And
- * the bounds that every attack must keep.
+ * Measures one attack on one service: memory, CPU time, how the bystanders were served, and what is open afterwards.
+ * Judges it by the bounds that every attack must keep.
  */
 import { setTimeout as delay } from 'node:timers/promises';
 import { targetOf } from '../../support/calls/sockets.ts';

@@ -66,46 +66,35 @@ export function spansOf(collector: Collector, traceId: string, names: readonly s
 }
 
 /** The values of a protobuf message's fields, by number: bytes or integers. */
-class Fields {
-  readonly #values = new Map<number, (Uint8Array | bigint)[]>();
-
-  constructor(bytes: Uint8Array) {
-    const reader = new BinaryReader(bytes);
-    while (reader.pos < reader.len) {
-      const [number, type] = reader.tag();
-      const values = this.#values.get(number) ?? [];
-      this.#values.set(number, values);
-      if (type === WireType.LengthDelimited) values.push(reader.bytes());
-      else if (type === WireType.Varint) values.push(BigInt(reader.uint64()));
-      else if (type === WireType.Bit64) values.push(BigInt(reader.fixed64()));
-      else reader.skip(type, number);
-    }
+function fieldsOf(bytes: Uint8Array) {
+  const values = new Map<number, (Uint8Array | bigint)[]>();
+  const reader = new BinaryReader(bytes);
+  while (reader.pos < reader.len) {
+    const [number, type] = reader.tag();
+    const all = values.get(number) ?? [];
+    values.set(number, all);
+    if (type === WireType.LengthDelimited) all.push(reader.bytes());
+    else if (type === WireType.Varint) all.push(BigInt(reader.uint64()));
+    else if (type === WireType.Bit64) all.push(BigInt(reader.fixed64()));
+    else reader.skip(type, number);
   }
-
-  messages(number: number): Fields[] {
-    return (this.#values.get(number) ?? []).map((bytes) => new Fields(bytes as Uint8Array));
-  }
-
-  bytes(number: number): Buffer {
-    return Buffer.from((this.#values.get(number)?.[0] as Uint8Array | undefined) ?? []);
-  }
-
-  text(number: number): string {
-    return this.bytes(number).toString();
-  }
-
-  number(number: number): number {
-    return Number(this.#values.get(number)?.[0] ?? 0);
-  }
-
-  has(number: number): boolean {
-    return this.#values.has(number);
-  }
+  const first = (number: number) => values.get(number)?.[0];
+  const bytesOf = (number: number) => Buffer.from((first(number) as Uint8Array | undefined) ?? []);
+  return {
+    has: (number: number) => values.has(number),
+    messages: (number: number): Fields[] => (values.get(number) ?? []).map((one) => fieldsOf(one as Uint8Array)),
+    bytes: bytesOf,
+    text: (number: number) => bytesOf(number).toString(),
+    number: (number: number) => Number(first(number) ?? 0),
+  };
 }
+
+interface Fields extends ReturnType<typeof fieldsOf> {}
 
 /** Decodes an ExportTraceServiceRequest (opentelemetry/proto/trace/v1/trace.proto). */
 function decode(body: Uint8Array) {
-  return new Fields(body).messages(1).flatMap((resourceSpans) => {
+  const request = fieldsOf(body);
+  return request.messages(1).flatMap((resourceSpans) => {
     const resource = attributesOf(resourceSpans.messages(1)[0], 1);
     const spans = resourceSpans.messages(2).flatMap((scopeSpans) => scopeSpans.messages(2));
     return spans.map((span) => ({

@@ -6,31 +6,28 @@ import { join } from 'node:path';
 
 const run = (command: string, ...args: string[]) => execFileSync(command, args, { stdio: 'ignore' });
 
-export class SmallDisk {
-  readonly path = mkdtempSync(join(tmpdir(), 'petstore-disk-'));
-  readonly #filler = join(this.path, 'filler');
+export type SmallDisk = ReturnType<typeof mountSmallDisk>;
 
-  constructor(mib = 12) {
-    run('mount', '-t', 'tmpfs', '-o', `size=${mib}m,mode=700`, 'petstore', this.path);
-  }
-
-  fill(): void {
-    for (let bytes = 1_048_576; bytes >= 1; bytes = Math.floor(bytes / 2)) {
-      try {
-        for (;;) appendFileSync(this.#filler, Buffer.alloc(bytes));
-      } catch {
-        // Less than that is free.
+export function mountSmallDisk(mib = 12) {
+  const path = mkdtempSync(join(tmpdir(), 'petstore-disk-'));
+  const filler = join(path, 'filler');
+  run('mount', '-t', 'tmpfs', '-o', `size=${mib}m,mode=700`, 'petstore', path);
+  return {
+    path,
+    fill() {
+      for (let bytes = 1_048_576; bytes >= 1; bytes = Math.floor(bytes / 2)) {
+        try {
+          for (;;) appendFileSync(filler, Buffer.alloc(bytes));
+        } catch {
+          // Less than that is free.
+        }
       }
-    }
-  }
-
-  /** Undoes `fill`. */
-  free(): void {
-    rmSync(this.#filler, { force: true });
-  }
-
-  remove(): void {
-    run('umount', '--lazy', this.path);
-    rmSync(this.path, { recursive: true, force: true });
-  }
+    },
+    /** Undoes `fill`. */
+    free: () => rmSync(filler, { force: true }),
+    remove() {
+      run('umount', '--lazy', path);
+      rmSync(path, { recursive: true, force: true });
+    },
+  };
 }
