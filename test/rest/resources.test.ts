@@ -2,6 +2,7 @@
  * What is each resource's own. operations.test.ts has what holds for all of them. The rules of stock and status have a
  * model in test/shop, which any history agrees with: here is one history.
  */
+import { nextOf } from '../support/calls/pages.ts';
 import type { RestClient, RestResponse } from '../support/calls/rest-client.ts';
 import { isError, isInvalid } from '../support/contract/errors.ts';
 import { stackTest } from '../support/service/shared-stack.ts';
@@ -56,6 +57,29 @@ test('Filters - of pets and orders select rows, also together', async (t) => {
     [`/store/orders?complete=true&petId=${petId}`, [complete]],
   ] as const) {
     t.deepEqual(await idsOf(rest, query), [...expected], query);
+  }
+});
+
+test('Link - is the path of the next page, with the other query parameters unchanged', async (t) => {
+  const { rest } = t.context;
+  const categoryId = await rest.category();
+  await Promise.all(Array.from({ length: 6 }, () => rest.pet({ categoryId })));
+  await Promise.all(Array.from({ length: 6 }, () => rest.order()));
+  const encoded = [...`${categoryId}`].map((digit) => `%3${digit}`).join('');
+  for (const start of [
+    `/pets?limit=2&status=available&categoryId=${categoryId}&`,
+    `/pets/?categoryId=${encoded}&limit=2&`,
+    '/store/orders?complete=false&limit=2&',
+    '/store/inventory?status=available&limit=2&',
+    '/categories?limit=2&',
+  ]) {
+    const next = nextOf((await rest.get(start.slice(0, -1))).headers) ?? '';
+    const second = nextOf((await rest.get(next)).headers) ?? '';
+    for (const path of [next, second]) {
+      t.true(path.startsWith(`${start}pageToken=`), path);
+      t.regex(path.slice(start.length), /^pageToken=[\w-]+$/); // one page token, the new one
+    }
+    t.not(second, next);
   }
 });
 
