@@ -5,7 +5,7 @@
 import type { ClientHttp2Session, OutgoingHttpHeaders } from 'node:http2';
 import { setTimeout as delay } from 'node:timers/promises';
 import { END_STREAM, frame, headersFrame, PLAIN, PREFACE } from '../../support/calls/frames.ts';
-import { Http1Connection } from '../../support/calls/http1-connection.ts';
+import { http1Connection } from '../../support/calls/http1-connection.ts';
 import { exchange, type Sending } from '../../support/calls/http2.ts';
 import { grpcFrame, grpcHeaders, openSession, openSocket, type Target } from '../../support/calls/sockets.ts';
 import type { Bounds, Report } from './experiment.ts';
@@ -220,7 +220,7 @@ function toRequest(method: string, path: string, lines: string, body?: string): 
 
 /** Sends a request again and again, after a 503 only when Retry-After says so. */
 async function exchangeRepeatedly({ target, count, signal }: AttackContext, request: Buffer): Promise<void> {
-  const connection = new Http1Connection(target);
+  const connection = http1Connection(target);
   signal.addEventListener('abort', () => connection.close());
   while (!signal.aborted) {
     const answer = await connection.exchange(request, { giveUpMs: 30_000 });

@@ -5,7 +5,7 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { PetServiceService as Pets } from '../../../gen/petstore/v1/pets.ts';
 import { GrpcCaller } from '../../support/calls/grpc-caller.ts';
-import { Http1Connection } from '../../support/calls/http1-connection.ts';
+import { type Http1Connection, http1Connection } from '../../support/calls/http1-connection.ts';
 import { rawGrpc } from '../../support/calls/http2.ts';
 import { grpcFrame, type Target, targetOf } from '../../support/calls/sockets.ts';
 import { quantile } from '../../support/numbers.ts';
@@ -40,7 +40,7 @@ export function startBystanders({ publicAddress, key }: TestStack) {
   };
   const [caller, anonymous] = [targetOf(publicAddress, '127.0.0.1'), targetOf(publicAddress, '127.0.0.3')];
   const grpc = new GrpcCaller(publicAddress, key);
-  const kept = Array.from({ length: 2 }, () => new Http1Connection(caller));
+  const kept = Array.from({ length: 2 }, () => http1Connection(caller));
   const own = `Host: petstore\r\nAuthorization: Bearer ${key}\r\n`;
   const get = `GET /pets HTTP/1.1\r\n${own}\r\n`;
   const body = 'Content-Type: application/json\r\nContent-Length: 15\r\n\r\n{"name":"Cats"}';
@@ -84,7 +84,7 @@ async function failureOf(request: string, connection: Http1Connection | undefine
 }
 
 async function failureOfNew(request: string, target: Target): Promise<string | undefined> {
-  const connection = new Http1Connection(target);
+  const connection = http1Connection(target);
   return failureOf(request, connection).finally(() => connection.close());
 }
 

@@ -6,7 +6,7 @@
 import { readFile } from 'node:fs/promises';
 import { type ClientHttp2Session, constants } from 'node:http2';
 import { type Answer, faultOf, statusOfGrpc } from '../../support/calls/answers.ts';
-import { Http1Connection } from '../../support/calls/http1-connection.ts';
+import { http1Connection } from '../../support/calls/http1-connection.ts';
 import { exchange } from '../../support/calls/http2.ts';
 import { openSession, type Target, targetOf } from '../../support/calls/sockets.ts';
 import type { TestStack } from '../../support/service/stack.ts';
@@ -90,7 +90,7 @@ type Result = Answer | string | Error;
 class Unread extends Error {}
 
 function createSender(target: Target, key: string) {
-  const http1 = new Http1Connection(target);
+  const http1 = http1Connection(target);
   let session: ClientHttp2Session | undefined;
   const withKey = (text: string) => text.replaceAll(KEY, key);
 

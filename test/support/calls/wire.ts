@@ -2,7 +2,7 @@
 import type { OutgoingHttpHeaders } from 'node:http2';
 import { checkAgainstDescription } from '../contract/description.ts';
 import type { Answer } from './answers.ts';
-import { Http1Connection } from './http1-connection.ts';
+import { http1Connection } from './http1-connection.ts';
 import { exchangeAlone } from './http2.ts';
 import { type RestResponse, withBody } from './rest-client.ts';
 import { targetOf } from './sockets.ts';
@@ -12,7 +12,7 @@ const GIVE_UP_MS = 60_000;
 /** Sends `request` unchanged, and reads one response. */
 export async function http1(address: string, request: string | Uint8Array): Promise<RestResponse> {
   const [method = ''] = request.toString().split(' ', 1);
-  const connection = new Http1Connection(targetOf(address, '127.0.0.1'));
+  const connection = http1Connection(targetOf(address, '127.0.0.1'));
   const sending = { isHead: method === 'HEAD', giveUpMs: GIVE_UP_MS };
   const answer = await connection.exchange(Buffer.from(request), sending).finally(() => connection.close());
   if (typeof answer === 'string') throw new Error(`no response: ${answer}`);
