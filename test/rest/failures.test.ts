@@ -1,17 +1,21 @@
-/** What callers see when the server or Envoy fails: each test has a stack of its own. */
+/** What callers see when the server or Envoy fails or ends: each test has a stack of its own. */
 import { readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
+import { setTimeout as delay } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
 import { status as Status } from '@grpc/grpc-js';
 import test from 'ava';
 import { readConfig } from '../../src/platform/config/config.ts';
 import { apiError } from '../../src/platform/errors.ts';
 import { findEnvoy } from '../../src/platform/launcher/envoy.ts';
+import { startStack } from '../../src/platform/launcher/stack.ts';
 import { rawGrpc } from '../support/calls/http2.ts';
+import type { RestClient, RestResponse } from '../support/calls/rest-client.ts';
 import { grpcFrame, targetOf } from '../support/calls/sockets.ts';
 import { isError, isUnavailable } from '../support/contract/errors.ts';
 import { change } from '../support/machine/database.ts';
 import { temporaryFolder } from '../support/machine/folder.ts';
+import { withinOneDay } from '../support/service/limit-windows.ts';
 import { startTestStack, type TestStack } from '../support/service/stack.ts';
 import { until } from '../support/until.ts';
 
@@ -90,3 +94,84 @@ test('503 - under memory pressure every request is UNAVAILABLE with Retry-After'
     );
   }
 });
+
+/** Repeats the request until the response has this status. */
+function untilStatus(rest: RestClient, path: string, status: number): Promise<RestResponse> {
+  const look = async () => {
+    const response = await rest.get(path);
+    return response.status === status && response;
+  };
+  return until(look, `GET ${path} ${status}`);
+}
+
+test('503 - while no server accepts calls, each request is UNAVAILABLE with Retry-After', async (t) => {
+  const { rest, stack } = await startTestStack(t);
+  const anonymous = rest.withKey(undefined);
+  const id = await rest.category();
+  const headers = { 'content-type': 'application/json' };
+  stack.servers[0]?.send('drain');
+  // Each thread of Envoy, and each of its clusters, detects it at a different time.
+  const ask = () => [anonymous.get('/healthz'), anonymous.get('/categories'), rest.get(`/categories/${id}`)];
+  const onAllThreads = async () => {
+    const responses = await Promise.all(Array.from({ length: 20 }, ask).flat());
+    return responses.every(({ status }) => status === 503);
+  };
+  await until(onAllThreads, 'the change at all threads of Envoy');
+
+  for (const response of [
+    await anonymous.get('/healthz'),
+    await rest.get(`/categories/${id}`),
+    await rest.post('/categories', { name: 'Dogs' }),
+    await rest.delete(`/categories/${id}`),
+    await anonymous.get('/categories'), // without a server no caller is authenticated
+    await rest.delete('/categories'),
+    await rest.get('/pets/abc'),
+    await rest.send('POST', '/categories', { raw: '{', headers }),
+    await rest.send('POST', '/categories', { raw: 'a=b', headers: { 'content-type': 'text/plain' } }),
+    await anonymous.send('POST', '/nope', { raw: ' '.repeat(5_000_000), headers }),
+  ]) {
+    isUnavailable(t, response);
+  }
+  const head = await rest.send('HEAD', '/categories');
+  t.deepEqual([head.status, head.headers.get('retry-after')], [503, '1']);
+
+  stack.servers[0]?.process.kill('SIGKILL'); // the launcher starts another one
+  await untilStatus(anonymous, '/healthz', 200);
+  // Each thread of Envoy detects the server at a different time.
+  const { body } = await untilStatus(rest, `/categories/${id}`, 200);
+  t.deepEqual(body, { id, name: 'Cats' }); // no refused request had an effect
+  isError(t, await untilStatus(anonymous, '/categories', 401), 401, 'API_KEY_MISSING');
+});
+
+test.serial(
+  "limits - a stop loses nothing of the day's count, kill -9 its last second, and neither a ban",
+  async (t) => {
+    await withinOneDay(60_000);
+    const { rest, stack, config, operator } = await startTestStack(t, { BAN_GRACE_SECONDS: '0' });
+    const caller = rest.withKey(await operator.keyOf({ perMinute: 100_000, perDay: 40 }));
+    const banned = rest.withKey(await operator.keyOf({ perMinute: 100_000, perDay: 1 }));
+    const use = (times: number) => Promise.all(Array.from({ length: times }, () => caller.get('/pets')));
+    /** What is left after a request that the server has answered: Envoy may not send it one at once. */
+    const left = () =>
+      until(async () => {
+        const { status, headers } = await caller.get('/pets');
+        return status === 200 ? headers.get('x-ratelimit-remaining') : undefined;
+      }, 'a response of the server');
+    for (let i = 0; i < 22; i += 1) await banned.get('/pets');
+
+    await use(30);
+    await delay(1_000); // counts of the last second may be lost
+    const [killed] = stack.servers;
+    killed?.process.kill('SIGKILL');
+    await until(() => stack.servers[0] !== killed, 'the next server');
+    t.is(await left(), '9');
+    t.is((await banned.get('/pets')).body.code, 'API_KEY_BANNED');
+
+    await use(3);
+    await stack.stop(); // at once: the last requests are not stored yet
+    const second = await startStack(config, { BUSINESS_PER_MINUTE: '1000000' });
+    t.teardown(() => second.stop());
+    t.is(await left(), '5');
+    t.is((await banned.get('/pets')).body.code, 'API_KEY_BANNED');
+  },
+);
