@@ -1,13 +1,15 @@
-/** What the operator's calls need, and what is logged of them. */
+/** The address of a caller; what the operator's calls need; what is logged of them and of all calls. */
 import test from 'ava';
 import pino from 'pino';
-import { CreateKeyRequest } from '../../../gen/apiplatform/admin/v1/admin.ts';
-import { audit } from '../../../src/platform/access/interceptors/audit.ts';
-import { operatorOnly } from '../../../src/platform/access/interceptors/authentication.ts';
-import { generateKey } from '../../../src/platform/access/keys/format.ts';
-import { type ApiError, apiError } from '../../../src/platform/errors.ts';
-import type { Next } from '../../../src/platform/rpc/chain.ts';
-import { run as end, handler, newCall, RESPONSE, type TestCall } from '../../support/service/call.ts';
+import { CreateKeyRequest } from '../../gen/apiplatform/admin/v1/admin.ts';
+import { audit } from '../../src/platform/access/interceptors/audit.ts';
+import { operatorOnly } from '../../src/platform/access/interceptors/authentication.ts';
+import { generateKey } from '../../src/platform/access/keys/format.ts';
+import { type ApiError, apiError, invalidArgument } from '../../src/platform/errors.ts';
+import { addressOf } from '../../src/platform/rpc/address.ts';
+import type { Next } from '../../src/platform/rpc/chain.ts';
+import { logging } from '../../src/platform/rpc/interceptors/logging.ts';
+import { run as end, handler, newCall, RESPONSE, type TestCall } from '../support/service/call.ts';
 
 // biome-ignore lint/suspicious/noExplicitAny: a log line is whatever was logged
 type Line = any;
@@ -89,4 +91,54 @@ test('Operator - a call with the operator key passes, any other is OPERATOR_KEY_
   t.deepEqual([counted, refused], [0, 0]);
   for (const authorization of wrong) t.is(await send(authorization), 'OPERATOR_KEY_INVALID');
   t.deepEqual([counted, refused], [wrong.length, wrong.length]);
+});
+
+const { debug: DEBUG } = pino.levels.values;
+
+const CALL = { level: DEBUG, requestId: 'request-1', method: '/petstore.v1.PetService/CreatePet' };
+
+test('Logging - a call is one line, with nothing of headers, body, response or error message', async (t) => {
+  const metadata = { authorization: 'Bearer SECRET-KEY', cookie: 'SECRET-COOKIE', 'x-forwarded-for': 'SECRET-ADDRESS' };
+  const call = newCall('PetService/CreatePet', { metadata, bytes: Buffer.from('SECRET-BODY') });
+  const violations = [{ path: 'pet.SECRET', name: 'SECRET', description: 'SECRET' }];
+  const response = { message: { name: 'SECRET-RESPONSE' }, bytes: Buffer.from('SECRET-RESPONSE') };
+  const ends: readonly (readonly [Next, string])[] = [
+    [async () => response, 'OK'],
+    [() => Promise.reject(invalidArgument(violations)), 'INVALID_ARGUMENT'],
+  ];
+  for (const [next, outcome] of ends) {
+    const lines: unknown[] = [];
+    const write = (line: string) => lines.push(JSON.parse(line));
+    logging(pino({ level: 'trace', base: null, timestamp: false }, { write }))(call, await end(call, next));
+    t.deepEqual(lines, [{ ...CALL, outcome, durationMs: 1, msg: 'call' }]);
+  }
+});
+
+for (const [title, same, expected] of [
+  [
+    'an IPv4-mapped address is the IPv4 address, in every notation',
+    ['192.0.2.7', '::ffff:192.0.2.7', '::ffff:c000:207', '0:0:0:0:0:FFFF:192.0.2.7'],
+    '192.0.2.7',
+  ],
+  [
+    'an IPv6 /64 is one address, in every notation',
+    ['2001:db8:0:2::1', '2001:DB8::2:3:4:5:6', '2001:0db8:0000:0002:ffff:ffff:ffff:ffff'],
+    '2001:db8:0:2::/64',
+  ],
+  ['a zone is no part of it', ['eth0', 'eth0.100', 'br-lan', ''].map((zone) => `fe80::1%${zone}`), 'fe80::/64'],
+  ['loopback addresses are distinct from mapped ones', ['::1'], '::/64'],
+  ["of several only the last counts, Envoy's", ['1.2.3.4, 192.0.2.7', '1.2.3.4, 5.6.7.8,192.0.2.7'], '192.0.2.7'],
+  ['without one from Envoy it is that of the connection', [undefined, '192.0.2.8,'], '10.0.0.9'],
+  ...['unknown', '192.0.2.7:80', '::ffff:192.0.2.700', ':', 'a:b'].map(
+    (text) => [`text that is not an address is used unchanged: ${text}`, [text], text] as const,
+  ),
+] as const) {
+  test(`Address of a caller - ${title}`, (t) => {
+    for (const text of same) t.is(addressOf(text, { peer: '10.0.0.9' }), expected, text);
+  });
+}
+
+test('Address of a caller - may be that of a connection over IPv6', (t) => {
+  t.is(addressOf(undefined, { peer: '::ffff:192.0.2.7' }), '192.0.2.7');
+  t.is(addressOf(undefined, { peer: '2001:db8:0:2::1' }), '2001:db8:0:2::/64');
 });
