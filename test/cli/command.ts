@@ -1,9 +1,8 @@
 /** Runs the `petstore` command against a real server: in this process, or as a process of its own. */
-import { dirname, join } from 'node:path';
+import { join } from 'node:path';
 import { run as runCommand } from '../../src/platform/cli/program.ts';
 import { ROOT } from '../../src/platform/launcher/paths.ts';
 import { Program } from '../support/service/process.ts';
-import type { TestServer } from '../support/service/server.ts';
 import { takeTurns } from '../support/service/turns.ts';
 
 export const MAIN = join(ROOT, 'src/platform/cli/main.ts');
@@ -16,11 +15,6 @@ export interface Outcome {
 
 export type Settings = Readonly<Record<string, string>>;
 export type Petstore = (args: readonly string[], env?: Settings) => Promise<Outcome>;
-
-/** The settings with which the command finds a server of a test. */
-export function settingsOf({ address, database }: TestServer) {
-  return { GRPC_PORT: address.replace(/^.*:/, ''), DATA_DIR: dirname(database.file) };
-}
 
 const turn = takeTurns(1);
 

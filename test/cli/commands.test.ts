@@ -1,6 +1,6 @@
 /** What the commands print as JSON, and texts that no session of the docs shows (test/docs), on a real server. */
 import { symlink } from 'node:fs/promises';
-import { join } from 'node:path';
+import { dirname, join } from 'node:path';
 import type { ExecutionContext } from 'ava';
 import { Plan } from '../../gen/apiplatform/admin/v1/admin.ts';
 import { PetServiceService as Pets } from '../../gen/petstore/v1/pets.ts';
@@ -8,19 +8,24 @@ import { isWellFormed } from '../../src/platform/access/keys/format.ts';
 import { dayIndexAt } from '../../src/platform/access/limits/windows.ts';
 import { ROOT } from '../../src/platform/launcher/paths.ts';
 import { toAccountId } from '../../src/platform/rpc/caller.ts';
+import { temporaryFolder } from '../support/machine/folder.ts';
+import { freePorts } from '../support/machine/ports.ts';
+import { testUnless } from '../support/machine/programs.ts';
+import { makeCertificates, noOpenssl } from '../support/machine/tls.ts';
 import { withinOneDay } from '../support/service/limit-windows.ts';
-import { Program } from '../support/service/process.ts';
+import { Program, TestProcess } from '../support/service/process.ts';
 import { startTestServer } from '../support/service/server.ts';
 import { type SharedBy, sharing } from '../support/service/sharing.ts';
 import { until } from '../support/until.ts';
-import { json, MAIN, type Petstore, petstore, run, settingsOf, text } from './command.ts';
+import { json, MAIN, type Petstore, petstore, run, text } from './command.ts';
 
 const REFUSALS = 5;
 const PER_DAY = 3;
 
 const test = sharing(undefined, async (t) => {
   const server = await startTestServer(t, { BAN_REFUSALS: `${REFUSALS}`, BAN_GRACE_SECONDS: '0' });
-  return { ...server, command: petstore(settingsOf(server)) };
+  const settings = { GRPC_PORT: server.address.replace(/^.*:/, ''), DATA_DIR: dirname(server.database.file) };
+  return { ...server, settings, command: petstore(settings) };
 });
 type Test = ExecutionContext<SharedBy<typeof test>>;
 test.beforeEach(() => withinOneDay(60_000));
@@ -138,7 +143,7 @@ test('usage, bans - a key beyond its limit is shown everywhere, until its ban is
 });
 
 test('petstore - runs as an npm script, and through a symlink in another folder', async (t) => {
-  const settings = settingsOf(t.context);
+  const { settings } = t.context;
   const script = await run('npm', ['run', '-s', 'petstore', '--', 'account', 'list', '--json'], settings);
   t.is(JSON.parse(script.stdout)[0].name, 'Demo');
   const link = join(settings.DATA_DIR, 'petstore');
@@ -150,7 +155,7 @@ test('petstore - runs as an npm script, and through a symlink in another folder'
 
 /** Starts the command, which runs until it is interrupted. */
 function start(t: Test, ...args: string[]): Program {
-  const env = { ...process.env, ...settingsOf(t.context), API_KEY: t.context.key };
+  const env = { ...process.env, ...t.context.settings, API_KEY: t.context.key };
   const tail = new Program(process.execPath, [MAIN, 'events', 'tail', '--after', '0', ...args], { env });
   t.teardown(() => tail.process.kill('SIGKILL'));
   return tail;
@@ -191,7 +196,7 @@ test.serial('Events tail - reads no further while its output is not read', async
   const { write } = process.stdout;
   const [lines, counts]: [unknown[], number[]] = [[], []];
   process.stdout.write = (line: unknown) => lines.push(line) === 0; // false: its buffer is full
-  const ended = petstore({ ...settingsOf(t.context), API_KEY: t.context.key })(['events', 'tail', '--after', '0']);
+  const ended = petstore({ ...t.context.settings, API_KEY: t.context.key })(['events', 'tail', '--after', '0']);
   for (let read = 1; read <= 3; read += 1) {
     await until(() => lines.length >= read, `line ${read}`);
     counts.push(lines.length);
@@ -200,4 +205,26 @@ test.serial('Events tail - reads no further while its output is not read', async
   process.emit('SIGINT');
   t.deepEqual([(await ended).exitCode, counts], [0, [1, 2, 3]]);
   process.stdout.write = write;
+});
+
+testUnless(noOpenssl)("mutual TLS - the command works with the settings of the server's host alone", async (t) => {
+  const folder = temporaryFolder(t);
+  const [certificates, [port = 0]] = await Promise.all([makeCertificates(t), freePorts(1)]);
+  await certificates.issue('petstore-0', `IP:127.0.0.2,DNS:petstore-0,DNS:localhost`);
+  const settings = {
+    ...{ DATA_DIR: folder, GRPC_HOST: '127.0.0.2', GRPC_PORT: String(port), DEMO_ACCOUNT: 'yes' },
+    INTERNAL_TLS_CA: certificates.path('ca.pem'),
+    INTERNAL_TLS_CERT: certificates.path('petstore-0.pem'),
+    INTERNAL_TLS_KEY: certificates.path('petstore-0-key.pem'),
+  };
+  const server = new TestProcess('src/main.ts', settings);
+  t.teardown(() => server.end('SIGKILL'));
+  await server.says(/"serving"/);
+  const command = petstore(settings);
+  t.is(JSON.parse((await command(['account', 'list', '--json'])).stdout)[0].name, 'Demo');
+  const tail = await command(['events', 'tail', '--after', '99', '--key-file', `${folder}/demo.key`]);
+  t.regex(
+    tail.stderr,
+    /^petstore: --after 99 has not been reached, the newest event is 0: .*: read the lists again, then go on\n$/,
+  );
 });
