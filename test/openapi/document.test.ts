@@ -1,8 +1,10 @@
 import { readFileSync } from 'node:fs';
 import test from 'ava';
 import { parse } from 'yaml';
+import { findBreaks } from '../../scripts/openapi/breaks.ts';
 import { readConfig } from '../../src/platform/config/config.ts';
 import { IDEMPOTENCY_KEY } from '../../src/platform/config/constants.ts';
+import { checkAgainstDescription, type SeenResponse } from '../support/contract/description.ts';
 import { PUBLIC as ALL, type PublicOperation } from '../support/contract/resources.ts';
 
 interface OpenApiOperation {
@@ -74,3 +76,148 @@ test('Document - its YAML says the same to parsers of YAML 1.1 and 1.2', (t) => 
 test('Document - accounts and what Envoy asks are not public', (t) => {
   t.notRegex(text, /platform\.(admin|edge)|CreateAccount|RefuseRequest|OPERATOR_KEY/);
 });
+
+// biome-ignore lint/suspicious/noExplicitAny: the tests change any part of it
+type Document = any;
+type Change = (document: Document) => unknown;
+
+/** Returns the breaks that a change to the current description causes. */
+function breaksOf(change: Change): string[] {
+  const changed: Document = JSON.parse(text);
+  change(changed);
+  return findBreaks(JSON.parse(text), changed);
+}
+
+const schema = ({ components }: Document, name: string) => components.schemas[name];
+const parameters = ({ paths }: Document) => paths['/store/orders'].get.parameters;
+const limit = (document: Document) => parameters(document)[2].schema;
+const body = ({ paths }: Document) => paths['/store/orders'].post.requestBody;
+const statuses = (document: Document) => schema(document, 'PetStatus').enum;
+const responses = ({ paths }: Document) => paths['/pets/{petId}'].get.responses;
+
+const shop = { name: 'shop', in: 'query', schema: { type: 'string' } };
+const at = 'GET /store/orders: query parameter';
+const description = (method: string) => `${method}: body.description`;
+const ofCategories = ['POST /categories', 'PUT /categories/{categoryId}'].map(description);
+
+/** Changes, and all the breaks that each causes. Whoever only adds sees at once if that is taken for one. */
+const BREAKS: readonly (readonly [Change, ...string[]])[] = [
+  // An operation that is gone, or not stable any more.
+  [({ paths }) => delete paths['/pets'].post, 'POST /pets: it is gone'],
+  [({ paths }) => Object.assign(paths['/pets'].get, { 'x-stability': 'beta' }), 'GET /pets: it was stable and is beta'],
+  // A parameter that is gone, new and required, or takes less.
+  [(document) => parameters(document).shift(), `${at} petId: it is gone`],
+  [(document) => parameters(document).push({ ...shop, required: true }), `${at} shop: it is required`],
+  [(document) => Object.assign(limit(document), { maximum: 50 }), `${at} limit: maximum was 100 and is 50`],
+  [
+    (document) => Object.assign(limit(document), { type: 'string', format: undefined }),
+    `${at} limit: the type was integer int32 and is string`,
+  ],
+  // A body that is required, or whose fields are, or take less.
+  [(document) => Object.assign(body(document), { required: true }), 'POST /store/orders: body: it is required'],
+  [({ paths }) => delete paths['/store/orders'].post.requestBody, 'POST /store/orders: body: it is gone'],
+  [
+    (document) => schema(document, 'NewPet').required.push('status'),
+    'POST /pets: body.status: it is required',
+    'PUT /pets/{petId}: body.status: it is required',
+  ],
+  [
+    (document) => delete schema(document, 'NewCategory').properties.description,
+    ...ofCategories.map((place) => `${place}: it is gone`),
+  ],
+  [
+    (document) =>
+      Object.assign(schema(document, 'NewCategory').properties.description, { maxLength: 100, pattern: 'x' }),
+    ...ofCategories.flatMap((place) => [
+      `${place}: maxLength was 2000 and is 100`,
+      `${place}: pattern was not there and is x`,
+    ]),
+  ],
+];
+
+test('Breaks - of operations, parameters and bodies are found', (t) => {
+  for (const [change, ...expected] of BREAKS) t.deepEqual(breaksOf(change), expected, String(change));
+});
+
+const get = 'GET /pets/{petId}: ';
+
+test('Breaks - a response whose status, field or header is gone or can be absent', (t) => {
+  const changes: readonly (readonly [Change, string])[] = [
+    [({ paths }) => delete paths['/pets'].post.responses[201], 'POST /pets: 201: it is gone'],
+    [(document) => delete responses(document)[200].headers.Sunset, `${get}200 header Sunset: it is gone`],
+    [(document) => delete schema(document, 'Pet').properties.name, `${get}200 body.name: it is gone`],
+    [(document) => schema(document, 'Pet').required.pop(), `${get}200 body.status: it may be absent`],
+    [
+      ({ components }) => delete components.headers.Location.required,
+      'POST /pets: 201 header Location: it may be absent',
+    ],
+    [(document) => delete schema(document, 'ErrorBody').properties.message, `${get}404 body.message: it is gone`],
+    [(document) => statuses(document).pop(), 'GET /pets: query parameter status: sold is not accepted any more'],
+    [(document) => statuses(document).push('lost'), 'GET /pets: 200 body[].status: it may be lost now'],
+  ];
+  for (const [change, expected] of changes) t.true(breaksOf(change).includes(expected), expected);
+});
+
+const RATE = {
+  ...{ 'x-ratelimit-limit': '1000', 'x-ratelimit-remaining': '999', 'x-ratelimit-reset': '1798804800' },
+  ...{ 'ratelimit-policy': '"minute";q=1000;w=60', ratelimit: '"minute";r=999;t=12' },
+};
+const COMMON = { ...RATE, 'x-request-id': 'abc', 'content-type': 'application/json' };
+const PET = { id: 1, name: 'Tom', categoryId: 1, status: 'available' };
+
+function seen(status: number, body: unknown, headers: Record<string, string> = {}): SeenResponse {
+  const text = body === undefined ? '' : JSON.stringify(body);
+  return { status, headers: new Headers({ ...COMMON, ...headers }), text };
+}
+
+function error(status: number, code: string): object {
+  return { code, message: 'what is wrong', status };
+}
+
+/** Returns the error for a response; undefined when the response matches the description. */
+function violation(request: string, response: SeenResponse): string | undefined {
+  const [method = '', path = ''] = request.split(' ');
+  try {
+    checkAgainstDescription(method, path, response);
+    return undefined;
+  } catch (thrown) {
+    return (thrown as Error).message;
+  }
+}
+
+const AWAY = without('x-request-id', seen(503, error(503, 'UNAVAILABLE'), { 'retry-after': '1' }));
+
+test('Description check - an undocumented status, header, code, field or type is found', (t) => {
+  const { categoryId: _, ...withoutCategory } = PET;
+  for (const [expected, request, response] of [
+    [/status is not documented/, 'DELETE /pets/1', seen(200, PET)],
+    [/Retry-After is missing/, 'GET /pets', without('retry-after', AWAY)],
+    [/the internal header x-petstore-code/, 'GET /healthz', seen(200, undefined, { 'x-petstore-code': 'X' })],
+    [/ETag must match/, 'PUT /pets/1', seen(200, PET, { etag: 'W/"x"' })],
+    [/Location is missing/, 'POST /pets', seen(201, PET)],
+    [/Sunset is missing/, 'GET /pets/1', seen(200, PET, { deprecation: '@1', link: '<x>' })],
+    [/Remaining.*must be integer/, 'GET /pets', seen(200, [], { 'x-ratelimit-remaining': 'many' })],
+    [/the code ORDER_NOT_FOUND is not documented for 404/, 'PUT /pets/1', seen(404, error(404, 'ORDER_NOT_FOUND'))],
+    [/the body says 409/, 'PUT /pets/1', seen(404, error(409, 'PET_NOT_FOUND'))],
+    [/must NOT have additional/, 'PUT /pets/1', seen(200, { ...PET, colour: 'red' })],
+    [/required property 'categoryId'/, 'PUT /pets/1', seen(200, withoutCategory)],
+    [/body\/shipDate must match format/, 'GET /store/orders/1', seen(200, { shipDate: 'soon' })],
+    [/there is a body/, 'HEAD /pets', seen(200, [])],
+    [/no such method/, 'PUT /pets', seen(200, [])],
+    [/content type/, 'GET /pets', seen(200, [], { 'content-type': 'text/plain' })],
+    [/not JSON/, 'GET /nowhere', { ...seen(404, undefined), text: 'not found' }],
+    [
+      /^GET \/pets answered 418, not as .+\n- the status is.+ x-ratelimit-limit: 1000.+\{\}$/s,
+      'GET /pets',
+      seen(418, {}),
+    ],
+  ] as const) {
+    t.regex(violation(request, response) ?? 'nothing', expected);
+  }
+});
+
+function without(name: string, response: SeenResponse): SeenResponse {
+  const headers = new Headers(response.headers);
+  headers.delete(name);
+  return { ...response, headers };
+}
