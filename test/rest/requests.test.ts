@@ -1,6 +1,6 @@
 /**
  * What is wrong with a request, in the order in which it is judged: 401, then 413, then 404 and 405, then 400. Which
- * values the fields of a body and a query may have: fields.test.ts, bodies as a whole: bodies.test.ts.
+ * values the fields of a body and a query may have, and what a body may be: fields.test.ts.
  */
 import { generateKey } from '../../src/platform/access/keys/format.ts';
 import { BODY_TIMEOUT_MS } from '../../src/platform/config/constants.ts';
