@@ -13,9 +13,6 @@ import { startTestStack, type TestStack } from '../support/service/stack.ts';
 
 const test = stackTest();
 
-const clientOf = ({ rest, key }: TestStack) =>
-  createClient<paths>({ baseUrl: rest.url, headers: { authorization: `Bearer ${key}` } });
-
 interface Content {
   readonly content?: { readonly 'application/json': { readonly example: unknown; readonly examples?: Named } };
 }
@@ -119,7 +116,8 @@ test.serial('Examples - each request works on a new store, and gets the document
 });
 
 test('openapi-fetch - creates, lists, changes and deletes with types from the description', async (t) => {
-  const client = clientOf(t.context);
+  const { rest, key } = t.context;
+  const client = createClient<paths>({ baseUrl: rest.url, headers: { authorization: `Bearer ${key}` } });
   const { data: category } = await client.POST('/categories', { body: { name: 'Cats' } });
   const categoryId: number = category?.id ?? 0;
   const { data: pet, response } = await client.POST('/pets', { body: { name: 'Tom', categoryId } });

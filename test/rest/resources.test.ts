@@ -37,24 +37,19 @@ test('GET /pets - returns a bare array of pets in ascending order of id', async 
   }
 });
 
-test('Filters - of pets and orders select rows, also together', async (t) => {
+test('Filters - of pets and orders select rows together', async (t) => {
   const { rest } = t.context;
   const petId = await rest.pet({ stock: 5 });
   const open = (await rest.order({ petId })).id;
-  const complete = (await rest.order({ petId, complete: true })).id;
-  await rest.order({ complete: true });
-  const { cats, dogs, soldCat, cat, soldDog } = await threePets(rest);
+  await rest.order({ petId, complete: true });
+  await rest.order({ complete: false });
+  const { cats, soldCat, cat, soldDog } = await threePets(rest);
   const all = `ids=${soldDog}&ids=${cat}&ids=${soldCat}&ids=${cat}&ids=0&ids=-5&ids=9223372036854775807`;
   for (const [query, expected] of [
-    [`/pets?categoryId=${cats}`, [soldCat, cat]],
     [`/pets?categoryId=${cats}&status=sold`, [soldCat]],
-    [`/pets?status=sold&categoryId=${dogs}`, [soldDog]],
-    [`/pets?${all}`, [soldCat, cat, soldDog]],
     [`/pets?${all}&status=sold`, [soldCat, soldDog]],
     [`/pets?${all}&categoryId=${cats}&status=pending`, []],
-    [`/store/orders?petId=${petId}`, [open, complete]],
     [`/store/orders?petId=${petId}&complete=false`, [open]],
-    [`/store/orders?complete=true&petId=${petId}`, [complete]],
   ] as const) {
     t.deepEqual(await idsOf(rest, query), [...expected], query);
   }
