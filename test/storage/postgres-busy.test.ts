@@ -12,7 +12,7 @@ import type { PetId } from '../../src/shop/pets/table.ts';
 import { holding, postgresMissing, query, startPostgres } from '../support/machine/postgres.ts';
 import { type SharedBy, sharing } from '../support/service/sharing.ts';
 import { until } from '../support/until.ts';
-import { openPool } from './pool.ts';
+import { openPool } from './postgres.ts';
 import { newPet } from './suite/database.ts';
 
 const MAX_CONNECTIONS = 20;

@@ -8,7 +8,7 @@ import { StoreUnavailable } from '../../src/platform/storage/store-errors.ts';
 import { MIGRATIONS, TABLES } from '../../src/schema.ts';
 import { holding, postgresMissing, query, startPostgres, type TestPostgres } from '../support/machine/postgres.ts';
 import { sharing } from '../support/service/sharing.ts';
-import { openPool } from './pool.ts';
+import { openPool } from './postgres.ts';
 import { addOne, newPet } from './suite/database.ts';
 import { runPlanSuite } from './suite/query-plans.ts';
 

@@ -1,10 +1,42 @@
+/** SQLite: the rules of all engines, its plans, what its settings and files guarantee, how writes share commits. */
+import { statSync } from 'node:fs';
+import knex from 'knex';
+import { ConfigError } from '../../src/platform/config/setting.ts';
+import type { Runner } from '../../src/platform/storage/engine.ts';
+import type { Row } from '../../src/platform/storage/fields.ts';
+import { recordEvents } from '../../src/platform/storage/migrations/event-triggers.ts';
+import { SqliteConnection } from '../../src/platform/storage/sqlite-connection.ts';
 import { compile } from '../../src/platform/storage/statement.ts';
 import { StoreUnavailable } from '../../src/platform/storage/store-errors.ts';
 import { createTestDatabase } from '../support/machine/database.ts';
+import type { SharedBy } from '../support/service/sharing.ts';
 import { newCategories, newCategory, test } from './suite/database.ts';
+import { runPlanSuite } from './suite/query-plans.ts';
 import { runStorageSuite } from './suite/suite.ts';
 
+type Context = SharedBy<typeof test>;
+
 runStorageSuite(createTestDatabase);
+runPlanSuite(undefined, async (t) => {
+  const database = createTestDatabase(t);
+  const engine = await database.open();
+  t.teardown(() => engine.close());
+  return {
+    engine,
+    async searched({ name, sql, bind }, values) {
+      const explain = { name: `explain ${name}`, sql: `EXPLAIN QUERY PLAN ${sql}`, bind };
+      const all = await engine.reader.all(explain, values);
+      // Of pages that share a statement the plan of one is looked at, and lines about a list of ids are left out. No
+      // statement may sort: SQLite writes what it sorts to a temporary file when it is large, such as several pages.
+      const page = all.find(({ detail }) => detail === 'CO-ROUTINE page');
+      const isRead = ({ parent, detail }: Row) => page?.id === parent || /TEMP B-TREE/.test(String(detail));
+      const details = (page === undefined ? all : all.filter(isRead)).map(({ detail }) => String(detail));
+      const plan = details.filter((line) => !/json_each|LIST SUBQUERY|BLOOM/.test(line)).join('; ');
+      const search = /^SEARCH \w+ USING (?:COVERING INDEX|INDEX|INTEGER PRIMARY KEY)[^;()]*\(([^()]*)\)$/.exec(plan);
+      return search?.[1]?.replaceAll('rowid', 'id') ?? plan;
+    },
+  };
+});
 
 test('Group - when one of its writes finds the database unavailable all fail, and nothing is stored', async (t) => {
   const { store, engine } = t.context;
@@ -31,4 +63,124 @@ test('Statements - two of one name that run at the same time have rows of their 
     found.map((rows) => rows.length),
     [1, 0],
   );
+});
+
+const ORPHAN = "INSERT INTO pets (name, category_id, status) VALUES ('Tom', 999, 'sold')";
+
+function write<T>(
+  { engine }: Context,
+  work: (run: (sql: string) => ReturnType<Runner['all']>) => Promise<T>,
+): Promise<T> {
+  return engine.transaction((tx) => work((sql) => tx.all(compile(sql, engine.knex.raw(sql)), {})));
+}
+
+function read({ engine }: Context, sql: string): ReturnType<Runner['all']> {
+  return engine.reader.all(compile(sql, engine.knex.raw(sql)), {});
+}
+
+test('SQLite - a commit is on disk before it is acknowledged: WAL, synchronous=FULL', async (t) => {
+  const FULL = 2;
+  t.deepEqual(await read(t.context, 'PRAGMA journal_mode'), [{ journal_mode: 'wal' }]);
+  await write(t.context, async (run) => {
+    t.deepEqual(await run('PRAGMA journal_mode'), [{ journal_mode: 'wal' }]);
+    t.deepEqual(await run('PRAGMA synchronous'), [{ synchronous: FULL }]);
+  });
+});
+
+test('SQLite - a start with ids that would be read inexactly is refused', async (t) => {
+  const { database } = t.context;
+  const sequence = (seq: string) =>
+    write(t.context, (run) => run(`INSERT OR REPLACE INTO sqlite_sequence (name, seq) VALUES ('pets', ${seq})`));
+  await sequence('4503599627370496');
+  await (await database.open()).close();
+  await sequence('9007199254740993');
+  await t.throwsAsync(database.open(), { instanceOf: ConfigError, message: /the ids of pets are too large/ });
+});
+
+test('SQLite - temporary data stays in memory: the disk of temporary files may be full', async (t) => {
+  const MEMORY = 2;
+  t.deepEqual(await read(t.context, 'PRAGMA temp_store'), [{ temp_store: MEMORY }]);
+  t.deepEqual(await write(t.context, (run) => run('PRAGMA temp_store')), [{ temp_store: MEMORY }]);
+});
+
+test('SQLite - the read connection can not write', async (t) => {
+  await t.throwsAsync(read(t.context, "INSERT INTO categories (name) VALUES ('Cats')"), { message: /readonly/ });
+});
+
+test('SQLite - the WAL, which grows while a backup reads, shrinks after it', async (t) => {
+  const [main] = await read(t.context, 'PRAGMA database_list');
+  const wal = () => statSync(`${main?.file}-wal`).size;
+  const add = () => write(t.context, (run) => run('INSERT INTO categories (name) VALUES (hex(zeroblob(4000000)))'));
+  const backup = await SqliteConnection.open(String(main?.file), ['BEGIN', 'SELECT count(*) FROM categories']);
+  for (let count = 0; count < 3; count += 1) await add();
+  t.true(wal() > 24_000_000, `${wal()} bytes`);
+  await backup.close();
+  await add(); // moves what is there into the file
+  await write(t.context, (run) => run("INSERT INTO categories (name) VALUES ('Cats')")); // begins the WAL anew
+  t.true(wal() <= 16_777_216, `${wal()} bytes`);
+});
+
+test.serial('Commit - writes run in the order of arrival, at most 256 share one', async (t) => {
+  const commands: string[] = [];
+  const { exec } = SqliteConnection.prototype;
+  SqliteConnection.prototype.exec = function (sql) {
+    commands.push(sql);
+    return exec.call(this, sql);
+  };
+  t.teardown(() => Object.assign(SqliteConnection.prototype, { exec }));
+  const { store } = t.context;
+  const add = (_: unknown, index: number) =>
+    store[index % 3 === 0 ? 'write' : 'transaction']((tx) =>
+      tx.categories.insert({ name: 'Cats', description: undefined }),
+    );
+  const ids = (await Promise.all(Array.from({ length: 600 }, add))).map(({ id }) => Number(id));
+  t.deepEqual(
+    ids,
+    ids.map((_, index) => index + 1),
+  );
+  t.is(commands.filter((sql) => sql.endsWith('COMMIT')).length, 3);
+});
+
+test('Commit - a failed commit fails its whole group with its error, refusals too, and stores nothing', async (t) => {
+  const { store } = t.context;
+  const id = await newCategory(store);
+  const works = Array.from({ length: 10 }, (_, index) =>
+    write(t.context, async (run) => {
+      await run("INSERT INTO categories (name) VALUES ('Lost')");
+      if (index === 2) throw new Error('refused');
+      if (index !== 4) return;
+      await run('PRAGMA defer_foreign_keys = ON'); // fails at the commit, not earlier
+      await run(ORPHAN);
+    }),
+  );
+  for (const result of await Promise.allSettled(works)) {
+    t.regex(result.status === 'rejected' ? result.reason.message : '', /FOREIGN KEY/);
+  }
+  t.like((await store.categories.page({ after: 0n, limit: 100 })).rows, { length: 1, 0: { id } });
+  t.truthy(await newCategory(store));
+});
+
+// As in a migration. The rules of all engines have what its events are.
+test('Event triggers - a column that is added is in later events, and no row is created again', async (t) => {
+  const database = knex({ client: 'sqlite3', connection: { filename: ':memory:' }, useNullAsDefault: true });
+  t.teardown(() => database.destroy());
+  const events = async () => {
+    const rows: readonly { type: string; resource: string }[] = await database('events').select().orderBy('id');
+    return rows.map(({ type, resource }) => ({ type, ...JSON.parse(resource) }));
+  };
+  await database.raw('create table events (id integer primary key, type text, time_ms integer, resource text)');
+  await database.raw('create table parcels (id integer primary key, name text)');
+  await database.raw("insert into parcels values (1, 'a'), (2, 'b')");
+
+  await recordEvents(database, { parcel: 'parcels' });
+  const created = [1, 2].map((id) => ({ type: 'parcel.created', id, name: id === 1 ? 'a' : 'b' }));
+  t.deepEqual(await events(), created);
+
+  await database.raw("alter table parcels add column labels text not null default '[]'");
+  await recordEvents(database, { parcel: 'parcels' });
+  t.deepEqual(await events(), created);
+
+  await database.raw(`update parcels set labels = '["red"]' where id = 1`);
+  const updated = { type: 'parcel.updated', id: 1, name: 'a', labels: '["red"]' };
+  t.deepEqual(await events(), [...created, updated]);
 });

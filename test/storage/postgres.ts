@@ -1,7 +1,10 @@
-/** Empty PostgreSQL databases for the storage suite, a few at a time. */
+/** Empty PostgreSQL databases for the storage suite, a few at a time; a pool of one connection to a database. */
+import { Availability } from '../../src/platform/storage/availability.ts';
 import { openPostgres } from '../../src/platform/storage/postgres.ts';
+import { PostgresPool } from '../../src/platform/storage/postgres-pool.ts';
 import { MIGRATIONS } from '../../src/schema.ts';
 import { query, type TestPostgres } from '../support/machine/postgres.ts';
+import { openProxy } from '../support/machine/tcp-proxy.ts';
 import type { Scope } from '../support/scope.ts';
 import { takeTurns } from '../support/service/turns.ts';
 import type { SuiteDatabase } from './suite/database.ts';
@@ -44,4 +47,21 @@ async function failWrites(url: string): Promise<() => Promise<void>> {
 
 function nameOf(url: string): string {
   return new URL(url).pathname.slice(1);
+}
+
+/** The connection is through a proxy. `logged` is what the pool says of the database. */
+export async function openPool(t: Scope, database: string) {
+  const logged: string[] = [];
+  const log = (_: object, text: string) => logged.push(text);
+  const availability = new Availability({ info: log, warn: log }, 'away');
+  const proxy = await openProxy(t, Number(new URL(database).port));
+  const url = Object.assign(new URL(database), { port: String(proxy.port) }).href;
+  const pool = new PostgresPool({ url, size: 1, isPooled: false }, availability);
+  t.teardown(() => pool.close());
+  return {
+    logged,
+    proxy,
+    pool,
+    query: (sql: string) => pool.use((connection) => connection.query(sql)),
+  };
 }
