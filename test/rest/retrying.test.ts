@@ -1,6 +1,6 @@
 /**
  * What makes a request safe to send again, through Envoy: entity tags, conditions and idempotency keys. How lists of
- * tags are parsed: test/rpc/entity-tags.test.ts.
+ * tags are parsed: test/rpc/operations.test.ts.
  */
 import type { ExecutionContext } from 'ava';
 import { OrderServiceService as Orders } from '../../gen/petstore/v1/orders.ts';
