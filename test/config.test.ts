@@ -99,7 +99,6 @@ const GOOD: readonly (readonly [settings: Settings, expected: Partial<Config>])[
   [SHARED, { demoAccount: false, databaseUrl: SHARED.DATABASE_URL }],
   [{ ...SHARED, DEMO_ACCOUNT: 'yes' }, { demoAccount: true }],
   [{ ...SHARED, DATABASE_URL: 'postgresql://me:s3cret@db:5433/p?sslmode=verify-full' }, { demoAccount: false }],
-  [{ REDIS_URL: 'redis://:100%25@cache' }, { redis: { urls: ['redis://:100%25@cache'], isCluster: false } }],
   ...[
     '?options=-c%20search_path%3Dshop&application_name=shop',
     '?sslmode=no-verify&sslrootcert=/ca.pem&sslcert=/cert.pem&sslkey=/key.pem',

@@ -142,12 +142,6 @@ test('limits - a client past its minute limit waits for Retry-After and finishes
   await client.close();
 });
 
-async function errorOf(call: Promise<unknown>): Promise<PetstoreError> {
-  const error = await call.catch((reason: unknown) => reason);
-  if (error instanceof PetstoreError) return error;
-  throw new Error(`not a PetstoreError: ${String(error)}`);
-}
-
 test('client - optional request fields may be omitted; types check the others', async (t) => {
   const { client } = t.context;
   t.true(Array.isArray((await client.pets.listPets({})).pets));
@@ -194,7 +188,7 @@ test('client - the second of two conflicting writes gets PRECONDITION_FAILED', a
   const ifMatch = etagOf(read);
   const changed = await categories.updateCategory({ categoryId, category: { name: 'Big cats' } }, { ifMatch });
   const late = categories.replaceCategory({ categoryId, category: { name: 'Small cats' } }, { ifMatch });
-  t.like(await errorOf(late), { code: 'PRECONDITION_FAILED', grpcStatus: 10 });
+  t.like(await t.throwsAsync(late, { instanceOf: PetstoreError }), { code: 'PRECONDITION_FAILED', grpcStatus: 10 });
   t.is((await categories.getCategory({ categoryId })).name, 'Big cats');
   t.deepEqual(Object.keys(changed).sort(), ['description', 'id', 'name'], 'the tag is not a field of the message');
   t.throws(() => etagOf({ ...changed }), { instanceOf: TypeError });
@@ -222,7 +216,7 @@ test('client - an error has the reason, the status, the message and every invali
     [client.pets.listPets({}, { deadline: new Date(0) }), late],
     [hasty.pets.listPets({}), late],
   ] as const)
-    t.like(await errorOf(call), expected);
+    t.like(await t.throwsAsync(call, { instanceOf: PetstoreError }), expected);
   t.true(Array.isArray((await hasty.pets.listPets({}, { timeoutMs: 5_000 })).pets));
   await Promise.all([stranger.close(), hasty.close()]);
 });

@@ -45,27 +45,21 @@ async function idsAfter(settled: SettledEvents, after = START): Promise<number[]
 const add = ({ store }: Context) => newCategory(store);
 
 /** A transaction has taken an id, and ends in a way. */
-function gap(title: string, ids: readonly number[], end: (late: Client, other: Client) => Promise<unknown>): void {
+function gap(title: string, ids: readonly number[], end: 'COMMIT' | 'ROLLBACK'): void {
   test(title, async (t) => {
     const { settled, connect } = t.context;
     await add(t.context);
     const late = await takeId(connect);
     await add(t.context);
     for (let look = 0; look < 2; look += 1) t.deepEqual(await idsAfter(settled), [1]);
-    await end(late, await connect());
+    await late.query(end);
     await until(async () => (await idsAfter(settled)).length > 1, 'the end of the wait');
     t.deepEqual(await idsAfter(settled), ids);
   });
 }
 
-gap('Gap - an event is not seen before one with a smaller id that is yet to come', [1, 2, 3], (late) =>
-  late.query('COMMIT'),
-);
-gap('Gap - what was rolled back is not waited for', [1, 3], (late) => late.query('ROLLBACK'));
-gap('Gap - what a killed server had begun is not waited for', [1, 3], async (late, other) => {
-  const { rows } = await late.query('SELECT pg_backend_pid() AS pid');
-  await other.query('SELECT pg_terminate_backend($1)', [rows[0].pid]);
-});
+gap('Gap - an event is not seen before one with a smaller id that is yet to come', [1, 2, 3], 'COMMIT');
+gap('Gap - what was rolled back is not waited for', [1, 3], 'ROLLBACK');
 
 test('Gap - later transactions, however many, do not delay what an earlier one leaves', async (t) => {
   const { settled, connect } = t.context;
