@@ -1,6 +1,6 @@
 /**
- * What the client sends and returns, what it repeats, with which metadata, on which connections, and how it stays within
- * the limits.
+ * What the client sends and returns, what it repeats, with which metadata, on which connections, and how it stays
+ * within the limits.
  */
 import { createServer, type IncomingHttpHeaders, type ServerHttp2Stream } from 'node:http2';
 import { status as Status } from '@grpc/grpc-js';

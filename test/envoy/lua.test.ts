@@ -1,7 +1,7 @@
 /**
- * Runs the functions behind Envoy's Lua filters with LuaJIT, as Envoy does: their own tests (envoy/test), JSON, and what
- * json.lua refuses or passes on of lists in the bodies of REST requests, as the server words it. The filters themselves
- * run in Envoy in most other tests, with lists in examples/harbour.
+ * Runs the functions behind Envoy's Lua filters with LuaJIT, as Envoy does: their own tests (envoy/test), JSON, and
+ * what json.lua refuses or passes on of lists in the bodies of REST requests, as the server words it. The filters
+ * themselves run in Envoy in most other tests, with lists in examples/harbour.
  */
 import { spawnSync } from 'node:child_process';
 import { readdirSync } from 'node:fs';

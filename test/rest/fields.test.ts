@@ -1,7 +1,7 @@
 /**
  * What the fields of bodies and queries accept, and how values are written in JSON, through the transcoder; then bodies
- * as a whole: content type, JSON, size, however they are sent. In process test/rpc/validation.test.ts has a table of the
- * rules, test/rest/json.test.ts the JSON of every type, and test/envoy/lua.test.ts lists.
+ * as a whole: content type, JSON, size, however they are sent. In process test/rpc/validation.test.ts has a table of
+ * the rules, test/rest/json.test.ts the JSON of every type, and test/envoy/lua.test.ts lists.
  */
 import { gzipSync } from 'node:zlib';
 import { Plan } from '../../gen/apiplatform/admin/v1/admin.ts';

@@ -1,6 +1,6 @@
 /**
- * How what is wrong with a path or a query is worded, and what Envoy has found. requests.test.ts and fields.test.ts have
- * which error each is.
+ * How what is wrong with a path or a query is worded, and what Envoy has found. requests.test.ts and fields.test.ts
+ * have which error each is.
  */
 import test, { type ExecutionContext } from 'ava';
 import type { RefuseRequest } from '../../gen/apiplatform/edge/v1/edge.ts';

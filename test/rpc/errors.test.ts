@@ -138,7 +138,7 @@ test('Errors - the largest of every operation has less than 6 KiB of headers and
   }
 });
 
-/** The first byte of a list's tokens, which callers hold across an upgrade. Never change one. The next free number is 8. */
+/** The first byte of a list's tokens, also after an upgrade: never change one. The next free number is 8. */
 const NUMBERS: Readonly<Record<string, number>> = {
   ...Object.fromEntries(LISTS.map(({ path, pages }) => [path, pages])),
   '/apiplatform.admin.v1.AdminService/ListAccounts': 5,
