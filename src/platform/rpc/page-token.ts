@@ -16,7 +16,7 @@ interface ListRequest {
 
 /**
  * The tokens of the list with this number, from 1 to 255. Callers hold tokens, so a list keeps its number for good, and
- * no other list gets it: test/rpc/errors.test.ts has all of them.
+ * no other list gets it: test/rest/paging.test.ts has all of them.
  */
 export function pageTokens(list: number) {
   function decode(text: string): bigint {
