@@ -87,24 +87,26 @@ test('Metrics port - however often it is scraped, the metrics are collected once
 
 test('Metrics port - is closed, and nothing is loaded, unless METRICS_PORT is set', async (t) => {
   const script =
-    'import { createRequire } from "node:module"; process.on("exit", () => console.log("loaded", ' +
-    'Object.keys(createRequire("/").cache).filter((file) => file.includes("prom-client")).length > 0))';
+    'import { registerHooks } from "node:module"; const loaded = new Set(); registerHooks({ load(url, context, next) ' +
+    '{ loaded.add(/prom-client|@opentelemetry/.exec(url)?.[0]); return next(url, context); } });' +
+    'process.on("exit", () => console.log("loaded", [...loaded].sort().join(" ")))';
   const reportLoads = { NODE_OPTIONS: `--import=data:text/javascript,${encodeURIComponent(script)}` };
   const [port = 0] = await freePorts(1);
   const folder = temporaryFolder(t);
-  for (const [setting, isLoaded] of [
-    ['', 'false'],
-    [String(port), 'true'],
+  const traced = { OTEL_EXPORTER_OTLP_ENDPOINT: 'http://127.0.0.1:9' }; // its packages too are loaded for it alone
+  for (const [settings, loaded] of [
+    [{}, ''],
+    [{ METRICS_PORT: String(port), ...traced }, '@opentelemetry prom-client '],
   ] as const) {
-    const server = await startServerProcess(t, folder, { ...reportLoads, METRICS_PORT: setting });
-    if (setting !== '') {
+    const server = await startServerProcess(t, folder, { ...reportLoads, ...settings });
+    if (loaded !== '') {
       t.is(await scrapeFor(port, 'localhost'), 200);
       await t.throwsAsync(fetch(`http://127.0.0.2:${port}/metrics`), undefined, 'it is open on loopback only');
       if (process.platform === 'linux') await survivesTheLackOfFiles(server.pid, port);
       t.is(await scrapeFor(port, 'localhost'), 200);
     }
     await server.end('SIGTERM');
-    t.is(/loaded (\w+)/.exec(server.output)?.[1], isLoaded);
+    t.is(/^loaded (.*)$/m.exec(server.output)?.[1], loaded);
   }
 });
 
