@@ -71,6 +71,31 @@ for (const [name, settings, stopS] of STARTED) {
   });
 }
 
+/** The Secrets that the pods of each workload may read. */
+const SECRETS: Readonly<Record<string, readonly string[]>> = {
+  'petstore-server': ['petstore', 'petstore-server-internal'],
+  'petstore-edge': ['petstore-edge-internal', 'petstore-edge-public'],
+  'petstore-migrate': ['petstore-migration'],
+};
+
+test('Manifests - a workload reads its own Secrets, loses no pod at an upgrade, and its policies select it', (t) => {
+  for (const { kind, metadata, spec } of workloads) {
+    const { template, strategy, minReadySeconds } = spec;
+    const volumes: readonly { secret?: { secretName: string } }[] = template.spec.volumes;
+    t.deepEqual(volumes.flatMap(({ secret }) => secret?.secretName ?? []).sort(), SECRETS[metadata.name]);
+    t.false(template.spec.automountServiceAccountToken, 'no token of the API');
+    if (kind !== 'Deployment') continue;
+    t.is(strategy.rollingUpdate.maxUnavailable, 0);
+    t.true(minReadySeconds >= 10, 'others must have found the new pod before the next one goes');
+    const { labels } = template.metadata;
+    for (const selecting of ['Service', 'PodDisruptionBudget', 'NetworkPolicy']) {
+      const { selector, podSelector } =
+        manifests.find((one) => one.kind === selecting && one.metadata.name === metadata.name)?.spec ?? {};
+      t.deepEqual((podSelector ?? selector)?.matchLabels ?? selector, labels, `${selecting} of ${metadata.name}`);
+    }
+  }
+});
+
 testUnless(missing('docker-compose'))('Compose - docker-compose accepts the file without a warning', async (t) => {
   const { stderr } = await sh('docker-compose', ['--file', COMPOSE, 'config', '--quiet']);
   t.is(stderr, '');

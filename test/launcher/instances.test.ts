@@ -17,6 +17,8 @@ import { type Context, launchForAll } from './launch.ts';
 
 const INSTANCES = 2;
 const CALLERS = 6;
+/** The default of EVENT_STREAMS. */
+const MAX_STREAMS = 10;
 /** How long a rolling restart may take on a busy machine. */
 const RESTART_MS = 100_000;
 
@@ -110,6 +112,15 @@ test.serial('Rolling restart - under load, twice, loses no REST request, no gRPC
     t.true(drainedMs >= 200, `Envoy has seen two failed health checks before the server stops: ${drainedMs} ms`);
     servesAgain = log[4].time;
   }
+});
+
+test.serial('Streams - the number of an account counts over all servers', async (t) => {
+  const { url, key } = shared;
+  const streams = await Promise.all(Array.from({ length: 40 }, () => openEvents(`${url}/events/stream`, key)));
+  t.teardown(() => streams.forEach((stream) => void stream.close()));
+  t.is(streams.filter(({ response }) => response.status === 200).length, MAX_STREAMS);
+  await delay(11_000); // a number that no server tells again is forgotten after 10 s
+  t.is((await openEvents(`${url}/events/stream`, key)).response.status, 429);
 });
 
 test.serial('Rolling restart - ends at a server that does not start, and the others keep running', async (t) => {

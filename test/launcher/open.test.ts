@@ -3,6 +3,7 @@ import { execFile } from 'node:child_process';
 import { once } from 'node:events';
 import { readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs';
 import { type IncomingMessage, request } from 'node:http';
+import { connect } from 'node:net';
 import { availableParallelism, networkInterfaces, userInfo } from 'node:os';
 import { join } from 'node:path';
 import { text } from 'node:stream/consumers';
@@ -13,6 +14,7 @@ import { isFree } from '../support/machine/ports.ts';
 import { testUnless } from '../support/machine/programs.ts';
 import { makeCertificates, noOpenssl } from '../support/machine/tls.ts';
 import { childrenOf, isRunning } from '../support/service/launcher.ts';
+import { until } from '../support/until.ts';
 import { type Context, launch, launchForAll, refusedWith, test } from './launch.ts';
 
 const sh = promisify(execFile);
@@ -196,6 +198,15 @@ test.serial('Statistics - the port serves nothing else: other requests are refus
   t.true(isRunning((await shared.launcher.pair()).envoy));
   t.is((await fetch(`${shared.url}/healthz`)).status, 200);
   t.notRegex(readFileSync(join(shared.folder, 'logs/envoy.log'), 'utf8'), /\]\[(trace|debug|info)\]/);
+});
+
+test.serial('Statistics - the port has at most 512 connections', async (t) => {
+  const port = Number(shared.launcher.settings.ENVOY_ADMIN_PORT);
+  const refused = () => callAdmin({ dataDir: shared.folder }, 'GET', '/stats?filter=limited_connections');
+  const before = await refused();
+  const sockets = Array.from({ length: 513 }, () => connect(port, '127.0.0.1').on('error', () => undefined));
+  t.true(await until(async () => (await refused()) !== before, 'a refused connection'));
+  for (const socket of sockets) socket.destroy();
 });
 
 test.serial('A second service - is refused on any ports, and the first one runs on', async (t) => {

@@ -207,3 +207,14 @@ test('Streams - end at their maximum age with DEADLINE_EXCEEDED, unary calls do 
   await until(() => old?.ends.length, 'the end');
   t.is(old?.ends[0]?.code, Status.DEADLINE_EXCEEDED);
 });
+
+test('Address - a share that is released twice is given back once', async (t) => {
+  const { scripted } = await open(t, {});
+  const hold = () => t.context.server.openCalls.holdForAddress(scripted.call, 'a share');
+  const first = hold();
+  for (let held = 1; held < MAX_PER_ADDRESS; held += 1) hold();
+  first();
+  first();
+  hold();
+  t.throws(hold, { message: /at a time/ });
+});

@@ -1,11 +1,15 @@
 /** What PostgreSQL's own features guarantee: its plans, how long migrations wait, refused starts. */
+import { readFile } from 'node:fs/promises';
 import type { Knex } from 'knex';
+import { hashKey } from '../../src/platform/access/keys/format.ts';
+import { demoKeyFile, ensureDemoKey } from '../../src/platform/access/keys/key-files.ts';
 import { ConfigError } from '../../src/platform/config/config.ts';
 import { openPostgres } from '../../src/platform/storage/postgres.ts';
 import { compile } from '../../src/platform/storage/statement.ts';
 import { createStore } from '../../src/platform/storage/store.ts';
 import { StoreUnavailable } from '../../src/platform/storage/store-errors.ts';
 import { MIGRATIONS, TABLES } from '../../src/schema.ts';
+import { temporaryFolder } from '../support/machine/folder.ts';
 import { holding, postgresMissing, query, startPostgres, type TestPostgres } from '../support/machine/postgres.ts';
 import { sharing } from '../support/service/sharing.ts';
 import { openPool } from './postgres.ts';
@@ -17,6 +21,20 @@ const test = sharing<unknown>(postgresMissing, async (t) => {
   server = await startPostgres(t, ['fsync=off']);
 });
 const LATIN1 = "template0 ENCODING 'LATIN1'";
+
+test('PostgreSQL - several processes that start at once migrate once and create one demo key', async (t) => {
+  const url = await server.createDatabase();
+  const folder = temporaryFolder(t);
+  const open = async () => createStore(await openPostgres(url, MIGRATIONS), TABLES);
+  const stores = await Promise.all([open(), open(), open(), open()]);
+  await Promise.all(stores.map((store) => ensureDemoKey(store, folder)));
+  const key = (await readFile(demoKeyFile(folder), 'utf8')).trim();
+  for (const store of stores) {
+    t.is((await store.accounts.page({ after: 0n, limit: 10 })).rows.length, 1);
+    t.is((await store.accounts.findKey(hashKey(key)))?.account.name, 'Demo');
+    await store.close();
+  }
+});
 
 test('PostgreSQL - a start that waits too long for another migration fails, with the reason', async (t) => {
   const url = await server.createDatabase();

@@ -1,6 +1,6 @@
 /** The running service uses a renewed certificate. */
 import { once } from 'node:events';
-import { copyFile, mkdir, readFile, rename, rm, writeFile } from 'node:fs/promises';
+import { copyFile, mkdir, readFile, rename, rm, stat, writeFile } from 'node:fs/promises';
 import { Agent, get } from 'node:https';
 import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
@@ -92,6 +92,7 @@ test.serial('Renewal - half of it changes nothing, and Envoy restarts with the p
   const { certificates, folder, stack } = t.context;
   const secret = join(stack.config.dataDir, 'public.sds.json');
   const before = await readFile(secret, 'utf8');
+  t.is((await stat(secret)).mode & 0o777, 0o600, 'it has the private key');
   await copyFile(certificates.path('second.pem'), join(folder, 'tls.crt'));
   await delay(NOTICED_MS);
   stack.stack.envoy.process.kill('SIGKILL');
