@@ -4,6 +4,7 @@
  */
 import type { ClientHttp2Session, OutgoingHttpHeaders } from 'node:http2';
 import { setTimeout as delay } from 'node:timers/promises';
+import { generateKey } from '../../../src/platform/access/keys/format.ts';
 import { END_STREAM, frame, headersFrame, PLAIN, PREFACE } from '../../support/calls/frames.ts';
 import { http1Connection } from '../../support/calls/http1-connection.ts';
 import { exchange, type Sending } from '../../support/calls/http2.ts';
@@ -65,6 +66,7 @@ const SHARE = 50;
 const MAX_CPU_US = 3_000;
 const FOREVER_MS = 3_600_000;
 
+const LIST_PETS = '/petstore.v1.PetService/ListPets';
 const HEALTH = '/grpc.health.v1.Health';
 
 /** `promise` is the title of its test. */
@@ -85,7 +87,25 @@ export const ATTACKS: readonly Attack[] = [
     bounds: SERVED,
     endsBut: 2 * SHARE,
     check: ({ unended }) => (unended > 0 ? [] : ['none was held']),
-    run: holdHealth,
+    run: (context) =>
+      openStreams(context, [
+        () => [grpcHeaders(`${HEALTH}/Watch`), { body: grpcFrame() }],
+        () => [grpcHeaders(`${HEALTH}/Check`), { isEnded: false }],
+        () => [{ ':path': '/healthz' }, {}],
+      ]),
+  }),
+  attack('Without a key - open requests, some with made-up keys, are refused by their headers', {
+    full: { connections: 150, perConnection: 100 },
+    short: { connections: 55, perConnection: 100 },
+    holdMs: 60_000,
+    bounds: SERVED,
+    endsBut: 0,
+    run: (context) =>
+      openStreams(context, [
+        () => [{ ':path': '/pets' }, { isEnded: false }],
+        () => [grpcHeaders(LIST_PETS), { isEnded: false }],
+        () => [grpcHeaders(LIST_PETS, generateKey()), { isEnded: false }],
+      ]),
   }),
   attack('Streams - that are opened and reset at once delay no other caller', {
     full: { connections: 4, perConnection: 500 },
@@ -146,19 +166,16 @@ async function forEachConnection({ connections }: Size, begin: (index: number) =
   await Promise.all(Array.from({ length: atATime }, worker));
 }
 
-/** Watches and checks of health, by turns, of which many stay open. */
-const HEALTH_REQUESTS: readonly (readonly [OutgoingHttpHeaders, Sending])[] = [
-  [grpcHeaders(`${HEALTH}/Watch`), { body: grpcFrame() }],
-  [grpcHeaders(`${HEALTH}/Check`), { isEnded: false }],
-  [{ ':path': '/healthz' }, {}],
-];
-
-async function holdHealth({ target, size, count, signal }: AttackContext): Promise<void> {
+/** Keeps so many streams open on each connection, with the requests in turn. */
+async function openStreams(
+  { target, size, count, signal }: AttackContext,
+  requests: readonly (() => readonly [OutgoingHttpHeaders, Sending])[],
+): Promise<void> {
   await forEachConnection(size, async (index) => {
     const session = await openSession(target, index).catch(() => undefined);
     signal.addEventListener('abort', () => session?.destroy());
     for (let i = 0; i < size.perConnection; i += 1) {
-      const [headers, sending] = HEALTH_REQUESTS[i % HEALTH_REQUESTS.length] ?? [];
+      const [headers, sending] = requests[i % requests.length]?.() ?? [];
       if (session === undefined || headers === undefined) count('refused connection');
       else {
         const ended = exchange(session, headers, { ...sending, giveUpMs: FOREVER_MS });
