@@ -1,19 +1,15 @@
 /** The programs of the suites, and grpcurl. go.mod and go.sum pin them, and each state of both is built once. */
-import { execFile } from 'node:child_process';
 import { createHash } from 'node:crypto';
 import { existsSync, readFileSync } from 'node:fs';
 import { mkdir, mkdtemp, rename, rm } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
-import { promisify } from 'node:util';
 import { ROOT } from '../../src/platform/launcher/paths.ts';
-import { findProgram } from '../support/machine/find-program.ts';
+import { missing, sh } from '../support/machine/find-program.ts';
 
 const MODULE = join(ROOT, 'test/conformance');
 
-export const run = promisify(execFile);
 /** What is missing, for `testUnless`. */
-export const noGo =
-  findProgram(['go']) === undefined ? 'NO GO FOUND, so the suites of the field are not run' : undefined;
+export const noGo = missing('go', 'golang');
 
 /** Runs `go` in the module of the suites, or in another, behind the tests that measure nothing of it. */
 export async function go(
@@ -22,7 +18,7 @@ export async function go(
   cwd = MODULE,
 ): Promise<string> {
   const options = { cwd, env: { ...process.env, ...env } };
-  return (await run('nice', ['-n', '10', 'go', ...args], options)).stdout;
+  return (await sh('nice', ['-n', '10', 'go', ...args], options)).stdout;
 }
 
 /** What callers of gRPC try out with. */

@@ -10,11 +10,12 @@ import { join } from 'node:path';
 import { createInterface } from 'node:readline';
 import type { ExecutionContext } from 'ava';
 import { ROOT } from '../../src/platform/launcher/paths.ts';
+import { sh } from '../support/machine/find-program.ts';
 import { temporaryFolder } from '../support/machine/folder.ts';
 import { makeCertificates, noOpenssl } from '../support/machine/tls.ts';
 import { type SharedBy, sharing } from '../support/service/sharing.ts';
 import { copyWithServices } from './copy.ts';
-import { buildPrograms, go, noGo, run } from './programs.ts';
+import { buildPrograms, go, noGo } from './programs.ts';
 
 const KNOWN_FAILING = join(ROOT, 'test/conformance/known-failing.txt');
 
@@ -24,7 +25,7 @@ const test = sharing(noGo ?? noOpenssl, async (t) => {
   t.timeout(600_000, 'programs are fetched and compiled');
   const programs = await buildPrograms('tool', './descriptors');
   const suite = (await go(['list', '-m', '-f', '{{.Dir}}', 'connectrpc.com/conformance'])).trim();
-  const { stdout: interop } = await run(join(programs, 'descriptors'), [], { encoding: 'buffer' });
+  const { stdout: interop } = await sh(join(programs, 'descriptors'), [], { encoding: 'buffer' });
   const folder = temporaryFolder(t);
   copyWithServices(folder, join(suite, 'proto'), interop);
   const certificates = await makeCertificates(t);
@@ -90,7 +91,7 @@ for (const [section, [door, protocol, versions, streamTypes, compressions]] of O
     const ca = isSecure ? [String(await certificates.read('ca.pem'))] : [];
     const underTest = [process.execPath, join(ROOT, 'test/conformance/under-test.ts'), ...portOf(t, door), ...ca];
     const args = ['--mode', 'server', '--conf', config, ...failing, '--', ...underTest];
-    const { output, code } = await outcome(run(join(programs, 'connectconformance'), args));
+    const { output, code } = await outcome(sh(join(programs, 'connectconformance'), args));
     t.log(/Total cases.*/s.exec(output)?.[0].trim().replaceAll('\n', ', '));
     t.is(code, 0, output);
   });
@@ -119,7 +120,7 @@ for (const [name, door] of [
     const client = join(t.context.programs, 'client');
     for (const testCase of INTEROP) {
       const args = ['--test_case', testCase, '--server_host', host, '--server_port', port];
-      const { output, code } = await outcome(run(client, args));
+      const { output, code } = await outcome(sh(client, args));
       t.is(code, 0, `${testCase}: ${output}`);
     }
   });
@@ -130,7 +131,7 @@ for (const [name, door] of [
     const [host = '', port = ''] = portOf(t, door);
     const report = join(folder, `h2spec-${port}.xml`);
     const args = ['--host', host, '--port', port, '--path', '/petstore.binpb', '--junit-report', report];
-    await outcome(run(join(programs, 'h2spec'), args));
+    await outcome(sh(join(programs, 'h2spec'), args));
     const cases = (await readFile(report, 'latin1')).split('<testcase ').slice(1);
     const failed = cases.filter((text) => /<(failure|error|skipped)>/.test(text));
     const names = failed.map((text) => (/package="(.*?)" classname="(.*?)"/.exec(text) ?? []).slice(1).join(' '));

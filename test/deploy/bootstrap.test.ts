@@ -2,17 +2,15 @@
  * What `npm start` and `npm test` install, in a project of small packages: `runs`, which has a build step like
  * sqlite3's, `node`, and `tool`, which only `npm test` needs. They are files, so that no registry is needed.
  */
-import { execFile } from 'node:child_process';
 import { cpSync, existsSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { promisify } from 'node:util';
 import type { ExecutionContext } from 'ava';
+import { sh } from '../support/machine/find-program.ts';
 import { temporaryFolder } from '../support/machine/folder.ts';
 import { Program } from '../support/service/process.ts';
 import { type SharedBy, sharing } from '../support/service/sharing.ts';
 import { until } from '../support/until.ts';
 
-const sh = promisify(execFile);
 const SCRIPTS = new URL('../../scripts', import.meta.url).pathname;
 /** Counts its runs, and does not end while the file `wait` exists. */
 const BUILD = 'echo built >> $INIT_CWD/builds; while [ -e $INIT_CWD/wait ]; do sleep 0.1; done';

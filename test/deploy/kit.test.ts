@@ -2,10 +2,8 @@
  * The kit for systemd, Compose and Kubernetes against the service, and by the programs that check such files.
  * systemd-run.test.ts runs the units.
  */
-import { execFile } from 'node:child_process';
 import { cpSync, globSync, readFileSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { promisify } from 'node:util';
 import test from 'ava';
 import { parse, parseAllDocuments } from 'yaml';
 import { SETTINGS } from '../../src/platform/config/settings.ts';
@@ -13,12 +11,11 @@ import { CLOSE_MS, DRAIN_MS } from '../../src/platform/launcher/component.ts';
 import { ROOT } from '../../src/platform/launcher/paths.ts';
 import { MAX_WAIT_MS } from '../../src/platform/rpc/readiness.ts';
 import { go, noGo } from '../conformance/programs.ts';
-import { missing } from '../support/machine/find-program.ts';
+import { missing, sh } from '../support/machine/find-program.ts';
 import { temporaryFolder } from '../support/machine/folder.ts';
 import { testUnless } from '../support/machine/programs.ts';
 import { noOpenssl } from '../support/machine/tls.ts';
 
-const sh = promisify(execFile);
 const [UNITS, COMPOSE, KUBERNETES] = ['systemd', 'compose/compose.yaml', 'kubernetes'].map((path) =>
   join(ROOT, 'deploy', path),
 ) as [string, string, string];

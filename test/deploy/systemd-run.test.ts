@@ -1,10 +1,8 @@
 /** The units under a systemd that is process 1, installed as docs/operations.md says, with its sandbox and secrets. */
-import { execFile } from 'node:child_process';
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { promisify } from 'node:util';
 import { ROOT } from '../../src/platform/launcher/paths.ts';
-import { missing } from '../support/machine/find-program.ts';
+import { missing, sh } from '../support/machine/find-program.ts';
 import { temporaryFolder } from '../support/machine/folder.ts';
 import { noNamespaces } from '../support/machine/namespaces.ts';
 import { postgresMissing } from '../support/machine/postgres.ts';
@@ -45,7 +43,7 @@ const test = sharing(missing('systemctl', 'systemd') ?? noNamespaces ?? postgres
   const run = async (commands: string): Promise<string> => {
     const [inside] = await childrenOf(outside.pid);
     const enter = ['--target', String(inside?.pid), '--all', 'sh', '-euc', `cd /opt/petstore; ${commands}`];
-    return (await promisify(execFile)('nsenter', enter, { timeout: 60_000 })).stdout;
+    return (await sh('nsenter', enter, { timeout: 60_000 })).stdout;
   };
   await until(() => run('systemctl is-system-running').catch(() => undefined), 'systemd');
   await run(INSTALL);

@@ -1,10 +1,9 @@
 /** Certificates of edge and servers on separate hosts: warnings before they end, and a change of their authority. */
-import { execFile } from 'node:child_process';
 import { copyFile, mkdir, readFile, rename } from 'node:fs/promises';
 import { join } from 'node:path';
 import { connect } from 'node:tls';
-import { promisify } from 'node:util';
 import { startLoad, untilMore } from '../support/calls/load.ts';
+import { sh } from '../support/machine/find-program.ts';
 import { scrape, statistic, sumOf } from '../support/service/exposition.ts';
 import type { TestProcess } from '../support/service/process.ts';
 import { until } from '../support/until.ts';
@@ -19,7 +18,7 @@ async function make({ context: { folder } }: Test, args: readonly string[], days
   const env = { ...process.env, DAYS: String(days) };
   const [first = '', ...others] = args;
   const where = join(folder, 'authority');
-  await promisify(execFile)(SCRIPT, first.startsWith('--') ? [first, where] : [where, first, ...others], { env });
+  await sh(SCRIPT, first.startsWith('--') ? [first, where] : [where, first, ...others], { env });
 }
 
 /** Copies what the page says to the folder of a host, key first. */
@@ -55,8 +54,8 @@ test('An authority - that ends within 14 days is warned of, also as the second i
   const { ports, folder } = t.context;
   await make(t, ['localhost'], 13);
   const old = ['req', '-x509', '-newkey', 'rsa:2048', '-nodes', '-days', '5', '-subj', '/CN=old', '-keyout', 'old.key'];
-  await promisify(execFile)('openssl', [...old, '-out', 'old.pem'], { cwd: folder });
-  await promisify(execFile)('sh', ['-c', 'cat old.pem >>authority/ca.pem'], { cwd: folder });
+  await sh('openssl', [...old, '-out', 'old.pem'], { cwd: folder });
+  await sh('sh', ['-c', 'cat old.pem >>authority/ca.pem'], { cwd: folder });
   for (const host of HOSTS) await copyTo(t, host);
   const [server, edge] = HOSTS.map((host) => start(t, host)) as [TestProcess, TestProcess];
   for (const one of [server, edge]) {

@@ -1,5 +1,4 @@
 /** What an open service shows to its user, and what it hides from everybody else. */
-import { execFile } from 'node:child_process';
 import { once } from 'node:events';
 import { readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs';
 import { type IncomingMessage, request } from 'node:http';
@@ -7,8 +6,8 @@ import { connect } from 'node:net';
 import { availableParallelism, networkInterfaces, userInfo } from 'node:os';
 import { join } from 'node:path';
 import { text } from 'node:stream/consumers';
-import { promisify } from 'node:util';
 import { adminSocket, callAdmin } from '../../src/platform/launcher/envoy-admin.ts';
+import { sh } from '../support/machine/find-program.ts';
 import { openFiles } from '../support/machine/open-files.ts';
 import { isFree } from '../support/machine/ports.ts';
 import { testUnless } from '../support/machine/programs.ts';
@@ -17,7 +16,6 @@ import { childrenOf, isRunning } from '../support/service/launcher.ts';
 import { until } from '../support/until.ts';
 import { type Context, launch, launchForAll, refusedWith, test } from './launch.ts';
 
-const sh = promisify(execFile);
 const onLinux = process.platform === 'linux' ? test.serial : test.serial.skip;
 
 const EDGE_SECRET = 'SECRET-of-the-edge';

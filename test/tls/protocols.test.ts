@@ -1,9 +1,7 @@
 /** The protocols of the public port with a certificate, and what a start says of the files of certificates. */
-import { execFile } from 'node:child_process';
 import { writeFile } from 'node:fs/promises';
 import { connect as connectTcp } from 'node:net';
 import { type ConnectionOptions, connect as connectTls, type SecureVersion, type TLSSocket } from 'node:tls';
-import { promisify } from 'node:util';
 import type { ExecutionContext } from 'ava';
 import { redirectListener } from '../../envoy/config/listeners.ts';
 import { ConfigError } from '../../src/platform/config/config.ts';
@@ -11,12 +9,11 @@ import { readAuthorities, readIdentity } from '../../src/platform/files/tls-file
 import { callFrom } from '../support/calls/callers.ts';
 import { http1 } from '../support/calls/wire.ts';
 import { isError } from '../support/contract/errors.ts';
+import { sh } from '../support/machine/find-program.ts';
 import { freePorts } from '../support/machine/ports.ts';
 import { type Certificates, makeCertificates, noOpenssl } from '../support/machine/tls.ts';
 import { type SharedBy, sharing } from '../support/service/sharing.ts';
 import { startTestStack } from '../support/service/stack.ts';
-
-const sh = promisify(execFile);
 
 const test = sharing(noOpenssl, async (t) => {
   const certificates = await makeCertificates(t);

@@ -1,8 +1,11 @@
-/**
- * Finds programs of the machine. Unlike programs.ts it does not need ava.
- */
+/** Finds and runs programs of the machine. Unlike programs.ts it does not need ava. */
+import { execFile } from 'node:child_process';
 import { accessSync, constants } from 'node:fs';
 import { delimiter, join } from 'node:path';
+import { promisify } from 'node:util';
+
+/** Runs a program. Resolves with its output; rejects when it fails. */
+export const sh = promisify(execFile);
 
 /** The path of the first of `names` that is executable in PATH or in `folders`. */
 export function findProgram(names: readonly string[], folders: readonly string[] = []): string | undefined {

@@ -1,17 +1,16 @@
 /** A PostgreSQL server for a test file: the installed one, on a free port, with its data in a temporary folder. */
-import { execFile, spawn } from 'node:child_process';
+import { spawn } from 'node:child_process';
 import { randomUUID } from 'node:crypto';
 import { once } from 'node:events';
 import { existsSync, readdirSync } from 'node:fs';
 import { chown, readFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
-import { promisify } from 'node:util';
 import { Client } from 'pg';
 import type { Scope } from '../scope.ts';
 import { childrenOf, signal } from '../service/launcher.ts';
 import { until } from '../until.ts';
-import { findProgram } from './find-program.ts';
+import { findProgram, missing, sh } from './find-program.ts';
 import { temporaryFolder } from './folder.ts';
 import { freePorts } from './ports.ts';
 
@@ -21,10 +20,7 @@ const DEBIAN = '/usr/lib/postgresql';
 const initdb = findProgram(['initdb'], debianFolders());
 
 /** What is missing, for `testUnless`. */
-export const postgresMissing =
-  initdb === undefined
-    ? 'NO POSTGRESQL FOUND, so nothing of this file is tested: install it (apt-get install postgresql)'
-    : undefined;
+export const postgresMissing = missing('initdb', 'postgresql', debianFolders());
 
 export type TestPostgres = Awaited<ReturnType<typeof startPostgres>>;
 
@@ -33,7 +29,7 @@ export async function startPostgres(t: Scope, extraSettings: readonly string[] =
   if (initdb === undefined) throw new Error('there is no PostgreSQL to start');
   const owner = await serverOwner();
   const run = (program: string, args: readonly string[]) =>
-    promisify(execFile)(join(dirname(initdb), program), args, { ...owner, cwd: tmpdir() });
+    sh(join(dirname(initdb), program), args, { ...owner, cwd: tmpdir() });
   const folder = temporaryFolder(t);
   if (owner.uid !== undefined && owner.gid !== undefined) await chown(folder, owner.uid, owner.gid);
   const data = join(folder, 'data');

@@ -1,13 +1,11 @@
 /** TLS in front of the service, like a load balancer's, with certificates for one test file. */
-import { execFile } from 'node:child_process';
 import { readFile } from 'node:fs/promises';
 import { connect } from 'node:net';
 import { join } from 'node:path';
 import { pipeline } from 'node:stream';
 import { createServer } from 'node:tls';
-import { promisify } from 'node:util';
 import type { Scope } from '../scope.ts';
-import { missing } from './find-program.ts';
+import { missing, sh } from './find-program.ts';
 import { temporaryFolder } from './folder.ts';
 import { listen } from './ports.ts';
 
@@ -16,7 +14,7 @@ export const noOpenssl = missing('openssl');
 
 export type Certificates = Awaited<ReturnType<typeof makeCertificates>>;
 
-const openssl = (folder: string, ...args: string[]) => promisify(execFile)('openssl', args, { cwd: folder });
+const openssl = (folder: string, ...args: string[]) => sh('openssl', args, { cwd: folder });
 const EC = ['-newkey', 'ec', '-pkeyopt', 'ec_paramgen_curve:prime256v1'];
 
 /** Creates a private authority, certificates that it signs, and the self-signed certificate `stranger`. */

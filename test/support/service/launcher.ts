@@ -1,9 +1,8 @@
 /** The launcher as `npm start` runs it, with its own ports and data, and its child processes. */
-import { execFile } from 'node:child_process';
 import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { promisify } from 'node:util';
 import { demoKeyFile } from '../../../src/platform/access/keys/key-files.ts';
+import { sh } from '../machine/find-program.ts';
 import { temporaryFolder } from '../machine/folder.ts';
 import { freePorts } from '../machine/ports.ts';
 import type { Scope } from '../scope.ts';
@@ -63,7 +62,7 @@ export async function launcherSettings(t: Scope): Promise<Settings> {
 
 /** The child processes of a process. */
 export async function childrenOf(pid: number): Promise<Running[]> {
-  const { stdout } = await promisify(execFile)('ps', ['-axo', 'pid=,ppid=,command=']);
+  const { stdout } = await sh('ps', ['-axo', 'pid=,ppid=,command=']);
   return stdout.split('\n').flatMap((line) => {
     const [, child, parent, command = ''] = /^\s*(\d+)\s+(\d+)\s+(.*)$/.exec(line) ?? [];
     return Number(parent) === pid ? [{ pid: Number(child), command }] : [];
