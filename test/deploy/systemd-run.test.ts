@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { ROOT } from '../../src/platform/launcher/paths.ts';
 import { missing, sh } from '../support/machine/find-program.ts';
 import { temporaryFolder } from '../support/machine/folder.ts';
-import { noNamespaces } from '../support/machine/namespaces.ts';
+import { NAMESPACES, noNamespaces } from '../support/machine/namespaces.ts';
 import { postgresMissing } from '../support/machine/postgres.ts';
 import { childrenOf } from '../support/service/launcher.ts';
 import { Program } from '../support/service/process.ts';
@@ -31,8 +31,6 @@ const SETTINGS = `
   echo 127.0.0.1 petstore-0 >>/etc/hosts
   /opt/petstore/deploy/make-certificates.sh /etc/petstore/internal petstore-0
   printf '%s\\n' HOST=127.0.0.1 PORT=443 SERVERS=petstore-0:50051 >/etc/petstore/edge.env`;
-
-const NAMESPACES = ['--mount', '--pid', '--fork', '--kill-child', '--uts', '--ipc', '--net', '--cgroup'];
 
 /** systemd as process 1 in namespaces of its own: see systemd-boot.sh. It needs root. */
 const test = sharing(missing('systemctl', 'systemd') ?? noNamespaces ?? postgresMissing, async (t) => {

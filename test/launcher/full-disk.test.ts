@@ -4,9 +4,8 @@ import { join } from 'node:path';
 import { run } from '../cli/command.ts';
 import { walk } from '../support/calls/pages.ts';
 import { RestClient } from '../support/calls/rest-client.ts';
-import { noNamespaces } from '../support/machine/namespaces.ts';
+import { mountSmallDisk, noNamespaces, type SmallDisk } from '../support/machine/namespaces.ts';
 import { testUnless } from '../support/machine/programs.ts';
-import { mountSmallDisk, type SmallDisk } from '../support/machine/small-disk.ts';
 import { until } from '../support/until.ts';
 import { type Context, launch, launchForAll, refusedWith } from './launch.ts';
 

@@ -4,10 +4,9 @@
  */
 import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
-import { noNamespaces } from '../../support/machine/namespaces.ts';
+import { mountSmallDisk, noNamespaces } from '../../support/machine/namespaces.ts';
 import { freePortRange } from '../../support/machine/ports.ts';
-import { mountSmallDisk } from '../../support/machine/small-disk.ts';
-import { openProxy, type TcpProxy } from '../../support/machine/tcp-proxy.ts';
+import { openProxy } from '../../support/machine/tcp-proxy.ts';
 import type { Scope } from '../../support/scope.ts';
 import { Launcher, launcherSettings, signal } from '../../support/service/launcher.ts';
 import { type Shared, startShared } from '../../support/service/shared.ts';

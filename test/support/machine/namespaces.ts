@@ -1,9 +1,42 @@
 /** Namespaces and mounts, which need root; a container may forbid them even then. */
-import { spawnSync } from 'node:child_process';
+import { execFileSync, spawnSync } from 'node:child_process';
+import { appendFileSync, mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
 
-const ALL = ['--mount', '--pid', '--fork', '--kill-child', '--uts', '--ipc', '--net', '--cgroup'];
-const { status } = spawnSync('unshare', [...ALL, 'mount', '--make-rprivate', '/']);
+/** What `unshare` needs for all of them. */
+export const NAMESPACES = ['--mount', '--pid', '--fork', '--kill-child', '--uts', '--ipc', '--net', '--cgroup'];
+const { status } = spawnSync('unshare', [...NAMESPACES, 'mount', '--make-rprivate', '/']);
 
 /** What is missing, for `testUnless`. */
 export const noNamespaces =
   status === 0 ? undefined : 'NAMESPACES ARE NOT PERMITTED, so what needs them is not tested: it needs root';
+
+const run = (command: string, ...args: string[]) => execFileSync(command, args, { stdio: 'ignore' });
+
+export type SmallDisk = ReturnType<typeof mountSmallDisk>;
+
+/** A disk for a test to fill: a file system of a few MiB. */
+export function mountSmallDisk(mib = 12) {
+  const path = mkdtempSync(join(tmpdir(), 'petstore-disk-'));
+  const filler = join(path, 'filler');
+  run('mount', '-t', 'tmpfs', '-o', `size=${mib}m,mode=700`, 'petstore', path);
+  return {
+    path,
+    fill() {
+      for (let bytes = 1_048_576; bytes >= 1; bytes = Math.floor(bytes / 2)) {
+        try {
+          for (;;) appendFileSync(filler, Buffer.alloc(bytes));
+        } catch {
+          // Less than that is free.
+        }
+      }
+    },
+    /** Undoes `fill`. */
+    free: () => rmSync(filler, { force: true }),
+    remove() {
+      run('umount', '--lazy', path);
+      rmSync(path, { recursive: true, force: true });
+    },
+  };
+}
