@@ -84,10 +84,17 @@ async function startNetwork(t: Scope) {
   return network;
 }
 
-const missing = noNamespaces ?? sharedMissing ?? noOpenssl;
-const test = sharing(missing, async (t) => {
+const test = sharing(noNamespaces ?? sharedMissing ?? noOpenssl, async (t) => {
   const context = await open(t);
-  return { ...context, key: await startAll(context) };
+  const { certificates, folder } = context;
+  // petstore-0 is in the edges' /etc/hosts; the others have one address in DNS now and two later.
+  nameOthers(context, 'petstore-1');
+  await certificates.issue('petstore-0', 'DNS:petstore-0');
+  for (const name of SERVERS.slice(1)) await certificates.issue(name, 'DNS:petstore-others');
+  for (const name of EDGES) await certificates.issue(name, `DNS:${name}`);
+  for (const name of SERVERS) await startServer(context, name);
+  for (const name of EDGES) await (await run(context, name, 'edge')).says(/The edge is open/);
+  return { ...context, key: (await readFile(demoKeyFile(join(folder, 'petstore-0')), 'utf8')).trim() };
 });
 
 type Context = Awaited<ReturnType<typeof open>>;
@@ -108,18 +115,6 @@ function nameOthers(context: Context, ...others: readonly Name[]): void {
   context.network.names.set('petstore-others', addresses);
 }
 
-/** petstore-0 is in the edges' /etc/hosts; the others have one address in DNS now and two later. */
-async function startAll(context: Context): Promise<string> {
-  const { certificates } = context;
-  nameOthers(context, 'petstore-1');
-  await certificates.issue('petstore-0', 'DNS:petstore-0');
-  for (const name of SERVERS.slice(1)) await certificates.issue(name, 'DNS:petstore-others');
-  for (const name of EDGES) await certificates.issue(name, `DNS:${name}`);
-  for (const name of SERVERS) await startServer(context, name);
-  for (const name of EDGES) await (await run(context, name, 'edge')).says(/The edge is open/);
-  return (await readFile(demoKeyFile(join(context.folder, 'petstore-0')), 'utf8')).trim();
-}
-
 async function startServer(context: Context, name: Name): Promise<void> {
   await (await run(context, name, 'server')).says(/"serving"/);
 }
@@ -130,9 +125,7 @@ async function run(context: Context, name: Name, program: string): Promise<TestP
   const settings = {
     ...UNLIMITED,
     DATA_DIR: join(folder, name),
-    INTERNAL_TLS_CA: certificates.path('ca.pem'),
-    INTERNAL_TLS_CERT: certificates.path(`${name}.pem`),
-    INTERNAL_TLS_KEY: certificates.path(`${name}-key.pem`),
+    ...certificates.internalTls(name),
     ...(program === 'edge'
       ? {
           HOST: addressOf(context, name),

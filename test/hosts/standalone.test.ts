@@ -12,7 +12,7 @@ import { insecure, unary } from '../support/calls/grpc.ts';
 import { freePorts } from '../support/machine/ports.ts';
 import { childrenOf } from '../support/service/launcher.ts';
 import { until } from '../support/until.ts';
-import { type Context, EDGE_SECRET, get, run, test, tlsAs } from './standalone.ts';
+import { type Context, EDGE_SECRET, get, run, test } from './standalone.ts';
 
 const HOST = '127.0.0.2';
 const CLEAN = { code: 0, signal: null };
@@ -35,12 +35,13 @@ const check = async (client: Client, service = '') => {
 };
 
 test('Standalone server - an invalid setting is exit code 1, a temporary failure is 75', async (t) => {
+  const { certificates, ports } = t.context;
   const [nobody] = await freePorts(1);
   const shared = { OPERATOR_KEY: 'the-operator-of-this-test', DATABASE_URL: `postgres://x@127.0.0.1:${nobody}/x` };
-  const mixed = { ...tlsAs(t, 'server'), INTERNAL_TLS_KEY: t.context.certificates.path('client-key.pem') };
+  const mixed = { ...certificates.internalTls('server'), INTERNAL_TLS_KEY: certificates.path('client-key.pem') };
   for (const [code, settings, lines] of [
     [1, mixed, /^petstore: INTERNAL_TLS_KEY is not the key of [^\n]+\n$/],
-    [1, { METRICS_PORT: String(t.context.ports.server) }, /^petstore: port \d+ is busy[^\n]+METRICS_PORT[^\n]+\n$/],
+    [1, { METRICS_PORT: String(ports.server) }, /^petstore: port \d+ is busy[^\n]+METRICS_PORT[^\n]+\n$/],
     [75, shared, /^petstore: [^\n]*ECONNREFUSED[^\n]*\n$/],
   ] as const) {
     const server = run(t, 'server', settings);
@@ -72,7 +73,7 @@ test('Standalone server - is one process, and on SIGTERM readiness fails first, 
 test('Mutual TLS - only a client with a certificate of the authority is served', async (t) => {
   const { certificates, ports } = t.context;
   await certificates.issue('petstore-0', `DNS:petstore-0,IP:${HOST}`);
-  await run(t, 'server', { GRPC_HOST: HOST, ...tlsAs(t, 'petstore-0') }).says(/"serving"/);
+  await run(t, 'server', { GRPC_HOST: HOST, ...certificates.internalTls('petstore-0') }).says(/"serving"/);
   const known = await clientAs(t.context, 'client');
   t.is(await check(known), Health.SERVING);
   known.close();
@@ -91,7 +92,7 @@ test('Mutual TLS - only a client with a certificate of the authority is served',
 });
 
 test('Mutual TLS - a handshake that is not finished ends after 10 seconds', async (t) => {
-  await run(t, 'server', tlsAs(t, 'server')).says(/"serving"/);
+  await run(t, 'server', t.context.certificates.internalTls('server')).says(/"serving"/);
   const socket = createConnection(t.context.ports.server, '127.0.0.1')
     .on('error', () => undefined)
     .resume();
@@ -137,15 +138,15 @@ test('Standalone edge - with mutual TLS a server needs a certificate for its nam
   await certificates.issue('right', 'DNS:localhost');
   await certificates.issue('other', 'DNS:petstore-7,IP:127.0.0.7');
   const SERVERS = `localhost:${ports.server}`;
-  const edge = run(t, 'edge', { ...tlsAs(t, 'client'), SERVERS, LOGS: 'stdout' });
+  const edge = run(t, 'edge', { ...certificates.internalTls('client'), SERVERS, LOGS: 'stdout' });
   await edge.says(/by mutual TLS/);
-  const wrong = run(t, 'server', tlsAs(t, 'other'));
+  const wrong = run(t, 'server', certificates.internalTls('other'));
   await wrong.says(/"serving"/);
   const stats = async () => (await fetch(`http://127.0.0.1:${ports.admin}/stats`)).text();
   await until(async () => /petstore\.ssl\.fail_verify_san: [1-9]/.test(await stats()), 'a refused name');
   t.is(await get(t, '/healthz'), 503);
   await wrong.end('SIGKILL');
-  run(t, 'server', tlsAs(t, 'right'));
+  run(t, 'server', certificates.internalTls('right'));
   await until(async () => (await get(t, '/pets')) === 200, 'the server');
   t.deepEqual(await edge.end('SIGTERM'), CLEAN);
 

@@ -37,24 +37,12 @@ export function run(t: Test, program: 'edge' | 'server', more: Settings = {}): T
   return started;
 }
 
-/** The INTERNAL_TLS settings with the certificate `name`. */
-export function tlsAs({ context: { certificates } }: Test, name: string): Settings {
-  return {
-    INTERNAL_TLS_CA: certificates.path('ca.pem'),
-    INTERNAL_TLS_CERT: certificates.path(`${name}.pem`),
-    INTERNAL_TLS_KEY: certificates.path(`${name}-key.pem`),
-  };
-}
-
-/** The demo account's key; empty before the server's first start. */
-async function keyOf({ context: { folder } }: Test): Promise<string> {
-  return (await readFile(demoKeyFile(join(folder, 'server')), 'utf8').catch(() => '')).trim();
-}
-
 /** The status of a GET through the edge; why there is none without a response. */
-export async function get(t: Test, path: string, port = t.context.ports.edge): Promise<unknown> {
-  const headers = { authorization: `Bearer ${await keyOf(t)}`, connection: 'close' };
-  return fetch(`http://127.0.0.1:${port}${path}`, { headers }).then(
+export async function get(t: Test, path: string): Promise<unknown> {
+  const { folder, ports } = t.context;
+  const key = await readFile(demoKeyFile(join(folder, 'server')), 'utf8').catch(() => ''); // before the first start
+  const headers = { authorization: `Bearer ${key.trim()}`, connection: 'close' };
+  return fetch(`http://127.0.0.1:${ports.edge}${path}`, { headers }).then(
     ({ status }) => status,
     ({ cause }) => String(cause),
   );

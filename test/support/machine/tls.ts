@@ -36,6 +36,12 @@ export async function makeCertificates(t: Scope) {
     folder,
     read: (file: string) => readFile(join(folder, file)),
     path: (file: string) => join(folder, file),
+    /** The INTERNAL_TLS settings with the certificate `name`. */
+    internalTls: (name: string) => ({
+      INTERNAL_TLS_CA: join(folder, 'ca.pem'),
+      INTERNAL_TLS_CERT: join(folder, `${name}.pem`),
+      INTERNAL_TLS_KEY: join(folder, `${name}-key.pem`),
+    }),
     /** Creates or replaces the certificate `NAME.pem` for the names (`DNS:petstore-0,IP:127.0.0.2`). */
     issue: async (name: string, subjectAltName: string, newKey?: readonly string[]) =>
       void (await make(name, newKey, ...signed, '-addext', `subjectAltName=${subjectAltName}`)),
