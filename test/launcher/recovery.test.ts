@@ -6,7 +6,7 @@ import { findEnvoy } from '../../src/platform/launcher/envoy.ts';
 import { RestClient } from '../support/calls/rest-client.ts';
 import { isRunning } from '../support/service/launcher.ts';
 import { until } from '../support/until.ts';
-import { launchForAll, test } from './launch.ts';
+import { launchForAll, type Test, test } from './launch.ts';
 
 const HANG = { 'x-hang': 'yes' };
 /** Envoy, whose thread never ends a request with the header. */
@@ -26,11 +26,24 @@ const shared = launchForAll(async ({ DATA_DIR = '' }) => {
   return { ENVOY };
 });
 
-/** Resolves when calls succeed again. */
-async function untilAnswered(): Promise<void> {
-  const rest = new RestClient(shared.url, shared.key);
+/** Asserts that a victim is restarted, and the other one keeps running. Resolves with how long that took. */
+async function recovers(t: Test, victim: 'server' | 'envoy', line: RegExp, end: (pid: number) => unknown) {
+  const { launcher, url, key } = shared;
+  const [survivor, name] = victim === 'server' ? (['envoy', 'The server'] as const) : (['server', 'Envoy'] as const);
+  const before = await launcher.pair();
+  const startMs = performance.now();
+  await end(before[victim].pid);
+  await launcher.says(line);
+  await launcher.says(new RegExp(`\\n${name} serves again\\.\\n`));
+  const rest = new RestClient(url, key);
   const statusNow = () => rest.get('/pets').then(({ status }) => status); // rejects while the port is not open
   await until(async () => (await statusNow().catch(() => 0)) === 200, 'a response');
+  const tookMs = performance.now() - startMs;
+  const after = await launcher.pair();
+  t.false(isRunning(before[victim]));
+  t.is(after[survivor].pid, before[survivor].pid);
+  t.is(launcher.errors, '');
+  return tookMs;
 }
 
 /** Less than 5 s on an idle machine. A busy one may be five times slower. */
@@ -46,36 +59,15 @@ const FAULTS = [
 ] as const;
 
 for (const [victim, signal, line] of FAULTS) {
-  const [survivor, name] = victim === 'server' ? (['envoy', 'The server'] as const) : (['server', 'Envoy'] as const);
-
   test.serial(`${signal} of ${victim} - it is restarted, and the other one keeps running`, async (t) => {
-    const { launcher } = shared;
-    const before = await launcher.pair();
-    const startMs = performance.now();
-    process.kill(before[victim].pid, signal);
-    await launcher.says(line);
-    await launcher.says(new RegExp(`\\n${name} serves again\\.\\n`));
-    await untilAnswered();
-    const tookMs = performance.now() - startMs;
+    const tookMs = await recovers(t, victim, line, (pid) => process.kill(pid, signal));
     if (signal === 'SIGKILL') t.true(tookMs < RETURN_MS, `${tookMs} ms`);
-    const after = await launcher.pair();
-    t.false(isRunning(before[victim]));
-    t.is(after[survivor].pid, before[survivor].pid);
-    t.is(launcher.errors, '');
   });
 }
 
 test.serial('A thread of Envoy that hangs - ends Envoy within half a minute, and it is restarted', async (t) => {
-  const { launcher } = shared;
-  const before = await launcher.pair();
-  await t.throwsAsync(fetch(shared.url, { headers: HANG }));
-  await launcher.says(/Envoy ended unexpectedly \(signal SIGABRT\): see .*envoy\.log\. Starting it again/);
-  await launcher.says(/\nEnvoy serves again\.\n/);
-  await untilAnswered();
-  const after = await launcher.pair();
-  t.false(isRunning(before.envoy));
-  t.is(after.server.pid, before.server.pid);
-  t.is(launcher.errors, '');
+  const line = /Envoy ended unexpectedly \(signal SIGABRT\): see .*envoy\.log\. Starting it again/;
+  await recovers(t, 'envoy', line, () => t.throwsAsync(fetch(shared.url, { headers: HANG })));
 });
 
 test.serial('Repeated deaths of Envoy - end the service with one line, exit code 1 and nothing left', async (t) => {
