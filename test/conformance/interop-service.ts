@@ -11,16 +11,12 @@ export const INTEROP_SERVICE = 'grpc.testing.TestService';
 const ECHOED_HEADER = 'x-grpc-test-echo-initial';
 const ECHOED_TRAILER = 'x-grpc-test-echo-trailing-bin';
 
-interface Parameters {
-  readonly size?: number;
-  readonly intervalUs?: number;
-}
 /** A request of any method, in the JSON of Protobuf. */
 interface Request {
   readonly payload?: { readonly body?: string };
   readonly responseStatus?: { readonly code: number; readonly message?: string };
   readonly responseSize?: number;
-  readonly responseParameters?: readonly Parameters[];
+  readonly responseParameters?: readonly { readonly size?: number; readonly intervalUs?: number }[];
 }
 
 export function interopService(): Implementation {

@@ -87,8 +87,7 @@ test.serial('Backup - is made during writes and can be restored, without later w
 });
 
 test('Backup - --keep deletes the oldest backups and no other file, also after a clock was set back', async (t) => {
-  const { settings, folder } = places(t);
-  await makeStore(settings.DATA_DIR ?? '', 'mine');
+  const { settings, folder } = await places(t);
   mkdirSync(folder);
   const named = (date: string) => `petstore-${date}T000000Z`;
   const old = ['20260101', '99980101', '99990101'].map((date) => `${named(date)}.sqlite`);
@@ -102,9 +101,7 @@ test('Backup - --keep deletes the oldest backups and no other file, also after a
 (process.getuid?.() === 0 ? test : test.skip)(
   'Backup and restore - as another user than the service are refused, as it could not read what they write',
   async (t) => {
-    const { settings, folder } = places(t);
-    const dataDir = settings.DATA_DIR ?? '';
-    await makeStore(dataDir, 'mine');
+    const { settings, dataDir, folder } = await places(t);
     const file = await backup(folder, settings);
     chownSync(dataDir, 65_534, 65_534);
     const line = /^petstore: \S.* belongs to another user: .+\n$/;
@@ -115,9 +112,7 @@ test('Backup - --keep deletes the oldest backups and no other file, also after a
 );
 
 test('Backup - leaves its result and time for the metrics, and deletes what killed runs left', async (t) => {
-  const { settings, folder } = places(t);
-  const dataDir = settings.DATA_DIR ?? '';
-  await makeStore(dataDir, 'mine');
+  const { settings, dataDir, folder } = await places(t);
   mkdirSync(folder);
   const [killed, running] = ['20260101', '20260102'].map((day) => join(folder, `petstore-${day}T000000Z.dump.part`));
   for (const file of [killed ?? '', running ?? '']) writeFileSync(file, '');
@@ -148,7 +143,10 @@ test('Backup - leaves its result and time for the metrics, and deletes what kill
   t.true(existsSync(file));
 });
 
-function places(t: Test): { readonly settings: Readonly<Record<string, string>>; readonly folder: string } {
+/** The places of a test, and a store in its data folder. */
+async function places(t: Test) {
   const { settings } = t.context;
-  return { settings, folder: join(dirname(settings.DATA_DIR ?? ''), 'backups') };
+  const dataDir = settings.DATA_DIR ?? '';
+  await makeStore(dataDir, 'mine');
+  return { settings, dataDir, folder: join(dirname(dataDir), 'backups') };
 }

@@ -12,10 +12,7 @@ import { type SharedBy, sharing } from '../support/service/sharing.ts';
 import { until } from '../support/until.ts';
 import { backup, dumpsMissing, fails, run, succeeds } from './backups.ts';
 
-const test = sharing(dumpsMissing, async (t) => {
-  const server = await startPostgres(t, ['fsync=off']);
-  return server;
-});
+const test = sharing(dumpsMissing, (t) => startPostgres(t, ['fsync=off']));
 type Test = ExecutionContext<SharedBy<typeof test>>;
 
 /** The places of a test, its database with the category `old`, and a backup of that. */

@@ -8,9 +8,7 @@ import { freePorts } from '../support/machine/ports.ts';
 import { makeCertificates, noOpenssl } from '../support/machine/tls.ts';
 import { TestProcess } from '../support/service/process.ts';
 import { fresh, type SharedBy } from '../support/service/sharing.ts';
-import { UNLIMITED } from '../support/service/unlimited.ts';
-
-type Settings = Readonly<Record<string, string>>;
+import { type Settings, UNLIMITED } from '../support/service/unlimited.ts';
 
 export const EDGE_SECRET = 'the-secret-of-this-test';
 

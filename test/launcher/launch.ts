@@ -4,8 +4,7 @@ import type { Scope } from '../support/scope.ts';
 import { Launcher, launcherSettings, signal } from '../support/service/launcher.ts';
 import { fresh, type SharedBy, sharing } from '../support/service/sharing.ts';
 import { takeTurns } from '../support/service/turns.ts';
-
-type Settings = Readonly<Record<string, string>>;
+import type { Settings } from '../support/service/unlimited.ts';
 
 /** An open service of all tests of a file. */
 export interface Shared extends Awaited<ReturnType<Launcher['opened']>> {

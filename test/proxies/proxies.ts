@@ -27,11 +27,6 @@ interface Command {
   readonly env?: Readonly<Record<string, string>>;
 }
 
-interface Traits {
-  readonly earlyResponses?: readonly Protocol[];
-  readonly redirects?: boolean;
-}
-
 const CONFIGURATIONS = fileURLToPath(new URL('../../deploy/proxies', import.meta.url));
 /** The service's address in all configurations. */
 const SERVICE = '127.0.0.1:8080';
@@ -127,7 +122,7 @@ async function adapt(name: string, to: string, replaced: Readonly<Record<string,
 function kind(
   name: string,
   prepare: (setup: Setup) => Promise<Command>,
-  { earlyResponses = PROTOCOLS, redirects = true }: Traits = {},
+  { earlyResponses = PROTOCOLS as readonly Protocol[], redirects = true } = {},
 ) {
   const program = findProgram([name], ['/usr/sbin']);
   return {

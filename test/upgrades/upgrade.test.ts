@@ -28,8 +28,7 @@ import { temporaryFolder } from '../support/machine/folder.ts';
 import { query, startPostgres } from '../support/machine/postgres.ts';
 import { testUnless } from '../support/machine/programs.ts';
 import { type ServerProcess, startServerProcess } from '../support/service/process.ts';
-
-type Settings = Readonly<Record<string, string>>;
+import type { Settings } from '../support/service/unlimited.ts';
 
 /** What a newer release may leave behind. */
 const NEWER = `CREATE TABLE colours (pet_id integer);

@@ -9,7 +9,8 @@ import { freePortRange } from '../../support/machine/ports.ts';
 import { openProxy } from '../../support/machine/tcp-proxy.ts';
 import type { Scope } from '../../support/scope.ts';
 import { Launcher, launcherSettings, signal } from '../../support/service/launcher.ts';
-import { type Shared, startShared } from '../../support/service/shared.ts';
+import { startShared } from '../../support/service/shared.ts';
+import type { Settings } from '../../support/service/unlimited.ts';
 import { until } from '../../support/until.ts';
 
 export type DeploymentName = 'sqlite' | 'postgres';
@@ -19,13 +20,8 @@ const STOP_MS = 30_000;
 const DISK_MIB = 512;
 const OPEN_MS = 90_000;
 
-type Settings = Readonly<Record<string, string>>;
-
 /** PostgreSQL and Redis, with a proxy in front of each. */
-export interface Proxied extends Shared {
-  readonly postgresProxy: TcpProxy;
-  readonly redisProxy: TcpProxy;
-}
+export type Proxied = Awaited<ReturnType<typeof startProxied>>[0];
 
 export type Deployment = Awaited<ReturnType<typeof startDeployment>>;
 
@@ -82,7 +78,7 @@ export async function startDeployment(t: Scope, name: DeploymentName, limits: Se
 }
 
 /** Starts PostgreSQL and Redis with a proxy in front of each, and returns settings that use these. */
-async function startProxied(t: Scope): Promise<[Proxied, Settings]> {
+async function startProxied(t: Scope) {
   const shared = await startShared(t);
   const { DATABASE_URL = '', REDIS_URL = '' } = await shared.settings();
   const [database, limits] = [new URL(DATABASE_URL), new URL(REDIS_URL)];
@@ -91,5 +87,5 @@ async function startProxied(t: Scope): Promise<[Proxied, Settings]> {
   database.port = String(postgresProxy.port);
   limits.port = String(redisProxy.port);
   const settings = { DATABASE_URL: database.href, REDIS_URL: limits.href };
-  return [{ ...shared, postgresProxy, redisProxy }, settings];
+  return [{ ...shared, postgresProxy, redisProxy }, settings] as const;
 }

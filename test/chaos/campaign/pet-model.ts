@@ -8,11 +8,7 @@ import type { Model } from './linearize.ts';
 /** In stock and in open orders together. */
 const MAX_UNITS = 1_000_000_000;
 
-interface OrderState {
-  readonly tag: number;
-  readonly quantity: number;
-  readonly complete: boolean;
-}
+type OrderState = Pick<Order, 'tag' | 'quantity' | 'complete'>;
 
 export interface PetState {
   /** Undefined before the pet is created and after it is deleted. */
@@ -23,10 +19,7 @@ export interface PetState {
   readonly orders: readonly OrderState[];
 }
 
-interface Step {
-  readonly state: PetState;
-  readonly answer: string;
-}
+type Step = ReturnType<Model<PetState, Request>['step']>;
 
 export function petModel(petId: number): Model<PetState, Request> {
   return {

@@ -72,8 +72,7 @@ export async function runChaos(t: Scope, options: RunOptions) {
   const recorded: Recorded = { calls: [], breaches: [] };
   const running = clients.map((client) => runClient(publicAddress, client, workload, recorded, over.signal));
   const calmMs = SETTLE_MS + CALM_MS;
-  const onFault = (fault: Happened) => void faults.push(fault);
-  await runFaults({ ...options, deployment, random: random.fork(), lastsMs: options.lastsMs - calmMs, onFault });
+  await runFaults(deployment, options.faults, random.fork(), options.lastsMs - calmMs, faults);
   await delay(calmMs);
   over.abort();
   await Promise.all(running);

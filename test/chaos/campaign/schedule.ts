@@ -8,20 +8,17 @@ import type { Random } from './random.ts';
 const HOLD_MS = [100, 300, 1_000, 2_000, 4_000, 6_000] as const;
 const PAUSE_MS = [200, 1_000, 3_000, 8_000] as const;
 
-interface Schedule {
-  readonly deployment: Deployment;
-  readonly faults: readonly Fault[];
-  readonly random: Random;
-  /** No fault begins after this time. */
-  readonly lastsMs: number;
-  readonly onFault: (fault: Happened) => void;
-}
-
 /**
- * Causes the faults of each kind in sequence, and the kinds in parallel. Resolves when the last one is undone. Rejects
- * when a fault could not be caused.
+ * Causes the faults of each kind in sequence, and the kinds in parallel. None begins after `lastsMs`. Adds each to
+ * `happened`. Resolves when the last one is undone. Rejects when a fault could not be caused.
  */
-export async function runFaults({ deployment, faults, random, lastsMs, onFault }: Schedule): Promise<void> {
+export async function runFaults(
+  deployment: Deployment,
+  faults: readonly Fault[],
+  random: Random,
+  lastsMs: number,
+  happened: Happened[],
+): Promise<void> {
   const failure = new AbortController();
   const endAtMs = trueMs() + lastsMs;
   const wait = (ms: number) => delay(ms, undefined, { signal: failure.signal });
@@ -39,7 +36,7 @@ export async function runFaults({ deployment, faults, random, lastsMs, onFault }
       const hold = (undo?: () => unknown) => wait(holdMs).finally(undo);
       const startMs = trueMs();
       const [what, ...touches] = await fault.happen({ deployment, random: own.fork(), hold });
-      onFault({ name: fault.name, what: `${what} (${holdMs} ms)`, touches, startMs, endMs: trueMs() });
+      happened.push({ name: fault.name, what: `${what} (${holdMs} ms)`, touches, startMs, endMs: trueMs() });
     }
   });
   for (const kind of kinds) kind.catch((error: unknown) => failure.abort(error)); // the other faults undo themselves

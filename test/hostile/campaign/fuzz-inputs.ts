@@ -30,22 +30,7 @@ export interface OverHttp2 {
 }
 
 /** How an odd caller over HTTP/2 sends its request and reads the response. */
-export interface Manner {
-  /** The window of the stream, and when it becomes an ordinary one. */
-  readonly window: number;
-  readonly opensAfterMs: number;
-  /** Which share of the body is sent. 1 is all of it, and the end of the request. */
-  readonly sentShare: number;
-  /** How many bytes are read, every 50 ms; undefined: all as they come. */
-  readonly slice: number | undefined;
-  /** How many bytes are read before the caller stops; undefined: all. */
-  readonly stopsAfter: number | undefined;
-  /** When the caller leaves: it resets the request, or drops the connection. */
-  readonly giveUpMs: number;
-  readonly drops: boolean;
-  /** The deadline of a call. */
-  readonly deadlineMs: number | undefined;
-}
+export type Manner = ReturnType<typeof manner.generate>['value'];
 
 /** The content types of calls. */
 const TYPES = { gRPC: 'application/grpc', 'gRPC-Web': 'application/grpc-web', Connect: 'application/proto' } as const;
@@ -277,15 +262,20 @@ const overHttp2 = rest.filter((request) => request.protocol !== 'HTTP/1.1');
 const MAX_MS = 4_000;
 const sometimes = <T>(odd: Arbitrary<T>) => fc.option(odd, { nil: undefined, freq: 1 });
 
-const manner: Arbitrary<Manner> = fc.record({
+const manner = fc.record({
+  /** The window of the stream, and when it becomes an ordinary one. */
   window: fc.constantFrom(0, 0, 1, 100, 1_000, 16_384, 65_535, 65_535, 1_048_576),
   opensAfterMs: fc.nat(MAX_MS / 2),
+  /** Which share of the body is sent. 1 is all of it, and the end of the request. */
   sentShare: mostly(fc.constant(1), fc.double({ min: 0, max: 1, noNaN: true })),
+  /** How many bytes are read, every 50 ms; undefined: all as they come. */
   slice: sometimes(fc.integer({ min: 1, max: 20_000 })),
+  /** How many bytes are read before the caller stops; undefined: all. */
   stopsAfter: sometimes(fc.nat(200_000)),
+  /** When the caller leaves: it resets the request, or drops the connection. */
   giveUpMs: mostly(fc.constant(MAX_MS), fc.nat(MAX_MS)),
   drops: mostly(fc.constant(false), fc.constant(true)),
-  // From 1 ms to 20 s, as many short ones as long ones.
+  /** The deadline of a call: from 1 ms to 20 s, as many short ones as long ones. */
   deadlineMs: sometimes(fc.double({ min: 0, max: 1, noNaN: true }).map((power) => Math.round(20_000 ** power))),
 });
 

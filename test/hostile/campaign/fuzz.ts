@@ -182,7 +182,7 @@ function judge(input: FuzzInput, result: Result): string | undefined {
   const isForeign = !target.startsWith('/petstore.v1.');
   const protocol = isForeign || isCall(input) ? input.protocol : 'Connect'; // on such a path, whatever the type
   const isOdd = 'manner' in input && input.manner !== undefined;
-  const fault = faultOf({ protocol, method, mayShed: isOdd }, result);
+  const fault = faultOf(protocol, method, result, isOdd);
   if (!isCall(input) || !('path' in input)) return fault;
   // Reflection and health have errors without a message, and a stream of reflection may have no response.
   if (isForeign && / says nothing$|^OK without a message$/.test(fault ?? '')) return undefined;

@@ -10,21 +10,17 @@ export interface Answer {
   readonly body: Buffer;
 }
 
-export interface Asked {
-  readonly protocol: Protocol;
-  readonly method: string;
-  /** Whether the service may be too busy, or replaced, so that it sheds requests. */
-  readonly mayShed: boolean;
-}
-
 /** UNKNOWN, INTERNAL, DATA_LOSS. */
 const OUR_FAULTS = [2, 13, 15];
 /** INTERNAL that is the caller's fault (gRPC's compression.md). */
 const WRONG_FLAGS = /message%20has%20flags/;
 const UNAVAILABLE = 14;
 
-/** What is wrong with it; undefined when nothing is. */
-export function faultOf({ protocol, method, mayShed }: Asked, answer: Answer): string | undefined {
+/**
+ * What is wrong with it; undefined when nothing is. `mayShed`: the service may be too busy, or replaced, so that it
+ * sheds requests.
+ */
+export function faultOf(protocol: Protocol, method: string, answer: Answer, mayShed: boolean): string | undefined {
   const { status, headers, body } = answer;
   const length = headers.get('content-length');
   if (length !== null && method !== 'HEAD' && Number(length) !== body.length) {

@@ -5,6 +5,7 @@ import { connect as connectHttp2 } from 'node:http2';
 import { connect, type Socket } from 'node:net';
 import { connect as connectTls } from 'node:tls';
 import { status as Status } from '@grpc/grpc-js';
+import type { SeenResponse } from '../contract/description.ts';
 import { exchange } from './http2.ts';
 
 /** A port to call at: the service's own, or that of a proxy before it. */
@@ -28,13 +29,8 @@ export interface Sent {
   readonly isUnfinished?: boolean;
 }
 
-export interface Received {
-  /** The HTTP status; for a gRPC call that of REST. */
-  readonly status: number;
-  /** Headers and trailers. */
-  readonly headers: Headers;
-  readonly text: string;
-}
+/** Headers are with trailers. The status of a gRPC call is that of REST. */
+export type Received = SeenResponse;
 
 /** Opens a connection from an address. */
 export function openFrom(from: string, { port, ca, preface }: Door, protocol: Protocol = 'HTTP/1.1'): Socket {

@@ -6,6 +6,7 @@ import { readRequest } from '../../../src/platform/proto/request.ts';
 import { origins } from '../../../src/platform/rest/protocols.ts';
 import type { Call, Codec, End, Next, Response, UnaryResponse } from '../../../src/platform/rpc/chain.ts';
 import { toApiError } from '../../../src/platform/rpc/status.ts';
+import type { Settings } from './unlimited.ts';
 
 const { byPath, registry } = loadOperations();
 
@@ -28,12 +29,6 @@ const jsonCodec: Codec = {
   responseDeserialize: (bytes) => JSON.parse(bytes.toString()),
 };
 
-interface CallOptions {
-  readonly bytes?: Uint8Array;
-  readonly metadata?: Readonly<Record<string, string>>;
-  readonly requestId?: string;
-}
-
 /** A call, and what happens to it from outside. */
 export interface TestCall extends Call {
   readonly metadata: Metadata;
@@ -43,7 +38,7 @@ export interface TestCall extends Call {
 
 export function newCall(
   path: string,
-  { bytes = new Uint8Array(), metadata = {}, requestId }: CallOptions = {},
+  { bytes = new Uint8Array() as Uint8Array, metadata = {} as Settings, requestId = 'request-1' } = {},
 ): TestCall {
   const received = new Metadata();
   for (const [name, value] of Object.entries(metadata)) received.set(name, value);
@@ -72,7 +67,7 @@ export function newCall(
     get request() {
       return readRequest(this.operation, bytes);
     },
-    requestId: requestId ?? 'request-1',
+    requestId,
     isCancelled: () => false,
     onClose: (listener) => onClose.push(listener),
     responseHeaders: new Map(),

@@ -7,14 +7,12 @@ import { temporaryFolder } from '../machine/folder.ts';
 import { freePorts } from '../machine/ports.ts';
 import type { Scope } from '../scope.ts';
 import { TestProcess } from './process.ts';
-import { UNLIMITED } from './unlimited.ts';
+import { type Settings, UNLIMITED } from './unlimited.ts';
 
 interface Running {
   readonly pid: number;
   readonly command: string;
 }
-
-type Settings = Readonly<Record<string, string>>;
 
 export class Launcher extends TestProcess {
   readonly settings: Settings;

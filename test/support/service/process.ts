@@ -8,17 +8,12 @@ import { GrpcCaller } from '../calls/grpc-caller.ts';
 import { freePorts } from '../machine/ports.ts';
 import type { Scope } from '../scope.ts';
 import { until } from '../until.ts';
-import { UNLIMITED } from './unlimited.ts';
-
-interface Ended {
-  readonly code: number | null;
-  readonly signal: NodeJS.Signals | null;
-}
+import { type Settings, UNLIMITED } from './unlimited.ts';
 
 /** A running program. */
 export class Program {
   readonly process: ChildProcess;
-  readonly ended: Promise<Ended>;
+  readonly ended: Promise<{ readonly code: number | null; readonly signal: NodeJS.Signals | null }>;
   hasEnded = false;
   /** What it has written to stdout so far. */
   output = '';
@@ -64,7 +59,7 @@ export class Program {
   }
 
   /** Sends a signal and waits for the exit. */
-  async end(signal: NodeJS.Signals): Promise<Ended> {
+  end(signal: NodeJS.Signals): Program['ended'] {
     this.process.kill(signal);
     return this.ended;
   }
@@ -73,7 +68,7 @@ export class Program {
 /** One of the repository's TypeScript files in its own process group, as a terminal runs it. */
 export class TestProcess extends Program {
   /** `prefix` is a command that executes another. */
-  constructor(file: string, settings: Readonly<Record<string, string>>, cwd = ROOT, prefix: readonly string[] = []) {
+  constructor(file: string, settings: Settings, cwd = ROOT, prefix: readonly string[] = []) {
     const [command = '', ...args] = [...prefix, process.execPath, join(ROOT, file)];
     super(command, args, { cwd, env: { ...process.env, ...settings }, detached: true });
   }
@@ -82,7 +77,7 @@ export class TestProcess extends Program {
 export type ServerProcess = Awaited<ReturnType<typeof startServerProcess>>;
 
 /** Starts the gRPC server in its own process, and waits until it serves. */
-export async function startServerProcess(t: Scope, dataDir: string, settings: Readonly<Record<string, string>> = {}) {
+export async function startServerProcess(t: Scope, dataDir: string, settings: Settings = {}) {
   const [port] = await freePorts(1);
   const fixed = { GRPC_PORT: String(port), DATA_DIR: dataDir, DEMO_ACCOUNT: 'yes' };
   const env = { ...UNLIMITED, ...fixed, ...settings };

@@ -3,8 +3,7 @@ import type { TestFn } from 'ava';
 import { startTestServer, type TestServer } from './server.ts';
 import { sharing } from './sharing.ts';
 import { type StackOptions, startTestStack, type TestStack } from './stack.ts';
-
-type Settings = Readonly<Record<string, string>>;
+import type { Settings } from './unlimited.ts';
 
 /** The whole service, with the settings and options of `startTestStack`. */
 export const stackTest = (settings?: Settings, options?: StackOptions): TestFn<TestStack> =>

@@ -9,7 +9,7 @@ import { RestClient } from '../calls/rest-client.ts';
 import { temporaryFolder } from '../machine/folder.ts';
 import { freePortRange, freePorts } from '../machine/ports.ts';
 import type { Scope } from '../scope.ts';
-import { UNLIMITED } from './unlimited.ts';
+import { type Settings, UNLIMITED } from './unlimited.ts';
 
 export type TestStack = Awaited<ReturnType<typeof startTestStack>>;
 
@@ -20,11 +20,7 @@ export interface StackOptions {
   readonly prepare?: (config: Config) => Promise<void>;
 }
 
-export async function startTestStack(
-  t: Scope,
-  settings: Readonly<Record<string, string>> = {},
-  { program, prepare }: StackOptions = {},
-) {
+export async function startTestStack(t: Scope, settings: Settings = {}, { program, prepare }: StackOptions = {}) {
   const env = { ...UNLIMITED, ...settings };
   const dataDir = temporaryFolder(t);
   await prepare?.(readConfig({ DATA_DIR: dataDir, ...env }));
@@ -60,12 +56,7 @@ export async function startTestStack(
 }
 
 /** Tries again when another program has taken a port since it was found free. */
-async function startOnFreePorts(
-  dataDir: string,
-  env: Readonly<Record<string, string>>,
-  program: string | undefined,
-  attempts = 3,
-) {
+async function startOnFreePorts(dataDir: string, env: Settings, program: string | undefined, attempts = 3) {
   const [port, adminPort] = await freePorts(2);
   const grpcPort = await freePortRange(Number(env.INSTANCES ?? 1));
   const config = readConfig({
