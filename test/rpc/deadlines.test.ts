@@ -5,6 +5,7 @@ import { createClient } from '../../gen/client/index.ts';
 import { CategoryServiceService as Categories } from '../../gen/petstore/v1/categories.ts';
 import { EventServiceService as Events } from '../../gen/petstore/v1/events.ts';
 import { parseTimeout } from '../../src/platform/rpc/status.ts';
+import { statusOfGrpc } from '../support/calls/answers.ts';
 import { exchangeAlone } from '../support/calls/http2.ts';
 import { grpcFrame, grpcHeaders, targetOf } from '../support/calls/sockets.ts';
 import { beginCall } from '../support/calls/unfinished-call.ts';
@@ -97,8 +98,7 @@ for (const [address, type] of [
       const giveUpMs = path === Events.watchEvents.path ? 1_500 : 20_000;
       const sent = { body: grpcFrame(), giveUpMs };
       const answer = await exchangeAlone(targetOf(stack[address], '127.0.0.1'), headers, sent);
-      const status = answer.headers.get('grpc-status') ?? /grpc-status: ?(\d+)/.exec(String(answer.body))?.[1];
-      return status === undefined ? answer.outcome : Number(status);
+      return statusOfGrpc(answer) ?? answer.outcome;
     };
     if (address === 'grpcAddress') t.is(await send(Categories.listCategories.path, '0n'), Code.UNAUTHENTICATED);
     t.is(await send(Categories.listCategories.path, '0n', stack.key), Code.DEADLINE_EXCEEDED);

@@ -142,7 +142,24 @@ const STREAMS: Partial<Record<Event, () => StreamResponse>> = {
   abort: () => ({ messages: pieces(0, ERROR) }),
 };
 
-function happen(state: State, event: Event, { caller, scripted }: Cell): void {
+/** What happens besides. */
+const ACTS: Partial<Record<Event, (cell: Cell) => void>> = {
+  respond: ({ scripted }) => respond(scripted),
+  refuse: ({ scripted }) => scripted.call.fail(ERROR),
+  'bad header': ({ scripted }) => void scripted.call.responseHeaders.set(':broken', 'x'),
+  'second answer': ({ scripted }) => {
+    respond(scripted);
+    scripted.call.fail(ERROR);
+    scripted.call.giveUp(ERROR);
+  },
+  cancel: ({ caller }) => caller.stream.close(CANCEL),
+  'cancel without an error': ({ caller }) => caller.stream.close(0),
+  'session closed': ({ caller }) => caller.session.destroy(),
+  'write failed': ({ scripted }) => scripted.session?.destroy(new Error('a write failed')),
+};
+
+function happen(state: State, event: Event, cell: Cell): void {
+  const { scripted } = cell;
   const { call } = scripted;
   const stream = STREAMS[event];
   if (state === 'unread' && stream !== undefined) {
@@ -151,35 +168,7 @@ function happen(state: State, event: Event, { caller, scripted }: Cell): void {
   }
   if (state === 'unread' && event === 'never read') respond(scripted);
   for (const step of STEPS[event] ?? []) scripted.step(step);
-  switch (event) {
-    case 'respond':
-      respond(scripted);
-      break;
-    case 'refuse':
-      call.fail(ERROR);
-      break;
-    case 'bad header':
-      call.responseHeaders.set(':broken', 'x');
-      break;
-    case 'second answer':
-      respond(scripted);
-      call.fail(ERROR);
-      call.giveUp(ERROR);
-      break;
-    case 'cancel':
-      caller.stream.close(CANCEL);
-      break;
-    case 'cancel without an error':
-      caller.stream.close(0);
-      break;
-    case 'session closed':
-      caller.session.destroy();
-      break;
-    case 'write failed':
-      scripted.session?.destroy(new Error('a write failed'));
-      break;
-    default: // its steps do it, or the deadline passes by itself
-  }
+  ACTS[event]?.(cell); // otherwise its steps do it, or the deadline passes by itself
 }
 
 async function walk(t: Test, protocol: CallerProtocol, state: State, event: Event): Promise<Cell> {

@@ -9,19 +9,10 @@ import { OrderServiceService as Orders } from '../../gen/petstore/v1/orders.ts';
 import { PetServiceService as Pets } from '../../gen/petstore/v1/pets.ts';
 import { loadOperations } from '../../src/platform/proto/operations.ts';
 import { readRequest } from '../../src/platform/proto/request.ts';
-import type { Method } from '../support/calls/grpc.ts';
-import type { GrpcCaller } from '../support/calls/grpc-caller.ts';
 import { serverTest } from '../support/service/shared-stack.ts';
 
 const test = serverTest();
 const { INVALID_ARGUMENT } = Code;
-
-/** Sends these bytes as the message of a method. */
-function send<A>(grpc: GrpcCaller, { path, responseDeserialize }: Method<never, A>, bytes: Uint8Array, key?: string) {
-  const method = { path, requestSerialize: () => Buffer.from(bytes), responseDeserialize };
-  const metadata: Record<string, string> = key === undefined ? {} : { 'idempotency-key': key };
-  return { response: () => grpc.exchange(method, {}, { metadata }), failure: () => grpc.failure(method, {}) };
-}
 
 /** The fields of a message as they are on the wire, by number. */
 function recordsOf(bytes: Uint8Array): { number: number; type: WireType; data: Uint8Array }[] {
@@ -146,9 +137,14 @@ test('One reading - every wire form is validated, stored, digested and replayed 
   let keys = 0;
   for (const [method, messages] of MESSAGES) {
     const input = inputOf(method.path);
+    /** Sends these bytes as the message. */
     const sendIt = (bytes: Uint8Array, key: string) =>
-      send(grpc, method as Method<never, unknown>, bytes, key)
-        .response()
+      grpc
+        .exchange<object, object>(
+          { ...method, requestSerialize: () => Buffer.from(bytes) },
+          {},
+          { metadata: { 'idempotency-key': key } },
+        )
         .then(({ message, headers }) => ({ message, isReplayed: headers.get('idempotency-replayed').length > 0 }))
         .catch(({ code, details }) => ({ code, details }));
     const outcomes = new Set<boolean>();

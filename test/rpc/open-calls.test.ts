@@ -35,12 +35,12 @@ interface Opened {
 let ids = 0;
 
 /** Opens a call and waits until the server has it. */
-async function open({ context }: Test, { isStream = false, headers = {}, beside, ...options }: Opened) {
+async function open({ context }: Test, { headers = {}, beside, ...options }: Opened) {
   ids += 1;
   const { id = `open ${ids}` } = options;
   const before = context.server.find(id);
   const session = beside === undefined ? {} : { session: beside.session };
-  const caller = request(context.server.port, { protocol: 'gRPC', isStream, headers, ...options, id, ...session });
+  const caller = request(context.server.port, { headers, ...options, id, ...session });
   context.callers.push(caller);
   const isNew = () => context.server.find(id) !== before && context.server.find(id);
   const scripted = await until(isNew, 'the call');
@@ -193,10 +193,9 @@ test('Account - calls that run are not ended for others', async (t) => {
 
 test('Streams - end at their maximum age with DEADLINE_EXCEEDED, unary calls do not', async (t) => {
   const server = await startScriptedServer(t, { maxStreamMs: 300 });
-  const context = { ...t.context, server };
-  const stream = request(server.port, { protocol: 'gRPC', isStream: true, id: 'old stream' });
-  const unary = request(server.port, { protocol: 'gRPC', isStream: false, id: 'old call' });
-  context.callers.push(stream, unary);
+  const stream = request(server.port, { isStream: true, id: 'old stream' });
+  const unary = request(server.port, { id: 'old call' });
+  t.context.callers.push(stream, unary);
   (await until(() => server.find('old stream'), 'the stream')).step(piece('a'));
   t.is(await stream.outcome, 'refused');
   t.is(stream.seen['grpc-status'], String(Status.DEADLINE_EXCEEDED));

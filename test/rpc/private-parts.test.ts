@@ -18,27 +18,24 @@ import { EDGE_SECRET, request, type ScriptedServer, startScriptedServer, streams
 
 test('grpc-js - an error before a call can be answered resets that call alone', async (t) => {
   const server = await startScriptedServer(t);
-  const broken = request(server.port, {
-    protocol: 'gRPC',
-    isStream: false,
-    id: 'broken',
-    headers: { 'x-broken': '1' },
-  });
-  broken.stream.on('error', () => undefined);
+  const broken = request(server.port, { id: 'broken', headers: { 'x-broken': '1' } });
   await until(() => broken.stream.closed, 'the reset');
   t.is(broken.stream.rstCode, constants.NGHTTP2_INTERNAL_ERROR);
-  const caller = request(server.port, { protocol: 'gRPC', isStream: false, id: 'whole' });
+  const caller = request(server.port, { id: 'whole' });
   await until(() => server.find('whole'), 'the next call');
   for (const { session } of [broken, caller]) session.destroy();
 });
 
+/** Opens a call of this id. Resolves with both ends of it. */
+async function open(t: ExecutionContext, server: ScriptedServer, id: string, headers: Record<string, string> = {}) {
+  const caller = request(server.port, { isStream: true, id, headers });
+  t.teardown(() => caller.session.destroy());
+  return { caller, ...(await until(() => server.find(id), 'the call')) };
+}
+
 /** Opens a call of this id, and ends 5,000 others on its connection early. Resolves with both ends of it. */
 async function endEarly(t: ExecutionContext, server: ScriptedServer, id: string, headers: Record<string, string>) {
-  const caller = request(server.port, { protocol: 'gRPC', isStream: true, id, headers });
-  t.teardown(() => caller.session.destroy());
-  const { session } = await until(() => server.find(id), 'the call');
-  caller.session.on('error', () => undefined);
-  caller.stream.on('error', () => undefined);
+  const { caller, session } = await open(t, server, id, headers);
   for (let ended = 0; ended < 5_000 && !caller.session.destroyed; ended += 100) {
     const streams = Array.from({ length: 100 }, (_, index) => {
       const malformed = index % 2 === 0 ? {} : { ':authority': 'user@host' };
@@ -60,31 +57,25 @@ test("grpc-js - an edge's connection stays open however many of its calls end ea
     [edge.caller, other.caller].map(({ session }) => session.closed),
     [false, true],
   );
-  const next = request(server.port, { protocol: 'gRPC', isStream: true, id: 'next' });
-  (await until(() => server.find('next'), 'a call on a new connection')).step('end');
-  t.is(await next.outcome, 'answered');
-  next.session.destroy();
+  const next = await open(t, server, 'next');
+  next.step('end');
+  t.is(await next.caller.outcome, 'answered');
 });
 
 test('grpc-js - a connection without calls ends after 10 s, but not one with a call, nor an edge’s', async (t) => {
   const server = await startScriptedServer(t);
   const mute = connectTcp(server.port, '127.0.0.1').resume();
-  const open = async (id: string, headers: Record<string, string> = {}) => {
-    const caller = request(server.port, { protocol: 'gRPC', isStream: true, id, headers });
-    t.teardown(() => caller.session.destroy());
-    return { ...caller, call: await until(() => server.find(id), 'the call') };
-  };
-  const edge = await open('edge', { 'x-petstore-edge': EDGE_SECRET });
-  const [idle, busy] = [await open('idle'), await open('busy')];
-  for (const { call, outcome } of [edge, idle]) {
-    call.step('end');
-    await outcome;
+  const edge = await open(t, server, 'edge', { 'x-petstore-edge': EDGE_SECRET });
+  const [idle, busy] = [await open(t, server, 'idle'), await open(t, server, 'busy')];
+  for (const { step, caller } of [edge, idle]) {
+    step('end');
+    await caller.outcome;
   }
-  await until(() => mute.closed && idle.session.closed, 'the end of both', 30_000);
+  await until(() => mute.closed && idle.caller.session.closed, 'the end of both', 30_000);
   await delay(1_000);
-  t.deepEqual([edge.session.closed, busy.session.closed], [false, false]);
-  busy.call.step('end');
-  t.is(await busy.outcome, 'answered');
+  t.deepEqual([edge.caller.session.closed, busy.caller.session.closed], [false, false]);
+  busy.step('end');
+  t.is(await busy.caller.outcome, 'answered');
 });
 
 test('grpc-js - a call with over 8 KiB of headers is reset, also of compressed ones, but not an edge’s', async (t) => {

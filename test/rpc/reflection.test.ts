@@ -1,8 +1,9 @@
 /** Reflection, which needs no key: what it shows, and how much may be asked of it. */
 import { type DescMessage, fromBinary } from '@bufbuild/protobuf';
 import { FileDescriptorProtoSchema } from '@bufbuild/protobuf/wkt';
-import { Client, credentials, type ServiceError, status as Status } from '@grpc/grpc-js';
+import { type ServiceError, status as Status } from '@grpc/grpc-js';
 import { loadOperations } from '../../src/platform/proto/operations.ts';
+import type { GrpcCaller } from '../support/calls/grpc-caller.ts';
 import { rawGrpc } from '../support/calls/http2.ts';
 import { grpcFrame, grpcHeaders, openSession, targetOf } from '../support/calls/sockets.ts';
 import { PUBLIC } from '../support/contract/resources.ts';
@@ -19,8 +20,7 @@ interface Response {
 }
 
 /** Asks for the files of a symbol a number of times, and reads all answers. */
-async function ask(address: string, service: string, times: number) {
-  const client = new Client(address, credentials.createInsecure());
+async function ask({ client }: GrpcCaller, service: string, times: number) {
   const stream = client.makeBidiStreamRequest(PATH, asIs, asIs);
   const answers: Buffer[] = [];
   const end = new Promise<number>((resolve) => {
@@ -31,31 +31,29 @@ async function ask(address: string, service: string, times: number) {
   const request = Buffer.from([0x22, service.length, ...Buffer.from(service)]); // file_containing_symbol
   for (let i = 0; i < times; i += 1) stream.write(request);
   stream.end();
-  const code = await end;
-  client.close();
-  return { code, answers };
+  return { code: await end, answers };
 }
 
 test('Reflection - shows the public services only', async (t) => {
   for (const service of ['petstore.v1.PetService', 'grpc.health.v1.Health']) {
-    const { answers } = await ask(t.context.address, service, 1);
+    const { answers } = await ask(t.context.grpc, service, 1);
     t.true(answers[0]?.includes(service.split('.').at(-1) ?? ''), service);
   }
   for (const service of ['admin.v1.AdminService', 'edge.v1.EdgeService', 'web.v1.WebService']) {
-    const { answers } = await ask(t.context.address, `apiplatform.${service}`, 1);
+    const { answers } = await ask(t.context.grpc, `apiplatform.${service}`, 1);
     t.true((answers[0]?.length ?? 0) < 200 && answers[0]?.includes('not found'), service);
   }
 });
 
 test('Reflection - has the details of errors, which tools print', async (t) => {
   for (const name of ['ErrorInfo', 'BadRequest', 'RetryInfo', 'QuotaFailure']) {
-    const { answers } = await ask(t.context.address, `google.rpc.${name}`, 1);
+    const { answers } = await ask(t.context.grpc, `google.rpc.${name}`, 1);
     t.true(answers[0]?.includes('google/rpc/error_details.proto'), name);
   }
 });
 
 test('Reflection - the first answer has the file of a method with all imports, others the file alone', async (t) => {
-  const { answers } = await ask(t.context.address, 'petstore.v1.PetService.GetPet', 2);
+  const { answers } = await ask(t.context.grpc, 'petstore.v1.PetService.GetPet', 2);
   const output = loadOperations().byPath.get(PATH)?.output as DescMessage;
   const [first, second] = answers.map((bytes) => {
     const { messageResponse } = fromBinary(output, bytes) as unknown as Response;
@@ -74,10 +72,10 @@ test('Reflection - the first answer has the file of a method with all imports, o
 });
 
 test('Reflection - one stream gets at most 200 answers, and 256 KiB of them', async (t) => {
-  const { code, answers } = await ask(t.context.address, 'petstore.v1.PetService', 200);
+  const { code, answers } = await ask(t.context.grpc, 'petstore.v1.PetService', 200);
   t.is(code, Status.RESOURCE_EXHAUSTED);
   t.true(Buffer.concat(answers).length <= 2 ** 18);
-  const small = await ask(t.context.address, 'none', 201);
+  const small = await ask(t.context.grpc, 'none', 201);
   t.deepEqual([small.code, small.answers.length], [Status.RESOURCE_EXHAUSTED, 200]);
 });
 

@@ -134,8 +134,9 @@ export type Outcome = 'answered' | 'refused' | 'reset';
 export type Caller = ReturnType<typeof request>;
 
 interface RequestOptions {
-  readonly protocol: CallerProtocol;
-  readonly isStream: boolean;
+  /** gRPC by default. */
+  readonly protocol?: CallerProtocol;
+  readonly isStream?: boolean;
   readonly id: string;
   /** How much of the response the caller lets through before it reads. */
   readonly window?: number;
@@ -167,7 +168,7 @@ function openConnection(port: number, window: number, from = '127.0.0.1'): Clien
 
 /** Sends a request. */
 export function request(port: number, options: RequestOptions) {
-  const { protocol, isStream, id, window = 65_535, headers: more = {}, isWhole = true } = options;
+  const { protocol = 'gRPC', isStream, id, window = 65_535, headers: more = {}, isWhole = true } = options;
   const session = options.session ?? openConnection(port, window, options.from);
   const { path } = isStream ? WebServiceService.getFile : WebServiceService.checkHealth;
   const stream = session.request(

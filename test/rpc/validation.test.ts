@@ -11,9 +11,13 @@ import { handler, newCall, protoRegistry } from '../support/service/call.ts';
 
 const interceptor = readMessage(createValidation(protoRegistry));
 
-/** The error for these bytes; undefined when they pass. */
-async function refusal(path: string, bytes: Uint8Array): Promise<ApiError | undefined> {
+type Request = readonly [path: string, message: object];
+
+/** The error for the message; undefined when it passes. */
+async function refusal([path, message]: Request): Promise<ApiError | undefined> {
   const { next, calls } = handler();
+  const { input } = newCall(path).operation;
+  const bytes = toBinary(input, create(input, message as never));
   try {
     await interceptor(newCall(path, { bytes }), next);
   } catch (error) {
@@ -23,16 +27,9 @@ async function refusal(path: string, bytes: Uint8Array): Promise<ApiError | unde
   return undefined;
 }
 
-type Request = readonly [path: string, message: object];
-
-function encode([path, message]: Request): Uint8Array {
-  const { input } = newCall(path).operation;
-  return toBinary(input, create(input, message as never));
-}
-
 /** The names of the fields with violations; none when the message passes. */
 async function violations(request: Request): Promise<string[]> {
-  return (await refusal(request[0], encode(request)))?.violations.map(({ name }) => name) ?? [];
+  return (await refusal(request))?.violations.map(({ name }) => name) ?? [];
 }
 
 const order = (fields: object): Request => ['OrderService/PlaceOrder', { order: fields }];
@@ -97,8 +94,7 @@ test('Validation - the violations of an absent body are its required fields', as
 });
 
 test('Validation - every field with a violation is named, with its path in the message', async (t) => {
-  const request: Request = ['PetService/CreatePet', { pet: { name: ' ', status: 0 } }];
-  const error = await refusal(request[0], encode(request));
+  const error = await refusal(['PetService/CreatePet', { pet: { name: ' ', status: 0 } }]);
   const named = error?.violations.map((violation) => [violation.path, violation.name]);
   const fields = { name: 'pet.name', categoryId: 'pet.category_id', status: 'pet.status' };
   t.deepEqual([error?.code, named], ['INVALID_ARGUMENT', Object.entries(fields).map(([name, at]) => [at, name])]);
@@ -139,8 +135,7 @@ test('Validation - a list is named when it has too few or too many items, or one
 });
 
 test('Validation - a list of thousands is judged by its first items, and an error has a bounded length', async (t) => {
-  const request: Request = ['EventService/ListEvents', { types: Array(30_000).fill('') }];
-  const error = await refusal(request[0], encode(request));
+  const error = await refusal(['EventService/ListEvents', { types: Array(30_000).fill('') }]);
   t.deepEqual(
     error?.violations.slice(0, 2).map(({ name }) => name),
     ['types', 'types[0]'],
