@@ -3,13 +3,10 @@ import test from 'ava';
 import pino from 'pino';
 import { CreateKeyRequest } from '../../gen/apiplatform/admin/v1/admin.ts';
 import { audit } from '../../src/platform/access/interceptors/audit.ts';
-import { authentication, operatorOnly } from '../../src/platform/access/interceptors/authentication.ts';
-import { createApiKeyCache } from '../../src/platform/access/keys/api-key-cache.ts';
+import { operatorOnly } from '../../src/platform/access/interceptors/authentication.ts';
 import { generateKey } from '../../src/platform/access/keys/format.ts';
-import { readConfig } from '../../src/platform/config/config.ts';
 import { type ApiError, apiError, invalidArgument } from '../../src/platform/errors.ts';
 import { addressOf } from '../../src/platform/rpc/address.ts';
-import { toAccountId, toKeyId } from '../../src/platform/rpc/caller.ts';
 import type { Next } from '../../src/platform/rpc/chain.ts';
 import { logging } from '../../src/platform/rpc/interceptors/logging.ts';
 import { run as end, handler, newCall, RESPONSE, type TestCall } from '../support/service/call.ts';
@@ -142,34 +139,4 @@ for (const [title, same, expected] of [
 test('Address of a caller - may be that of a connection over IPv6', (t) => {
   t.is(addressOf(undefined, { peer: '::ffff:192.0.2.7' }), '192.0.2.7');
   t.is(addressOf(undefined, { peer: '2001:db8:0:2::1' }), '2001:db8:0:2::/64');
-});
-
-const none = undefined;
-const account = {
-  id: toAccountId(7n),
-  name: '',
-  plan: 'free',
-  agreed: none,
-  isSuspended: false,
-  createdAtMs: 0,
-} as const;
-const key = { id: toKeyId(1n), accountId: account.id, prefix: '', label: none, createdAtMs: 0 };
-
-test('Authentication - during a look-up a call holds a share of its address, and shows its numbers', async (t) => {
-  const events: string[] = [];
-  const findKey = async () => {
-    events.push('looked up');
-    return { account, key: { ...key, expiresAtMs: none, revokedAtMs: none } };
-  };
-  const interceptor = authentication(createApiKeyCache({ findKey }, readConfig({}).limits.plans), {
-    count: async () => undefined,
-    hold: async () => {
-      events.push('held');
-      return () => void events.push('released');
-    },
-    show: async () => void events.push('shown'),
-  });
-  const call = newCall('PetService/GetPet', { metadata: { authorization: `Bearer ${generateKey()}` } });
-  t.is(await interceptor(call, handler().next), RESPONSE);
-  t.deepEqual(events.toSorted(), ['held', 'looked up', 'released', 'shown']);
 });

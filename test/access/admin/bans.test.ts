@@ -2,12 +2,12 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { status as Status } from '@grpc/grpc-js';
 import type { ExecutionContext } from 'ava';
-import { Client } from 'pg';
 import { AdminServiceService as Admin } from '../../../gen/apiplatform/admin/v1/admin.ts';
 import { CategoryServiceService as Categories } from '../../../gen/petstore/v1/categories.ts';
 import type { GrpcCaller } from '../../support/calls/grpc-caller.ts';
 import { Operator } from '../../support/calls/operator.ts';
 import { temporaryFolder } from '../../support/machine/folder.ts';
+import { holding } from '../../support/machine/postgres.ts';
 import { withinOneDay } from '../../support/service/limit-windows.ts';
 import { startServerProcess } from '../../support/service/process.ts';
 import { type Shared, sharedMissing, startShared } from '../../support/service/shared.ts';
@@ -24,13 +24,13 @@ const PAGE = { pageToken: '' };
 let used: GrpcCaller;
 let admin: Operator;
 let shared: Shared;
-let databaseUrl: string | undefined;
+let databaseUrl: string;
 
 // Serial: one test pauses the shared Redis.
 const { serial: test, beforeEach } = sharing<unknown>(sharedMissing, async (t) => {
   shared = await startShared(t);
   const given = await shared.settings();
-  databaseUrl = given.DATABASE_URL;
+  databaseUrl = given.DATABASE_URL ?? '';
   const settings = { ...SETTINGS, ...given };
   const folder = temporaryFolder(t);
   const start = async () => (await startServerProcess(t, folder, settings)).grpc;
@@ -79,10 +79,8 @@ test('Unban - the key works at once on all servers, and its refusals count from 
 
 test('Unban - ends a ban that is still being stored, and returns it', async (t) => {
   const { keyId, key } = await newKey();
-  const client = new Client({ connectionString: databaseUrl });
+  const client = await holding(databaseUrl, 'BEGIN; LOCK TABLE bans IN SHARE MODE'); // it can be read, not written to
   t.teardown(() => client.end());
-  await client.connect();
-  await client.query('BEGIN; LOCK TABLE bans IN SHARE MODE'); // it can be read, but not written to
   t.is((await call(admin, key, PER_DAY + REFUSALS + 1)).at(-1), 'API_KEY_BANNED');
   const unbanned = admin.call(Admin.unbanKey, { keyId });
   await delay(300); // it waits for the ban, and does not end it

@@ -1,11 +1,13 @@
 import { setImmediate as turn } from 'node:timers/promises';
 import { crc32 } from 'node:zlib';
 import test from 'ava';
+import { authentication } from '../../../src/platform/access/interceptors/authentication.ts';
 import { createApiKeyCache } from '../../../src/platform/access/keys/api-key-cache.ts';
 import { generateKey, hashKey, isWellFormed } from '../../../src/platform/access/keys/format.ts';
 import type { Account, ApiKey } from '../../../src/platform/access/tables/accounts.ts';
 import { readConfig } from '../../../src/platform/config/config.ts';
 import { toAccountId, toKeyId } from '../../../src/platform/rpc/caller.ts';
+import { handler, newCall, RESPONSE } from '../../support/service/call.ts';
 
 const PLANS = readConfig({}).limits.plans;
 
@@ -184,6 +186,24 @@ test('API key cache - has at most 10,000 entries', async (t) => {
   const { cache } = setUp({ hasEvery: true });
   for (let count = 0; count < 10_010; count += 1) await cache.identify(generateKey());
   t.is(cache.size, 10_000);
+});
+
+test('Authentication - during a look-up a call holds a share of its address, and shows its numbers', async (t) => {
+  const { cache, secret, state } = setUp();
+  const events: string[] = [];
+  const interceptor = authentication(cache, {
+    count: async () => undefined,
+    hold: async () => {
+      events.push('held');
+      return () => void events.push('released');
+    },
+    show: async () => void events.push('shown'),
+  });
+  const metadata = { authorization: `Bearer ${secret}` };
+  const call = newCall('/apiplatform.admin.v1.AdminService/ListKeys', { metadata });
+  t.is(await interceptor(call, handler().next), RESPONSE);
+  t.is(state.lookUps, 1);
+  t.deepEqual(events.toSorted(), ['held', 'released', 'shown']);
 });
 
 const ALPHABET = '0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz';

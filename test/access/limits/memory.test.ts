@@ -3,13 +3,11 @@ import test from 'ava';
 import { BanTracker } from '../../../src/platform/access/limits/ban-tracker.ts';
 import { createMemoryLimiter } from '../../../src/platform/access/limits/memory.ts';
 import { toKeyId } from '../../../src/platform/rpc/caller.ts';
-import { reportTests } from './suite/reports.ts';
-import { ruleTests } from './suite/rules.ts';
+import { limiterTests } from './suite/rules.ts';
 import { KEY_ID, NOON_MS, OPTIONS, type Open, OTHER_KEY } from './suite/setup.ts';
 
 const open: Open = async (_t, options) => createMemoryLimiter({ ...OPTIONS, ...options });
-ruleTests(test, open);
-reportTests(test, open);
+limiterTests(test, open);
 
 test('Memory - idle keys are dropped, with bans that have ended', (t) => {
   const bans = new BanTracker(OPTIONS.ban);

@@ -9,8 +9,7 @@ import { MISSING_REDIS_SERVER, startRedis, type TestRedis } from '../../support/
 import { withinOneDay } from '../../support/service/limit-windows.ts';
 import { sharing } from '../../support/service/sharing.ts';
 import { openRedis, openServers, type RedisOptions, untilBack } from './suite/redis.ts';
-import { reportTests } from './suite/reports.ts';
-import { ruleTests, SHARED, send } from './suite/rules.ts';
+import { limiterTests, SHARED, send } from './suite/rules.ts';
 import {
   ACCOUNT,
   ACCOUNT_ID,
@@ -40,8 +39,7 @@ const open: Open = async (t, options) => {
   await untilBack(limiter);
   return limiter;
 };
-ruleTests(test, open, SHARED);
-reportTests(test, open);
+limiterTests(test, open, SHARED);
 
 async function openThree(t: ExecutionContext, options: Partial<RedisOptions> = {}) {
   const servers = await openServers(t, { ...options, redis: redis.config });
