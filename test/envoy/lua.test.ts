@@ -125,22 +125,20 @@ end`;
 const PATHS = { POST: '/parcels', PATCH: '/parcels/7' } as const;
 type Method = keyof typeof PATHS;
 
+/** What the server makes of a refusal by Envoy. */
+function refuse(method: Method, reply: string) {
+  const request = { method, path: PATHS[method], reply: Buffer.from(reply), contentType: 'application/json' };
+  return edge.refuse({ ...request, status: 400 }, { protocol: { name: 'REST' } });
+}
+
 /** Checks the body of each request to POST or PATCH. Resolves with the error, or with the parcel of the new body. */
 async function check(method: Method, body: string): Promise<unknown> {
   const { output, errors } = runLua(['-e', READ_BODIES], `${method} ${PATHS[method]}/?x=1 ${body}\0`);
   if (errors !== '' || !output.endsWith('\0')) throw new Error(errors);
   const text = output.slice(0, -1);
   if (text.startsWith('!')) {
-    const request = {
-      method,
-      path: PATHS[method],
-      status: 400,
-      reply: Buffer.from(text.slice(1)),
-      contentType: 'application/json',
-    };
-    return edge
-      .refuse(request, { protocol: { name: 'REST' } })
-      .catch((error: unknown) => (error instanceof ApiError ? error.message : error));
+    const refused = refuse(method, text.slice(1));
+    return refused.catch((error: unknown) => (error instanceof ApiError ? error.message : error));
   }
   const type = parcelMessage(method === 'POST' ? 'NewParcel' : 'ParcelPatch');
   // Like the transcoder, which ignores unknown fields.
@@ -196,11 +194,7 @@ test('Lists - an item of another type is refused; a null, a list or an object is
 
 test('Lists - what the transcoder finds in an item has no index: it counts only such items', async (t) => {
   const reply = 'parcel.item_sizes[0]: invalid value "1,2" for type TYPE_INT32';
-  const refused = { method: 'POST', path: '/parcels', status: 400, contentType: 'application/json' };
-  const request = { ...refused, reply: Buffer.from(reply) };
-  await t.throwsAsync(edge.refuse(request, { protocol: { name: 'REST' } }), {
-    message: 'itemSizes: "1,2" is not a whole number',
-  });
+  await t.throwsAsync(refuse('POST', reply), { message: 'itemSizes: "1,2" is not a whole number' });
 });
 
 test('Lists that may be absent - an array is there, also an empty one; absent and null are not', async (t) => {

@@ -4,37 +4,27 @@ import { parse } from 'yaml';
 import { findBreaks } from '../../scripts/openapi/breaks.ts';
 import { readConfig } from '../../src/platform/config/config.ts';
 import { IDEMPOTENCY_KEY } from '../../src/platform/config/constants.ts';
+import { operations } from '../docs/docs-page.ts';
 import { checkAgainstDescription, type SeenResponse } from '../support/contract/description.ts';
 import { PUBLIC as ALL, type PublicOperation } from '../support/contract/resources.ts';
-
-interface OpenApiOperation {
-  readonly deprecated?: boolean;
-  readonly 'x-sunset'?: string;
-  readonly 'x-stability'?: string;
-  readonly 'x-try-it'?: boolean;
-  readonly tags: readonly string[];
-}
 
 /** Without those of gRPC alone. */
 const PUBLIC = ALL.filter(({ routes }) => routes.length > 0);
 
 const text = readFileSync('gen/openapi/openapi.json', 'utf8');
 const document = JSON.parse(text);
-const operations = new Map<string, OpenApiOperation>(
-  Object.entries(document.paths as Record<string, Record<string, OpenApiOperation>>).flatMap(([path, methods]) =>
-    Object.entries(methods).map(([method, operation]) => [`${method.toUpperCase()} ${path}`, operation] as const),
-  ),
-);
+const nameOf = ({ method, path }: (typeof operations)[number]) => `${method.toUpperCase()} ${path}`;
 
 test('Document - it describes exactly the operations of the contract, each under its tag', (t) => {
-  const described = [...operations].map(([name, { tags }]) => `${name}: ${tags.join()}`);
+  const described = operations.map((one) => `${nameOf(one)}: ${one.operation.tags.join()}`);
   const tagOf = ({ template }: PublicOperation) => (/^\/(pets|categories)/.test(template) ? 'Pets' : 'Store');
   const expected = PUBLIC.map((operation) => `${operation.method} ${operation.template}: ${tagOf(operation)}`);
   t.deepEqual(described.sort(), expected.sort());
 });
 
 test('Document - inventory and events are beta and PATCH experimental; nothing else carries a marker', (t) => {
-  for (const [name, operation] of operations) {
+  for (const one of operations) {
+    const [name, { operation }] = [nameOf(one), one];
     const marker = /\/(store\/inventory|events)/.test(name) ? 'beta' : /^PATCH/.test(name) ? 'experimental' : undefined;
     t.is(operation['x-stability'], marker, name);
     const isOld = name === 'GET /pets/{petId}';
