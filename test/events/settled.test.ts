@@ -1,5 +1,6 @@
 /** The order of events on PostgreSQL, where a transaction takes ids before it commits. */
-import { Client } from 'pg';
+import { setTimeout as delay } from 'node:timers/promises';
+import type { Client } from 'pg';
 import { EventFeed } from '../../src/platform/events/feed.ts';
 import { SettledEvents } from '../../src/platform/events/settled.ts';
 import { toEventId } from '../../src/platform/storage/model.ts';
@@ -8,7 +9,7 @@ import { createStore } from '../../src/platform/storage/store.ts';
 import { StoreUnavailable } from '../../src/platform/storage/store-errors.ts';
 import { MIGRATIONS, TABLES } from '../../src/schema.ts';
 import { newCategory } from '../storage/suite/database.ts';
-import { postgresMissing, startPostgres, type TestPostgres } from '../support/machine/postgres.ts';
+import { holding, postgresMissing, startPostgres, type TestPostgres } from '../support/machine/postgres.ts';
 import { fresh, type SharedBy, sharing } from '../support/service/sharing.ts';
 import { until } from '../support/until.ts';
 
@@ -21,9 +22,8 @@ const test = fresh(postgresMissing, async (t, server: TestPostgres) => {
   t.teardown(() => store.close());
   /** Opens another connection. It is closed at the end of the test. */
   const connect = async () => {
-    const client = new Client({ connectionString: url });
+    const client = await holding(url);
     client.on('error', () => undefined); // a test ends it
-    await client.connect();
     t.teardown(() => client.end().catch(() => undefined));
     return client;
   };
@@ -159,7 +159,7 @@ test('Head - waits for what has been begun, and not for what begins later', asyn
   void head.then(() => {
     isKnown = true;
   });
-  await new Promise((resolve) => setTimeout(resolve, 100));
+  await delay(100);
   t.false(isKnown);
   await late.query('COMMIT');
   t.is(await head, toEventId(3n));
@@ -191,7 +191,7 @@ test('Order - concurrent writers on several connections: ids ascend, none is mis
     clients.map(async (client, index) => {
       for (let round = 0; round < 40; round += 1) {
         await client.query("BEGIN; INSERT INTO categories (name) VALUES ('a')");
-        await new Promise((resolve) => setTimeout(resolve, (index * round) % 7));
+        await delay((index * round) % 7);
         await client.query(round % 5 === 0 ? 'ROLLBACK' : "INSERT INTO categories (name) VALUES ('b'); COMMIT");
       }
     }),

@@ -5,7 +5,6 @@ import { join } from 'node:path';
 import pg from 'pg';
 import { openPostgres } from '../../src/platform/storage/postgres.ts';
 import { Connection } from '../../src/platform/storage/postgres-connection.ts';
-import { compile } from '../../src/platform/storage/statement.ts';
 import { createStore } from '../../src/platform/storage/store.ts';
 import { MIGRATIONS, TABLES } from '../../src/schema.ts';
 import { findProgram, missing } from '../support/machine/find-program.ts';
@@ -16,7 +15,7 @@ import type { Scope } from '../support/scope.ts';
 import { Program } from '../support/service/process.ts';
 import { sharing } from '../support/service/sharing.ts';
 import { until } from '../support/until.ts';
-import { suiteDatabase } from './postgres.ts';
+import { settingsOf, suiteDatabase } from './postgres.ts';
 import { newCategory } from './suite/database.ts';
 import { runStorageSuite } from './suite/suite.ts';
 
@@ -70,16 +69,8 @@ test('PgBouncer - each transaction has its timeouts, and no session keeps a time
   const url = through(database);
   const engines = await Promise.all([1, 2, 3].map(() => openPostgres(url, MIGRATIONS, POOLED))); // one migrates
   for (const engine of engines) {
-    const settings = ['lock_timeout', 'transaction_isolation'].map((one) => `current_setting('${one}') as ${one}`);
-    const show = compile('show', engine.knex.raw(`select ${settings}`));
-    const inTransaction = await engine.transaction((tx) => tx.all(show, {}));
-    for (const rows of [
-      inTransaction,
-      await engine.write((tx) => tx.all(show, {})),
-      await engine.reader.all(show, {}),
-    ]) {
-      t.deepEqual(rows, [{ lock_timeout: '4s', transaction_isolation: 'read committed' }]);
-    }
+    const settings = { lock_timeout: '4s', transaction_isolation: 'read committed' };
+    t.deepEqual(await settingsOf(engine, Object.keys(settings)), Array(3).fill(settings));
   }
   for (let time = 0; time < 30; time += 1) {
     t.deepEqual(await query(url, 'SHOW lock_timeout'), [{ lock_timeout: '0' }]);

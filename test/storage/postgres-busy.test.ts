@@ -13,7 +13,7 @@ import { holding, postgresMissing, query, startPostgres } from '../support/machi
 import { type SharedBy, sharing } from '../support/service/sharing.ts';
 import { until } from '../support/until.ts';
 import { openPool } from './postgres.ts';
-import { newPet } from './suite/database.ts';
+import { CATS, newCategory, newPet } from './suite/database.ts';
 
 const MAX_CONNECTIONS = 20;
 
@@ -25,20 +25,16 @@ type Test = ExecutionContext<SharedBy<typeof test>>;
 async function openStore(t: Test) {
   const url = await t.context.createDatabase();
   const reported: string[] = [];
-  const store = createStore(await openPostgres(url, MIGRATIONS, loggingTo(reported)), TABLES);
+  const logger = { info: () => undefined, warn: (_: object, text: string) => reported.push(text) };
+  const store = createStore(await openPostgres(url, MIGRATIONS, { logger }), TABLES);
   t.teardown(() => store.close());
   return { url, store, reported };
 }
 
-const CATS = { name: 'Cats', description: undefined };
 const CONTEXT = { isCancelled: () => false };
 
 function order(store: Store, petId: PetId) {
   return orderService(store).placeOrder({ order: { petId, quantity: 1 } }, CONTEXT);
-}
-
-function loggingTo(warnings: string[]) {
-  return { logger: { info: () => undefined, warn: (_: object, text: string) => warnings.push(text) } };
 }
 
 function refusalOf(work: Promise<unknown>): Promise<unknown> {
@@ -79,7 +75,7 @@ test.serial('Locked rows - their changes queue on one connection each, others ne
   for (; refused === 0; calls += 1) {
     await order(store, other.id);
     t.is((await store.pets.find(other.id))?.quantity, 999 - calls);
-    t.truthy(await store.write((tx) => tx.categories.insert(CATS)));
+    t.truthy(await newCategory(store));
     t.true((await lockWaits(url)) <= 2);
   }
   // One that waited for a locked row would be refused like its changes, and before it no round would end.
@@ -114,7 +110,7 @@ test.serial('Out of connections - calls share the open ones without failing, and
   const calls = Array.from({ length: 100 }, async (_, index) => {
     if (index % 10 === 0) await order(store, pet.id);
     else t.truthy(await store.pets.find(pet.id));
-    await store.write((tx) => tx.categories.insert(CATS));
+    await newCategory(store);
   });
   await Promise.all(calls);
   t.is((await store.pets.find(pet.id))?.quantity, 990);
@@ -123,7 +119,7 @@ test.serial('Out of connections - calls share the open ones without failing, and
   const connections = async () => Number((await query(url, COUNT_OURS))[0]?.count);
   const few = await connections();
   await until(async () => {
-    await Promise.all(Array.from({ length: 20 }, () => store.write((tx) => tx.categories.insert(CATS))));
+    await Promise.all(Array.from({ length: 20 }, () => newCategory(store)));
     return (await connections()) > few;
   }, 'more connections');
 });

@@ -12,7 +12,7 @@ import { MIGRATIONS, TABLES } from '../../src/schema.ts';
 import { temporaryFolder } from '../support/machine/folder.ts';
 import { holding, postgresMissing, query, startPostgres, type TestPostgres } from '../support/machine/postgres.ts';
 import { sharing } from '../support/service/sharing.ts';
-import { openPool } from './postgres.ts';
+import { openPool, settingsOf } from './postgres.ts';
 import { addOne, newPet } from './suite/database.ts';
 import { runPlanSuite } from './suite/query-plans.ts';
 
@@ -141,16 +141,8 @@ test('PostgreSQL - transactions and statements are READ COMMITTED with timeouts,
   }
   const engine = await openPostgres(`${url}?options=-c%20statement_timeout%3D1h`, MIGRATIONS);
   const timeouts = { lock_timeout: '4s', statement_timeout: '5s', idle_in_transaction_session_timeout: '5s' };
-  const settings = ['transaction_isolation', ...Object.keys(timeouts)];
-  const values = engine.knex.raw(`select ${settings.map((name) => `current_setting('${name}') as ${name}`)}`);
-  const show = compile('show', values);
-  for (const rows of [
-    await engine.transaction((tx) => tx.all(show, {})),
-    await engine.write((tx) => tx.all(show, {})),
-    await engine.reader.all(show, {}),
-  ]) {
-    t.deepEqual(rows, [{ transaction_isolation: 'read committed', ...timeouts }]);
-  }
+  const settings = { transaction_isolation: 'read committed', ...timeouts };
+  t.deepEqual(await settingsOf(engine, Object.keys(settings)), Array(3).fill(settings));
   const store = createStore(engine, TABLES);
   const { id } = await newPet(store);
   await Promise.all(Array.from({ length: 30 }, () => addOne(store, id)));

@@ -1,7 +1,9 @@
 /** Empty PostgreSQL databases for the storage suite, a few at a time; a pool of one connection to a database. */
 import { Availability } from '../../src/platform/storage/availability.ts';
+import type { Engine, Runner } from '../../src/platform/storage/engine.ts';
 import { openPostgres } from '../../src/platform/storage/postgres.ts';
 import { PostgresPool } from '../../src/platform/storage/postgres-pool.ts';
+import { compile } from '../../src/platform/storage/statement.ts';
 import { MIGRATIONS } from '../../src/schema.ts';
 import { query, type TestPostgres } from '../support/machine/postgres.ts';
 import { openProxy } from '../support/machine/tcp-proxy.ts';
@@ -34,6 +36,14 @@ export async function suiteDatabase(t: Scope, server: Shared): Promise<SuiteData
     lockCategories: 'LOCK TABLE categories IN EXCLUSIVE MODE',
     failWrites: () => failWrites(url),
   };
+}
+
+/** These settings as each kind of work has them: a transaction, a write and a read. */
+export async function settingsOf(engine: Engine, names: readonly string[]): Promise<readonly unknown[]> {
+  const values = names.map((name) => `current_setting('${name}') as ${name}`);
+  const show = compile('show', engine.knex.raw(`select ${values}`));
+  const all = (tx: Runner) => tx.all(show, {});
+  return [await engine.transaction(all), await engine.write(all), await all(engine.reader)].flat();
 }
 
 /** Refuses new connections and ends the open ones. */

@@ -3,8 +3,8 @@ import pino from 'pino';
 import { startRetention } from '../../src/platform/storage/retention.ts';
 import { createTestStore } from '../support/machine/database.ts';
 import { until } from '../support/until.ts';
-
-const NOW_MS = Date.UTC(2026, 6, 1);
+import { newCategory } from './suite/database.ts';
+import { NOW_MS } from './suite/rows.ts';
 
 test('Retention - deletes in bounded statements with other writes between them, and keeps recent rows', async (t) => {
   const store = await createTestStore(t);
@@ -24,7 +24,7 @@ test('Retention - deletes in bounded statements with other writes between them, 
   };
   const stop = startRetention(() => NOW_MS, pino({ level: 'silent' }), { 'idempotency records': deletePortion });
   while (portions().length < 5) {
-    await store.write((tx) => tx.categories.insert({ name: 'Cats', description: undefined }));
+    await newCategory(store);
     events.push('write');
   }
   await stop();

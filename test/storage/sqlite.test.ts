@@ -10,7 +10,7 @@ import { compile } from '../../src/platform/storage/statement.ts';
 import { StoreUnavailable } from '../../src/platform/storage/store-errors.ts';
 import { createTestDatabase } from '../support/machine/database.ts';
 import type { SharedBy } from '../support/service/sharing.ts';
-import { newCategories, newCategory, test } from './suite/database.ts';
+import { CATS, newCategories, newCategory, test } from './suite/database.ts';
 import { runPlanSuite } from './suite/query-plans.ts';
 import { runStorageSuite } from './suite/suite.ts';
 
@@ -130,9 +130,7 @@ test.serial('Commit - writes run in the order of arrival, at most 256 share one'
   t.teardown(() => Object.assign(SqliteConnection.prototype, { exec }));
   const { store } = t.context;
   const add = (_: unknown, index: number) =>
-    store[index % 3 === 0 ? 'write' : 'transaction']((tx) =>
-      tx.categories.insert({ name: 'Cats', description: undefined }),
-    );
+    store[index % 3 === 0 ? 'write' : 'transaction']((tx) => tx.categories.insert(CATS));
   const ids = (await Promise.all(Array.from({ length: 600 }, add))).map(({ id }) => Number(id));
   t.deepEqual(
     ids,

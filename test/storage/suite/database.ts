@@ -48,16 +48,17 @@ export function useDatabase<Shared>(createDatabase: CreateDatabase<Shared>): voi
   });
 }
 
-export async function newCategory(store: Store, name = 'Cats'): Promise<CategoryId> {
-  return (await store.write((tx) => tx.categories.insert({ name, description: undefined }))).id;
+/** A category to insert. */
+export const CATS = { name: 'Cats', description: undefined };
+
+export async function newCategory(store: Store, name = CATS.name): Promise<CategoryId> {
+  return (await store.write((tx) => tx.categories.insert({ ...CATS, name }))).id;
 }
 
 export function newCategories(store: Store, count: number): Promise<CategoryId[]> {
   return store.transaction(async ({ categories }) => {
     const ids: CategoryId[] = [];
-    for (let index = 0; index < count; index += 1) {
-      ids.push((await categories.insert({ name: 'Cats', description: undefined })).id);
-    }
+    for (let index = 0; index < count; index += 1) ids.push((await categories.insert(CATS)).id);
     return ids;
   });
 }

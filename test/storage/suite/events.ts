@@ -1,15 +1,34 @@
-/** The events: one for each change of a row, in its transaction, in order. */
+/**
+ * The events: one for each change of a row, in its transaction, in order. The deletion of what is old, of events and
+ * idempotency records, with rows that a wrong clock has dated ahead or too early.
+ */
 import { type StoredEvent, toEventId } from '../../../src/platform/storage/model.ts';
 import { compile } from '../../../src/platform/storage/statement.ts';
 import type { Store } from '../../../src/schema.ts';
 import { toCategoryId } from '../../../src/shop/categories/table.ts';
 import { PETS, toPetId } from '../../../src/shop/pets/table.ts';
 import { aPet } from '../../shop/resources.ts';
-import { newCategories, newCategory, test } from './database.ts';
+import { newCategories, newCategory, runSql, test } from './database.ts';
+import { NOW_MS } from './rows.ts';
 
 function eventsOf(store: Store): Promise<readonly StoredEvent[]> {
   return store.events.after(toEventId(0n), 1_000);
 }
+
+const KEPT_MS = 1_000;
+/** Old, within its time, and dated ahead. */
+const TIMES = { o: NOW_MS - KEPT_MS - 1, n: NOW_MS - KEPT_MS, a: NOW_MS + 1 };
+
+/** The rows in their order, and those that are left after deletions of two rows at a time. */
+const CASES = [
+  ['ooon', 'n'],
+  ['aooon', 'n'],
+  ['aaaaaoooaon', 'n'],
+  ['aaaaan', 'aaaaan'],
+  ['onoan', 'noan'], // nothing behind one that is kept
+  ['oan', 'an'],
+  ['nnn', 'nnn'],
+] as const;
 
 export function eventTests(): void {
   test('Events - each change of a row stores one, with the row, or what it was before its deletion', async (t) => {
@@ -87,4 +106,29 @@ export function eventTests(): void {
     const ids = (await eventsOf(store)).map(({ id }) => id);
     t.deepEqual(ids, [toEventId(6n), toEventId(7n)]);
   });
+
+  for (const [rows, left] of CASES) {
+    test(`Retention - of rows dated ${rows} deletes all but ${left}, of events and idempotency records`, async (t) => {
+      const { store, engine } = t.context;
+      await newCategories(store, rows.length);
+      const times = Object.entries(TIMES).map(([letter, ms]) => `when '${letter}' then ${ms}`);
+      const time = (index: string) => `case substr('${rows}', cast(${index} as integer), 1) ${times.join(' ')} end`;
+      await runSql(engine, `update events set time_ms = ${time('id')}`);
+      await runSql(
+        engine,
+        `insert into idempotency_records (id, request_digest, answer, created_at_ms)
+          select id, '', '', time_ms from events order by events.id`,
+      );
+      for (const [table, name, column, order] of [
+        ['events', 'events', 'time_ms', 'id'],
+        ['idempotency', 'idempotency_records', 'created_at_ms', 'sequence'],
+      ] as const) {
+        while ((await store.transaction((tx) => tx[table].deleteOldest(2, NOW_MS, KEPT_MS))) > 0);
+        const query = engine.knex(name).select(`${column} as ms`).orderBy(order);
+        const found = await engine.reader.all(compile(`left.${name}`, query), {});
+        const letters = found.map(({ ms }) => Object.entries(TIMES).find(([, time]) => time === Number(ms))?.[0]);
+        t.is(letters.join(''), left, name);
+      }
+    });
+  }
 }

@@ -6,10 +6,8 @@ import type { Store } from '../../../src/schema.ts';
 import { type Category, toCategoryId } from '../../../src/shop/categories/table.ts';
 import type { Pet } from '../../../src/shop/pets/table.ts';
 import { aPet } from '../../shop/resources.ts';
-import { newCategory, occupyWriter, test } from './database.ts';
-
-const NOW_MS = Date.UTC(2026, 6, 1);
-const CATS = { name: 'Cats', description: undefined };
+import { CATS, newCategory, occupyWriter, test } from './database.ts';
+import { NOW_MS } from './rows.ts';
 
 function newRecord(fields: Partial<IdempotencyRecord> = {}): IdempotencyRecord {
   const id = randomBytes(32).toString('base64url');

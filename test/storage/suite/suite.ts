@@ -5,7 +5,6 @@ import { failureTests } from './failures.ts';
 import { idempotencyTests } from './idempotency.ts';
 import { listTests } from './lists.ts';
 import { pageTests } from './pages.ts';
-import { retentionTests } from './retention.ts';
 import { rowTests } from './rows.ts';
 import { transactionTests } from './transactions.ts';
 import { usageTests } from './usage.ts';
@@ -19,7 +18,6 @@ export function runStorageSuite<Shared>(createDatabase: CreateDatabase<Shared>, 
   if (through !== undefined) return;
   rowTests();
   usageTests();
-  retentionTests();
   pageTests();
   listTests();
   eventTests();

@@ -1,10 +1,9 @@
 /** Transactions, and writes of a single statement: isolated, cancelled in time, losing no update. */
 import { Cancelled, NotUnique } from '../../../src/platform/storage/store-errors.ts';
 import type { PetId } from '../../../src/shop/pets/table.ts';
-import { addOne, newCategory, newPet, occupyWriter, test } from './database.ts';
+import { addOne, CATS, newCategory, newPet, occupyWriter, test } from './database.ts';
 import { newAccount } from './rows.ts';
 
-const CATS = { name: 'Cats', description: undefined };
 const ALL = { after: 0n, limit: 1_000 };
 const HOWS = ['transaction', 'write'] as const;
 
