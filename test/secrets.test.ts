@@ -14,21 +14,13 @@ import { change } from './support/machine/database.ts';
 import { sharing } from './support/service/sharing.ts';
 import { startTestStack, type TestStack } from './support/service/stack.ts';
 
-interface Session {
-  readonly secrets: readonly string[];
-  /** Every file that the service has written, except key files. */
-  readonly files: ReadonlyMap<string, Buffer>;
-  /** Every error body and error trailer. */
-  readonly errors: readonly string[];
-}
-
 /** Paths without a key, which the access log shows. */
 const SHOWN_PATHS = ['/pets/1', '/store/inventory/-9223372036854775808', '/docs/swagger-ui-bundle.js', '/wp-login.php'];
 
 /** The number of a key's first characters that are stored to identify it. */
 const DISPLAYED = 12;
 
-const test = sharing<Session>(undefined, async (t) => {
+const test = sharing(undefined, async (t) => {
   const stack = await startTestStack(t, { LOG_LEVEL: 'trace', BAN_GRACE_SECONDS: '0' });
   const { config, rest, grpc, operator } = stack;
   const direct = new GrpcCaller(stack.grpcAddress, undefined);
@@ -42,6 +34,7 @@ const test = sharing<Session>(undefined, async (t) => {
   const unknown = generateKey();
   const keys = [stack.key, made, other, banned, unknown, `${made.slice(0, -1)}_`, 'pst_mistyped', undefined];
 
+  /** Every error body and error trailer. */
   const errors: string[] = [];
   const calls = async () => {
     for (const key of keys) {
@@ -136,6 +129,7 @@ async function grpcSession(grpc: GrpcCaller): Promise<string[]> {
   return responses.filter((response) => typeof response === 'string');
 }
 
+/** Every file that the service has written, except key files. */
 function readAll(folder: string): Map<string, Buffer> {
   const names = readdirSync(folder, { recursive: true, withFileTypes: true })
     .filter((entry) => entry.isFile() && !entry.name.endsWith('.key'))

@@ -13,10 +13,8 @@ import { until } from '../support/until.ts';
 
 type Line = Readonly<Record<string, unknown>>;
 
-interface Sending extends TestStack {
-  /** The key of an account with one request per minute. */
-  readonly limited: string;
-}
+/** `limited` is the key of an account with one request per minute. */
+type Sending = TestStack & { readonly limited: string };
 /** Sends a request. Resolves with the id in the response. */
 type Send = (stack: Sending) => Promise<unknown>;
 

@@ -144,14 +144,8 @@ async function changeAll({ rest }: TestStack, signal: AbortSignal): Promise<void
   }
 }
 
-interface Reading {
-  /** The ids of the events so far. */
-  readonly ids: readonly number[];
-  /** The gRPC status, or undefined for the clean end of a body. Rejects when a body breaks. */
-  readonly ended: Promise<status | undefined>;
-}
-
-function readRest({ rest }: TestStack, key: string, after: number): Reading {
+/** `ids` are those so far. `ended` is undefined for the clean end of a body, and rejects when it breaks. */
+function readRest({ rest }: TestStack, key: string, after: number) {
   const ids: number[] = [];
   const read = async () => {
     const stream = await openEvents(`${rest.url}/events/stream?after=${after}`, key);
@@ -164,7 +158,8 @@ function readRest({ rest }: TestStack, key: string, after: number): Reading {
   return { ids, ended: read() };
 }
 
-function readGrpc(address: string, key: string, after: number): Reading {
+/** The same over gRPC, where `ended` is the status. */
+function readGrpc(address: string, key: string, after: number) {
   const { ids, ended } = watchEvents(address, key, { after: BigInt(after) });
   return { ids, ended: ended.then((error) => error?.code) };
 }
