@@ -2,13 +2,11 @@
  * The load generator: wrk, whose one thread costs a few per cent of what the service does. Each of its connections
  * sends a request, waits for the response, and sends the next one.
  */
-import { execFile } from 'node:child_process';
 import { randomUUID } from 'node:crypto';
 import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
-import { promisify } from 'node:util';
-import { findProgram } from '../test/support/machine/find-program.ts';
+import { findProgram, sh } from '../test/support/machine/find-program.ts';
 import type { Request } from './scenarios.ts';
 
 const WRK = findProgram(['wrk']);
@@ -55,6 +53,6 @@ export async function runWrk(load: Load): Promise<Outcome> {
   const options = ['-t', '1', '-c', `${connections}`, '-d', `${seconds}`, '--timeout', '10', '-s', SCRIPT];
   const lists = Object.entries(headers).flatMap(([name, value]) => ['-H', `${name}: ${value}`]);
   const args = [...options, ...lists, url, '--', file, randomUUID(), `${pauseMs}`];
-  const { stdout } = await promisify(execFile)(WRK ?? 'wrk', args, { signal });
+  const { stdout } = await sh(WRK ?? 'wrk', args, { signal });
   return JSON.parse(stdout.trim().split('\n').at(-1) ?? '') as Outcome;
 }

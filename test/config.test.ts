@@ -4,8 +4,7 @@ import test from 'ava';
 import { type Config, ConfigError, readConfig } from '../src/platform/config/config.ts';
 import { SETTINGS } from '../src/platform/config/settings.ts';
 import { temporaryFolder } from './support/machine/folder.ts';
-
-type Settings = Readonly<Record<string, string>>;
+import type { Settings } from './support/service/unlimited.ts';
 
 const SHARED = { DATABASE_URL: 'postgres://db/petstore', REDIS_URL: 'redis://cache' };
 const TLS = { INTERNAL_TLS_CA: '/tls/ca.pem', INTERNAL_TLS_CERT: '/tls/cert.pem', INTERNAL_TLS_KEY: '/tls/key.pem' };

@@ -4,6 +4,7 @@ import { run as runCommand } from '../../src/platform/cli/program.ts';
 import { ROOT } from '../../src/platform/launcher/paths.ts';
 import { Program } from '../support/service/process.ts';
 import { takeTurns } from '../support/service/turns.ts';
+import type { Settings } from '../support/service/unlimited.ts';
 
 export const MAIN = join(ROOT, 'src/platform/cli/main.ts');
 
@@ -13,7 +14,6 @@ export interface Outcome {
   readonly stderr: string;
 }
 
-export type Settings = Readonly<Record<string, string>>;
 export type Petstore = (args: readonly string[], env?: Settings) => Promise<Outcome>;
 
 const turn = takeTurns(1);

@@ -7,7 +7,8 @@ import { generateKey } from '../../src/platform/access/keys/format.ts';
 import { listen } from '../support/machine/ports.ts';
 import { type SharedBy, sharing } from '../support/service/sharing.ts';
 import { startTestStack } from '../support/service/stack.ts';
-import { MAIN, petstore, run, type Settings } from './command.ts';
+import type { Settings } from '../support/service/unlimited.ts';
+import { MAIN, petstore, run } from './command.ts';
 
 const test = sharing(undefined, async (t) => {
   const stack = await startTestStack(t);

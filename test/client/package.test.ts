@@ -1,9 +1,9 @@
 /** The client as users get it: packed, installed into an empty project, compiled against and run. */
-import { execFile, execFileSync } from 'node:child_process';
+import { execFileSync } from 'node:child_process';
 import { copyFile, mkdir, readdir, readFile, writeFile } from 'node:fs/promises';
 import { delimiter, join } from 'node:path';
-import { promisify } from 'node:util';
 import { ROOT } from '../../src/platform/launcher/paths.ts';
+import { sh } from '../support/machine/find-program.ts';
 import { temporaryFolder } from '../support/machine/folder.ts';
 import { testUnless } from '../support/machine/programs.ts';
 import { makeCertificates, noOpenssl, startTlsFront } from '../support/machine/tls.ts';
@@ -20,7 +20,6 @@ interface Context extends TestStack {
   readonly follower: string;
 }
 
-const run = promisify(execFile);
 const UPGRADES = `${ROOT}/test/upgrades/`;
 const OLDEST = 20;
 const oldest = findNode(OLDEST);
@@ -37,11 +36,11 @@ const test = sharing<Context>(noOpenssl, async (t) => {
   for (const file of ['ca.pem', 'client.pem', 'client-key.pem']) {
     await copyFile(join(certificates.folder, file), join(project, file));
   }
-  await run(process.execPath, ['scripts/build-client.ts', join(project, 'packed')], { cwd: ROOT });
+  await sh(process.execPath, ['scripts/build-client.ts', join(project, 'packed')], { cwd: ROOT });
   await writeFile(join(project, 'package.json'), '{"private":true,"type":"module"}');
   const [tarball = ''] = await readdir(join(project, 'packed'));
   const quiet = ['--prefer-offline', '--no-audit', '--no-fund'];
-  await run('npm', ['install', ...quiet, join(project, 'packed', tarball)], { cwd: project });
+  await sh('npm', ['install', ...quiet, join(project, 'packed', tarball)], { cwd: project });
   await mkdir(join(project, 'src'));
   for (const [i, sample] of samples.entries()) await writeFile(join(project, `src/sample-${i + 1}.ts`), sample);
   return { ...stack, project, samples: names, follower };
@@ -88,7 +87,7 @@ test.serial('client package - its types compile under strict for ES2022, with li
   const checks = { strict: true, skipLibCheck: false, target: 'es2022', module: 'nodenext' };
   const compilerOptions = { ...checks, rootDir: 'src', outDir: 'compiled' };
   await writeFile(join(project, 'tsconfig.json'), JSON.stringify({ compilerOptions, include: ['src'] }));
-  const { stdout } = await run(join(ROOT, 'node_modules/.bin/tsc'), [], { cwd: project }).catch((error) => error);
+  const { stdout } = await sh(join(ROOT, 'node_modules/.bin/tsc'), [], { cwd: project }).catch((error) => error);
   t.is(stdout, '');
 });
 
@@ -107,7 +106,7 @@ testOnOldest.serial(
     const { project, samples, follower, key, rest } = t.context;
     t.is(samples.length, 10);
     for (const sample of samples.filter((one) => one !== follower)) {
-      const ran = await run(oldest ?? '', [`compiled/${sample}.js`], {
+      const ran = await sh(oldest ?? '', [`compiled/${sample}.js`], {
         cwd: project,
         env: { API: rest.url, API_KEY: key },
       });

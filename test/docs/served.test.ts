@@ -1,11 +1,9 @@
 /** The description and the docs page as they are served; and the page "Getting started", followed word for word. */
-import { execFile } from 'node:child_process';
 import { once } from 'node:events';
 import { readdirSync, readFileSync } from 'node:fs';
 import { createServer, get, type IncomingMessage, request } from 'node:http';
 import { extname } from 'node:path';
 import { buffer } from 'node:stream/consumers';
-import { promisify } from 'node:util';
 import { gunzipSync } from 'node:zlib';
 import { createFileRegistry, fromBinary } from '@bufbuild/protobuf';
 import { FileDescriptorSetSchema, type SourceCodeInfo_Location } from '@bufbuild/protobuf/wkt';
@@ -14,6 +12,7 @@ import { PLATFORM_ERRORS } from '../../src/platform/errors.ts';
 import { SHOP_ERRORS } from '../../src/shop/errors.ts';
 import { buildPrograms, GRPCURL, noGo } from '../conformance/programs.ts';
 import { isError } from '../support/contract/errors.ts';
+import { sh } from '../support/machine/find-program.ts';
 import { listen } from '../support/machine/ports.ts';
 import { testUnless } from '../support/machine/programs.ts';
 import { Program } from '../support/service/process.ts';
@@ -176,7 +175,6 @@ async function fetchRaw(url: string, headers: Readonly<Record<string, string>>) 
   return { headers: response.headers, body: await buffer(response) };
 }
 
-const run = promisify(execFile);
 const page = description.tags[0]?.description ?? '';
 
 /** The programs of a language on the page "Getting started". */
@@ -188,7 +186,7 @@ test.serial('Getting started - the commands lead from a key to an order', async 
   const { rest, key } = t.context;
   const commands = blocks('sh').filter((command) => /^(export|curl)/.test(command));
   const script = commands.join('echo\n').replace('http://127.0.0.1:8080', rest.url).replace('pst_…', key);
-  const { stdout } = await run('bash', ['-euc', script.replaceAll('curl ', 'curl -s ')]);
+  const { stdout } = await sh('bash', ['-euc', script.replaceAll('curl ', 'curl -s ')]);
   t.deepEqual(
     stdout
       .trim()
@@ -226,11 +224,11 @@ for (const [language, ...command] of [
     });
     const env = { ...process.env, API: `http://${await listen(t, proxy)}`, API_KEY: key };
     const [program, ...options] = command;
-    const { stdout } = await run(program, [...options, blocks(language)[0] ?? ''], { env });
+    const { stdout } = await sh(program, [...options, blocks(language)[0] ?? ''], { env });
     t.regex(stdout, /^order \d+: 2 of Tom\n$/);
     t.true(hasBroken);
     t.is((await rest.get('/store/orders')).body.length, before.body.length + 1);
-    const withoutApi = run(program, [...options, blocks(language)[0] ?? ''], { env: { ...env, API: undefined } });
+    const withoutApi = sh(program, [...options, blocks(language)[0] ?? ''], { env: { ...env, API: undefined } });
     const { stderr } = (await t.throwsAsync(withoutApi)) as Error & { stderr: string };
     t.is([...stderr.matchAll(/^(TypeError: Invalid URL|KeyError: 'API')/gm)].length, 1, 'what a retry does not mend');
   });
@@ -262,12 +260,20 @@ testUnless<TestStack>(noGo)(
     const PATH = `${await buildPrograms(GRPCURL)}:${process.env.PATH}`;
     const command = blocks('bash').find((block) => block.startsWith('grpcurl')) ?? 'false';
     const withKey = (API_KEY: string) => ({ env: { ...process.env, PATH, API: rest.url, API_KEY } });
-    const { stdout } = await run('bash', ['-euc', command], withKey(key));
+    const { stdout } = await sh('bash', ['-euc', command], withKey(key));
     t.notThrows(() => JSON.parse(stdout));
-    const refused = await run('bash', ['-euc', `! ${command}`], withKey('pst_wrong'));
+    const refused = await sh('bash', ['-euc', `! ${command}`], withKey('pst_wrong'));
     t.regex(refused.stderr, /Code: Unauthenticated\n[\s\S]+"reason": "API_KEY_INVALID"/);
   },
 );
+
+test('Getting started - the inputs for generators are those of examples/go and browser, which are run', (t) => {
+  const [inputs = '-'] = blocks('yaml');
+  for (const example of ['go', 'browser']) {
+    const file = readFileSync(`examples/${example}/buf.gen.yaml`, 'utf8').replaceAll(/^ *#.*\n/gm, '');
+    t.true(file.includes(inputs), example);
+  }
+});
 
 test('Getting started - the commands for Python are those of examples/python, which are run', (t) => {
   const commands = blocks('bash').find((block) => block.startsWith('python3')) ?? '-';

@@ -1,12 +1,10 @@
 /** Runs the sessions in README.md and docs/accounts.md, command by command, and compares what they print. */
-import { execFile } from 'node:child_process';
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { promisify } from 'node:util';
 import type { ExecutionContext } from 'ava';
 import { ROOT } from '../../src/platform/launcher/paths.ts';
 import { buildPrograms, GRPCURL, noGo } from '../conformance/programs.ts';
-import { mayBeSkipped } from '../support/machine/find-program.ts';
+import { mayBeSkipped, sh } from '../support/machine/find-program.ts';
 import { temporaryFolder } from '../support/machine/folder.ts';
 import { freePorts } from '../support/machine/ports.ts';
 import { Launcher } from '../support/service/launcher.ts';
@@ -58,7 +56,7 @@ async function follow(t: Test, steps: readonly Step[]): Promise<void> {
     .replaceAll('npm run -s petstore -- events', `timeout 20 ${cli} events`)
     .replaceAll('npm run -s petstore --', cli);
   const env = { ...process.env, ...launcher.settings };
-  const shell = promisify(execFile)('bash', ['-c', `exec 2>&1\n${SILENT_CURL}${script}`], { env });
+  const shell = sh('bash', ['-c', `exec 2>&1\n${SILENT_CURL}${script}`], { env });
   const { stdout } = await shell.catch((error: { stdout: string }) => error); // when the last command is refused
   const printed = stdout.split(SEPARATOR);
   for (const [index, { command, output }] of steps.entries()) {

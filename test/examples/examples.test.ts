@@ -1,12 +1,10 @@
 /** The programs of examples/: each is run as its README says, in a copy of the folder, against a service. */
-import { execFile } from 'node:child_process';
 import { cp, readFile } from 'node:fs/promises';
 import { createServer } from 'node:http';
 import { extname, join } from 'node:path';
-import { promisify } from 'node:util';
 import { ROOT } from '../../src/platform/launcher/paths.ts';
 import { noBrowser, startBrowser, watchedPage } from '../support/machine/browser.ts';
-import { findProgram } from '../support/machine/find-program.ts';
+import { findProgram, sh } from '../support/machine/find-program.ts';
 import { temporaryFolder } from '../support/machine/folder.ts';
 import { listen } from '../support/machine/ports.ts';
 import { testUnless } from '../support/machine/programs.ts';
@@ -63,7 +61,7 @@ async function commandsOf({ folder, rest, key }: Context, example: string) {
 /** Runs them, and returns what they print. */
 async function run(context: Context, example: string): Promise<string> {
   const { commands, ...options } = await commandsOf(context, example);
-  return (await promisify(execFile)('bash', ['-euo', 'pipefail', '-c', commands], options)).stdout;
+  return (await sh('bash', ['-euo', 'pipefail', '-c', commands], options)).stdout;
 }
 
 test.serial('Examples - curl: the commands of the README print what they should', async (t) => {

@@ -2,12 +2,11 @@
  * docs/own-service.md, done: its commands make another service in a copy of the repository, from `examples/harbour`.
  * When it no longer works, mend the page and the sample. CONTRIBUTING's "A resource" names files of it.
  */
-import { execFile } from 'node:child_process';
 import { cpSync, readdirSync, readFileSync, symlinkSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { promisify } from 'node:util';
 import test from 'ava';
 import { ROOT } from '../../src/platform/launcher/paths.ts';
+import { sh } from '../support/machine/find-program.ts';
 import { temporaryFolder } from '../support/machine/folder.ts';
 
 const SAMPLE = join(ROOT, 'examples/harbour');
@@ -62,7 +61,7 @@ test('Own service - the commands of the page make one that passes the checks and
   const run = async (commands: string) => {
     const options = { cwd: copy, env, maxBuffer: 2 ** 26 };
     try {
-      return (await promisify(execFile)('bash', ['-euo', 'pipefail', '-c', commands], options)).stdout;
+      return (await sh('bash', ['-euo', 'pipefail', '-c', commands], options)).stdout;
     } catch (error) {
       const { stdout = '', stderr = '' } = error as { stdout?: string; stderr?: string };
       throw new Error(`${commands}\n${stdout}\n${stderr}`);

@@ -2,13 +2,11 @@
  * What others' tools make of the description: generated clients in Go and Python, each in a session with the service,
  * and a validator of Python's. `npm run test:clients` fetches them.
  */
-import { execFile } from 'node:child_process';
 import { copyFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { promisify } from 'node:util';
 import type { ExecutionContext } from 'ava';
 import { ROOT } from '../../src/platform/launcher/paths.ts';
-import { findProgram } from '../support/machine/find-program.ts';
+import { findProgram, sh } from '../support/machine/find-program.ts';
 import { temporaryFolder } from '../support/machine/folder.ts';
 import { sharing } from '../support/service/sharing.ts';
 import { startTestStack, type TestStack } from '../support/service/stack.ts';
@@ -27,7 +25,7 @@ async function run(t: ExecutionContext<TestStack>, program: string, commands: st
   await copyFile(join(ROOT, 'test/generated-clients', program), join(cwd, program));
   const PATH = `${cwd}/packages/bin:${process.env.PATH}`;
   const env = { ...process.env, PATH, PYTHONPATH: `${cwd}/packages`, API: rest.url, API_KEY: key, DOCUMENT };
-  return (await promisify(execFile)('bash', ['-euo', 'pipefail', '-c', commands], { cwd, env })).stdout;
+  return (await sh('bash', ['-euo', 'pipefail', '-c', commands], { cwd, env })).stdout;
 }
 
 const SESSION = 'Cats true INVALID_ARGUMENT\n';
