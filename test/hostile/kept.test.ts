@@ -1,9 +1,10 @@
 /** What callers send is not kept: by how many bytes a process has grown after requests have ended. */
 import type { OutgoingHttpHeaders } from 'node:http2';
+import { setTimeout as delay } from 'node:timers/promises';
 import { HealthService } from '../../gen/grpc/health/v1/health.ts';
 import { CategoryServiceService as Categories } from '../../gen/petstore/v1/categories.ts';
 import { PetServiceService as Pets } from '../../gen/petstore/v1/pets.ts';
-import { exchange, type Sending } from '../support/calls/http2.ts';
+import { type Exchanged, exchange, type Sending } from '../support/calls/http2.ts';
 import { grpcFrame, grpcHeaders, openSession, targetOf } from '../support/calls/sockets.ts';
 import type { TestStack } from '../support/service/stack.ts';
 import { leftOpen, MIB, usedBytes } from './campaign/memory.ts';
@@ -23,6 +24,7 @@ const REFUSALS = isFull ? 60_000 : 1_500;
 const MAX_BYTES = (isFull ? 6 : 1.5) * MIB;
 const PER_SESSION = 50; // fewer than the limit of an address
 const SESSIONS = 6;
+const RETRY_AFTER_MS = 1_000;
 
 const LIMIT = Buffer.from(Pets.listPets.requestSerialize({ ids: [], limit: 1_000, pageToken: '' }));
 const CONNECT = { ':method': 'POST', ':path': Pets.listPets.path, 'content-type': 'application/proto' };
@@ -46,7 +48,10 @@ const TOO_LARGE: Requests = [
 
 let nextAddress = 0;
 
-/** Sends many. Resolves with the HTTP statuses of the responses. */
+/** A busy machine may keep a server from its health checks. It accepts no calls then. */
+const isUnavailable = ({ status, headers }: Exchanged) => status === 503 || headers.get('grpc-status') === '14';
+
+/** Sends many, again after a 503. Resolves with the HTTP statuses of the responses. */
 async function sendMany(
   { publicAddress }: TestStack,
   headers: OutgoingHttpHeaders,
@@ -64,7 +69,11 @@ async function sendMany(
       const session = await openSession(targetOf(publicAddress, address));
       const all = await Promise.all(Array.from({ length: PER_SESSION }, () => exchange(session, headers, sending())));
       session.destroy();
-      for (const { status, headers: received } of all) statuses.add(received.get('grpc-status') ?? status);
+      const executed = all.filter((response) => !isUnavailable(response));
+      for (const { status, headers: received } of executed) statuses.add(received.get('grpc-status') ?? status);
+      if (executed.length === all.length) continue;
+      left += all.length - executed.length;
+      await delay(RETRY_AFTER_MS);
     }
   };
   await Promise.all(Array.from({ length: SESSIONS }, work));
