@@ -18,10 +18,16 @@ import (
 	petstorev1 "example.com/shop/gen/petstore/v1"
 )
 
+// gRPC sends a call again that got UNAVAILABLE, or whose connection broke. So what creates needs an idempotency key.
+const retries = `{"methodConfig": [{"name": [{}], "retryPolicy": {
+	"maxAttempts": 5, "initialBackoff": "0.5s", "maxBackoff": "5s", "backoffMultiplier": 2,
+	"retryableStatusCodes": ["UNAVAILABLE"]}}]}`
+
 func main() {
 	// With https: credentials.NewTLS(nil) of google.golang.org/grpc/credentials.
 	address := strings.TrimPrefix(os.Getenv("API"), "http://")
-	connection, err := grpc.NewClient(address, grpc.WithTransportCredentials(insecure.NewCredentials()))
+	connection, err := grpc.NewClient(address,
+		grpc.WithTransportCredentials(insecure.NewCredentials()), grpc.WithDefaultServiceConfig(retries))
 	if err != nil {
 		log.Fatal(err)
 	}

@@ -1,3 +1,4 @@
+import json
 import os
 import uuid
 
@@ -9,8 +10,18 @@ from petstore.v1.categories_pb2_grpc import CategoryServiceStub
 
 KEY = ("authorization", f"Bearer {os.environ['API_KEY']}")
 
+# gRPC sends a call again that got UNAVAILABLE, or whose connection broke. So what creates needs an idempotency key.
+RETRIES = {
+    "maxAttempts": 5,
+    "initialBackoff": "0.5s",
+    "maxBackoff": "5s",
+    "backoffMultiplier": 2,
+    "retryableStatusCodes": ["UNAVAILABLE"],
+}
+OPTIONS = [("grpc.service_config", json.dumps({"methodConfig": [{"name": [{}], "retryPolicy": RETRIES}]}))]
+
 # With https: grpc.secure_channel and grpc.ssl_channel_credentials().
-with grpc.insecure_channel(os.environ["API"].removeprefix("http://")) as channel:
+with grpc.insecure_channel(os.environ["API"].removeprefix("http://"), options=OPTIONS) as channel:
     categories = CategoryServiceStub(channel)
 
     cats = categories.CreateCategory(

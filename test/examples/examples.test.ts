@@ -8,6 +8,7 @@ import { findProgram, sh } from '../support/machine/find-program.ts';
 import { temporaryFolder } from '../support/machine/folder.ts';
 import { listen } from '../support/machine/ports.ts';
 import { testUnless } from '../support/machine/programs.ts';
+import { openProxy } from '../support/machine/tcp-proxy.ts';
 import { missesNothing } from '../support/service/following-programs.ts';
 import { type SharedBy, sharing } from '../support/service/sharing.ts';
 import { startTestStack } from '../support/service/stack.ts';
@@ -83,10 +84,23 @@ for (const [example, testOf] of [
   ['go', goTest],
   ['python', pythonTest],
 ] as const) {
-  testOf.serial(`Examples - ${example}: the commands of the README print what they should`, async (t) => {
+  testOf.serial(`Examples - ${example}: the README’s commands work, also when a response is lost`, async (t) => {
     t.timeout(600_000, 'packages are fetched and compiled');
-    const printed = await run(t.context, example);
-    t.regex(printed, /^\d+ Cats\nINVALID_ARGUMENT\ncategory\.name value is required\n$/);
+    const PRINTED = /^\d+ Cats\nINVALID_ARGUMENT\ncategory\.name value is required\n$/;
+    t.regex(await run(t.context, example), PRINTED);
+
+    const categories = async () => (await t.context.rest.get('/categories')).body.length;
+    const before = await categories();
+    const proxy = await openProxy(t, t.context.config.port);
+    proxy.slow(1_000);
+    const { commands, cwd, env } = await commandsOf(t.context, example);
+    const [program = 'false'] = /.+\n$/.exec(commands) ?? [];
+    const again = sh('bash', ['-euc', program], { cwd, env: { ...env, API: `http://127.0.0.1:${proxy.port}` } });
+    await until(async () => (await categories()) > before, 'the category, whose response takes a second more');
+    proxy.cut();
+    proxy.restore();
+    t.regex((await again).stdout, PRINTED);
+    t.is(await categories(), before + 1);
   });
 }
 
