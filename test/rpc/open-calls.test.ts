@@ -20,27 +20,17 @@ const test = fresh(undefined, async (t) => {
 });
 type Test = ExecutionContext<SharedBy<typeof test>>;
 
-interface Opened {
-  readonly isStream?: boolean;
-  readonly headers?: Readonly<Record<string, string>>;
-  readonly isWhole?: boolean;
-  readonly window?: number;
-  readonly from?: string;
-  /** Use the connection of this caller. */
-  readonly beside?: Caller | undefined;
-  /** Of a request that Envoy sends again. */
-  readonly id?: string;
-}
+/** `session` is the connection of another caller, `id` that of a request that Envoy sends again. */
+type Opened = Partial<Parameters<typeof request>[1]>;
 
 let ids = 0;
 
 /** Opens a call and waits until the server has it. */
-async function open({ context }: Test, { headers = {}, beside, ...options }: Opened) {
+async function open({ context }: Test, options: Opened) {
   ids += 1;
   const { id = `open ${ids}` } = options;
   const before = context.server.find(id);
-  const session = beside === undefined ? {} : { session: beside.session };
-  const caller = request(context.server.port, { headers, ...options, id, ...session });
+  const caller = request(context.server.port, { ...options, id });
   context.callers.push(caller);
   const isNew = () => context.server.find(id) !== before && context.server.find(id);
   const scripted = await until(isNew, 'the call');
@@ -50,9 +40,8 @@ async function open({ context }: Test, { headers = {}, beside, ...options }: Ope
 /** Opens many calls on one connection. Those of a caller who reads nothing wait for that. */
 async function openMany(t: Test, count: number, options: Opened) {
   const first = await open(t, options);
-  const others = await Promise.all(
-    Array.from({ length: count - 1 }, () => open(t, { ...options, beside: first.caller })),
-  );
+  const { session } = first.caller;
+  const others = await Promise.all(Array.from({ length: count - 1 }, () => open(t, { ...options, session })));
   const all = [first, ...others];
   if (options.window !== 0) return all;
   for (const { scripted } of all) scripted.step(piece('unread'));
@@ -146,17 +135,20 @@ test('Account - on a crowded server its feeds do not end, which hold no slots', 
   const headers = { 'x-account': '1' };
   await openMany(t, SHARE * 6, { headers });
   const stream = { isStream: true, window: 0, headers };
-  const [feed, other] = [await open(t, stream), await open(t, stream)];
-  Object.assign(feed.scripted.call, { operation: { ...feed.scripted.call.operation, isFeed: true } });
+  const [feed, other] = [await open(t, { ...stream, headers: { ...headers, 'x-feed': '1' } }), await open(t, stream)];
+  feed.scripted.call.identify = () => Promise.reject(new Error('its key can not be looked up'));
   for (const { scripted } of [feed, other]) scripted.step(piece('unread'));
   await until(() => other.scripted.call.isCancelled(), 'the end of the other one');
-  t.false(feed.scripted.call.isCancelled());
+  const { told } = t.context.server;
+  await until(() => told.length > 1, 'what other servers are told, and told again');
+  t.deepEqual([feed.scripted.call.isCancelled(), told.at(-1)], [false, 1]);
+  feed.caller.stream.close(8);
+  await until(() => told.at(-1) === 0, 'that they are told of its end');
 });
 
 test('Feed - one that is ended gives a reader who lags what was sent, and cuts him off 5 s later', async (t) => {
   const ends = [500, 7_000].map(async (readsAfterMs) => {
-    const { caller, scripted } = await open(t, { isStream: true, window: 0 });
-    Object.assign(scripted.call, { operation: { ...scripted.call.operation, isFeed: true } });
+    const { caller, scripted } = await open(t, { isStream: true, window: 0, headers: { 'x-feed': '1' } });
     scripted.step(piece('unread'));
     await caller.headers;
     await delay(1_500);

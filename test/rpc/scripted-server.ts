@@ -49,13 +49,16 @@ export async function startScriptedServer(t: Scope, { maxStreamMs = FOREVER_MS }
     if (script === undefined) throw new Error(`there is no call ${requestId}`);
     return script;
   };
+  /** The numbers of feeds that other servers were told of. */
+  const told: number[] = [];
   const openCalls = new (class extends OpenCalls {
     override add(call: IncomingCall): void {
       if (call.header('x-broken') !== undefined) throw new Error('a fault of the server');
+      if (call.header('x-feed') !== undefined) Object.assign(call, { operation: { ...call.operation, isFeed: true } });
       scripts.set(call.requestId, makeScript(call));
       super.add(call);
     }
-  })({ maxStreamMs, maxFeedMs: maxStreamMs, maxFeeds: 10, countFeeds: () => true });
+  })({ maxStreamMs, maxFeedMs: maxStreamMs, maxFeeds: 10, countFeeds: (_, own) => told.push(own) > 0 });
   /** Takes the account of the caller from a header. A call with the header `x-share` has none. */
   const shares: Interceptor = async (call, next) => {
     const account = call.header('x-account');
@@ -105,6 +108,7 @@ export async function startScriptedServer(t: Scope, { maxStreamMs = FOREVER_MS }
     port,
     server,
     openCalls,
+    told,
     /** The call of the request with this id, once it has arrived. */
     find: (id: string) => scripts.get(id),
   };
