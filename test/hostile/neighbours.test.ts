@@ -25,9 +25,9 @@ test.serial('Neighbours - requests of one address without a key lock no new, val
   const { id } = await operator.account({ perMinute: 1_000, perDay: 1_000 });
   const newKey = async () => (await operator.key(id)).key;
   await withinOneMinute(20_000);
-  const keyless = rest.withKey(undefined);
+  const noisy = (i: number) => rest.withKey(i < OVER_THE_LIMIT ? 'nonsense' : undefined);
   const noise = [];
-  for (let i = 0; i < OVER_THE_LIMIT; i += 1) noise.push((await keyless.get('/pets', FROM)).status);
+  for (let i = 0; i < 2 * OVER_THE_LIMIT; i += 1) noise.push((await noisy(i).get('/pets', FROM)).status);
   t.is(noise.at(-1), 429, 'the noise is over the limit');
 
   t.is((await rest.withKey(await newKey()).get('/pets', FROM)).status, 200, 'REST');
