@@ -49,6 +49,15 @@ test.serial('Deadline - that passes while a write waits ends the call, and the w
   await until(() => cancelled() === 5, 'the end of the cancelled calls');
 });
 
+test.serial('Deadline - of a caller who leaves is kept no longer', async (t) => {
+  const { address, key } = t.context;
+  const timers = () => process.getActiveResourcesInfo().filter((kind) => kind === 'Timeout').length;
+  const before = timers();
+  const call = () => beginCall(address, key, Categories.createCategory, { category: { name: '' } }, 99_999_999);
+  for (const { close } of await Promise.all(Array.from({ length: 40 }, call))) close();
+  t.true(await until(() => timers() < before + 20, 'the end of the timers'));
+});
+
 test.serial('Idempotency key - a call that waits for another with its key ends at its own deadline', async (t) => {
   const { grpc } = t.context;
   const release = await holdDatabase(t);
