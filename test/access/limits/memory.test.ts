@@ -14,6 +14,12 @@ test('Memory - idle keys are dropped, with bans that have ended', (t) => {
   for (let i = 0; i < 1_000; i += 1) bans.restore(toKeyId(BigInt(-i)), NOON_MS + 300_000, NOON_MS);
   for (let i = 0; i < 100_000; i += 1) bans.recordRefusal(toKeyId(BigInt(i)), NOON_MS + i * 600);
   t.true(bans.size <= 300, `${bans.size} keys are held`);
+  const others = new BanTracker(OPTIONS.ban);
+  const ends = [0, ...Array<number>(18).fill(50_000), 70_000, 70_000].map((atMs, index) => {
+    others.recordRefusal(toKeyId(BigInt(100 + index)), NOON_MS + atMs); // a new key: those that are idle are dropped
+    return others.recordRefusal(KEY_ID, NOON_MS + atMs);
+  });
+  t.true(Number(ends.at(-1)) > 0, 'one whose last refusal is recent is not idle');
 });
 
 test('Memory - a banned key is never dropped before its ban ends', (t) => {
