@@ -28,19 +28,22 @@ function callOverConnect({ url }: TestStack['rest']): Promise<Response> {
 
 test('500 - INTERNAL does not contain the cause, which is logged with the request id', async (t) => {
   const { config, rest } = await startTestStack(t);
+  const log = () => readFile(join(config.dataDir, 'logs', 'server.log'), 'utf8');
   change(config.dataDir, 'ALTER TABLE orders RENAME TO misplaced');
   for (const method of ['GET', 'POST']) {
     const response = await rest.send(method, '/store/orders');
     const requestId = response.headers.get('x-request-id') ?? '';
     isError(t, response, 500, 'INTERNAL', `something went wrong on our side; request id ${requestId}`);
-    const log = await readFile(join(config.dataDir, 'logs', 'server.log'), 'utf8');
-    const lines = log.split('\n').filter((line) => line.includes(requestId));
+    const lines = (await log()).split('\n').filter((line) => line.includes(requestId));
     // A request with a body is judged in a separate call before, with the same request id.
     const { outcome, level, err } = JSON.parse(lines.at(-1) ?? '{}');
     t.deepEqual([outcome, level], ['INTERNAL', 50]);
     t.regex(err.message, /no such table: orders/);
   }
   t.is((await rest.get('/pets')).status, 200); // other requests succeed
+  const requestId = (await rest.get('/pets/abc')).headers.get('x-request-id');
+  const refused = `"requestId":"${requestId}","method":"/apiplatform.edge.v1.EdgeService/Refuse"`;
+  await until(async () => (await log()).includes(refused), 'the line of an error that Envoy has found');
 });
 
 test('504 - what gets no response in time is DEADLINE_EXCEEDED, also HEAD and unsent gRPC messages', async (t) => {
