@@ -184,6 +184,8 @@ test('Account - calls that run are not ended for others', async (t) => {
 });
 
 test('Streams - end at their maximum age with DEADLINE_EXCEEDED, unary calls do not', async (t) => {
+  const file = await open(t, { isStream: true });
+  t.context.server.openCalls.drain();
   const server = await startScriptedServer(t, { maxStreamMs: 300 });
   const stream = request(server.port, { isStream: true, id: 'old stream' });
   const unary = request(server.port, { id: 'old call' });
@@ -197,6 +199,8 @@ test('Streams - end at their maximum age with DEADLINE_EXCEEDED, unary calls do 
   old?.step('end'); // the method notices that its caller has gone
   await until(() => old?.ends.length, 'the end');
   t.is(old?.ends[0]?.code, Status.DEADLINE_EXCEEDED);
+  file.scripted.step('end');
+  t.is(await file.caller.outcome, 'answered', 'a file is sent to its end by a server that drains');
 });
 
 test('Address - a share that is released twice is given back once', async (t) => {

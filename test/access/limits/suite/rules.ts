@@ -183,6 +183,7 @@ const GRACES = [
     refuse(500, 0),
     refuse(500, 1_999),
     [1, { at: 1_999 }, ADMITTED],
+    [500, { at: 2_000, keyId: OTHER_KEY, quota: NOTHING }, REFUSED],
   ),
   rule(
     'Grace - who keeps sending is banned: the first refusal and 19 after the 2 seconds',
@@ -237,7 +238,8 @@ export const SHARED = [
     [1, { requestId: 'b' }, REFUSED],
     refuse(18, 0),
     [5, { requestId: 'b' }, REFUSED],
-    refuse(1, 0, BEGINS),
+    [1, { requestId: 'e' }, BEGINS],
+    [1, { requestId: 'e' }, isBanned(BAN_MS)],
     [1, { address: '192.0.2.1', requestId: 'c' }, { allowed: true, remaining: 59 }],
     [9, { address: '192.0.2.1', requestId: 'c' }, { allowed: true, remaining: 59 }],
     [1, { address: '192.0.2.1', requestId: 'd' }, { allowed: true, remaining: 58 }],
