@@ -106,6 +106,14 @@ test('PostgreSQL - is unavailable when it lacks time or resources, and away when
   await t.throwsAsync(raise('23514'), { code: '23514' });
 });
 
+test('PostgreSQL - a failure of a call that began before the database was back is old news', async (t) => {
+  const { logged, availability } = await openPool(t, await server.createDatabase());
+  availability.noteFailure(new Error('refused'), performance.now());
+  availability.noteResponse(performance.now() + 1_001);
+  availability.noteFailure(new Error('no response'), performance.now() - 5_000);
+  t.deepEqual(logged, ['away', 'the database is back']);
+});
+
 /** What no PostgreSQL sends: rows and errors that end too soon, lengths and types that do not exist. */
 const BROKEN: Readonly<Record<string, readonly number[]>> = {
   'a row of length 0': [0x44, 0, 0, 0, 0],
@@ -144,9 +152,11 @@ test('PostgreSQL - transactions and statements are READ COMMITTED with timeouts,
   const settings = { transaction_isolation: 'read committed', ...timeouts };
   t.deepEqual(await settingsOf(engine, Object.keys(settings)), Array(3).fill(settings));
   const store = createStore(engine, TABLES);
-  const { id } = await newPet(store);
-  await Promise.all(Array.from({ length: 30 }, () => addOne(store, id)));
-  t.is((await store.pets.find(id))?.quantity, 30);
+  const pet = await newPet(store);
+  await Promise.all(Array.from({ length: 30 }, () => addOne(store, pet.id)));
+  t.is((await store.pets.find(pet.id))?.quantity, 30);
+  const unheeded = store.transaction((tx) => tx.pets.update({ ...pet, quantity: -1 }).catch(() => 'a failure'));
+  await t.throwsAsync(unheeded, { message: 'the transaction ended with ROLLBACK' });
   await store.close();
 });
 

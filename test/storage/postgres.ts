@@ -69,6 +69,7 @@ export async function openPool(t: Scope, database: string) {
   const pool = new PostgresPool({ url, size: 1, isPooled: false }, availability);
   t.teardown(() => pool.close());
   return {
+    availability,
     logged,
     proxy,
     pool,

@@ -107,6 +107,14 @@ test('SQLite - the read connection can not write', async (t) => {
   await t.throwsAsync(read(t.context, "INSERT INTO categories (name) VALUES ('Cats')"), { message: /readonly/ });
 });
 
+test('SQLite - a statement that could not be prepared is prepared again', async (t) => {
+  const late = compile('late', t.context.engine.knex.raw('SELECT * FROM late'));
+  const run = () => t.context.engine.reader.all(late, {});
+  await t.throwsAsync(run(), { message: /no such table/ });
+  await write(t.context, (change) => change('CREATE TABLE late (id INTEGER)'));
+  t.deepEqual(await run(), []);
+});
+
 test('SQLite - the WAL, which grows while a backup reads, shrinks after it', async (t) => {
   const [main] = await read(t.context, 'PRAGMA database_list');
   const wal = () => statSync(`${main?.file}-wal`).size;
