@@ -123,6 +123,7 @@ test('usage, bans - a key beyond its limit is shown everywhere, until its ban is
   t.regex(startTime, RFC_3339);
   t.is(Date.parse(endTime) - Date.parse(startTime), 300_000);
   t.notRegex(await text(command, `ban list --account ${accountId}`), /(\d{4}-\d\d-\d\d) .*\1/, 'a date twice');
+  t.deepEqual([await json(command, 'ban list --account 1'), (await json(command, 'account show 1')).bans], [[], []]);
   const [listed] = await json(command, `key list --account ${accountId}`);
   t.regex(listed.lastUseTime, RFC_3339);
   t.like(listed.ban, why);

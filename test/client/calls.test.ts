@@ -2,9 +2,10 @@
  * What the client sends and returns, what it repeats, with which metadata, on which connections, and how it stays
  * within the limits.
  */
+import { getEventListeners } from 'node:events';
 import { createServer, type IncomingHttpHeaders, type ServerHttp2Stream } from 'node:http2';
 import { status as Status } from '@grpc/grpc-js';
-import { createClient, etagOf, type Pet, type PetstoreClient, PetstoreError } from '../../gen/client/index.ts';
+import { createClient, etagOf, type Pet, type PetstoreClient, PetstoreError, pages } from '../../gen/client/index.ts';
 import { REQUESTS } from '../../gen/client/methods.ts';
 import { CategoryServiceService as Categories } from '../../gen/petstore/v1/categories.ts';
 import { InventoryServiceService as Inventory } from '../../gen/petstore/v1/inventory.ts';
@@ -231,7 +232,12 @@ test('client - a signal aborts a call with its reason before and during it, and 
   t.is(await call.catch((error) => error), reason);
   const late = new AbortController();
   await client.pets.listPets({}, { signal: late.signal });
+  t.deepEqual(getEventListeners(late.signal, 'abort'), [], 'a call that is over has no listener');
   t.notThrows(() => late.abort());
+  const passed: unknown[] = [];
+  const list = async (_: object, options?: object) => ({ nextPageToken: passed.push(options) === 1 ? 'more' : '' });
+  await Array.fromAsync(pages(list, {}, { signal: late.signal }));
+  t.deepEqual(passed, Array(2).fill({ signal: late.signal }), 'of all pages');
 });
 
 test('client - invalid options are refused, and the error does not show the key', (t) => {
