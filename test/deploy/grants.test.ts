@@ -40,6 +40,7 @@ test('Grants - the servers work with them, before and after a restore, and may n
   t.regex(refused.errors, /^petstore: permission denied for database \w+\n$/);
   await succeeds(t, run('restore', [dump], settings));
   await succeeds(t, run('drill', ['--from', join(folder, 'backups')], settings));
+  t.deepEqual(await query(admin, "SELECT FROM pg_database WHERE datname = 'petstore_drill'"), []);
   const key = generateKey();
   const hash = hashKey(key).toString('hex');
   await query(

@@ -124,6 +124,8 @@ test('Restore - killed in the middle of the dump, nothing has changed', async (t
   t.is(output, '');
   const others = 'SELECT pid FROM pg_stat_activity WHERE datname = current_database() AND pid <> pg_backend_pid()';
   await until(async () => (await query(url, others)).length === 0, 'the end of psql');
+  const half = programsWith(folder, (real) => `${real} "$@"; exit 1`); // at the end of a statement
+  await fails(t, run('restore', [dump], { ...settings, ...half }), /^petstore: pg_restore failed\n$/);
   t.deepEqual(await categories(url), ['old', 'later']);
   t.deepEqual(await kept(url), []);
 });
@@ -153,10 +155,10 @@ async function dumpTo(file: string | undefined, url: string): Promise<void> {
   runProgram('pg_dump', ['--format=custom', `--file=${file}`], url);
 }
 
-/** A pg_restore that is this script of a shell. */
+/** A pg_restore that is this script of a shell, except for the list of what is in a dump. */
 function programsWith(folder: string, script: (real: string) => string): { readonly PATH: string } {
-  const program = join(folder, 'pg_restore');
-  writeFileSync(program, `#!/bin/sh\n${script(findProgram(['pg_restore']) ?? '')}\n`);
+  const [program, real] = [join(folder, 'pg_restore'), findProgram(['pg_restore']) ?? ''];
+  writeFileSync(program, `#!/bin/sh\n[ "$1" = --list ] && exec ${real} "$@"\n${script(real)}\n`);
   chmodSync(program, 0o755);
   return { PATH: `${folder}:${process.env.PATH}` };
 }
