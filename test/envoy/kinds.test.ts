@@ -186,11 +186,7 @@ test('Kinds - each with any body and key has its answer in time and leaves nothi
   const { publicAddress, key, operator } = t.context;
   const door = { port: Number(publicAddress.split(':')[1]) };
   const rows = new Set(REQUESTS.map(({ row }) => row));
-  t.deepEqual(
-    KINDS.map(({ name }) => name).filter((name) => !rows.has(name)),
-    [],
-    'each row is walked',
-  );
+  for (const { name } of KINDS) t.true(rows.has(name), `${name} is walked`);
   const cells = REQUESTS.flatMap((kind) =>
     Object.entries(BODIES).flatMap(([name, body]) =>
       KEYS.flatMap((keyIs) => protocolsOf(kind).map((protocol) => ({ kind, name, body, keyIs, protocol }))),

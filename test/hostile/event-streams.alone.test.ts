@@ -173,9 +173,6 @@ test('Unread - 200 streams hold at most 256 KiB each, whatever their windows, an
   const { visits } = bystanders;
   const failures = { ...served(visits, 'caller').failures, ...served(visits, 'anonymous').failures };
   // A busy machine may shed a call.
-  t.deepEqual(
-    Object.keys(failures).filter((failure) => !/ 50[34]$|grpc-status 14$/.test(failure)),
-    [],
-  );
+  for (const failure of Object.keys(failures)) t.regex(failure, / 50[34]$|grpc-status 14$/);
   t.is(await leftOpen(stack), undefined);
 });

@@ -166,10 +166,7 @@ for (const [title, [own, isJudged]] of Object.entries(REFUSED)) {
         t.not(answer.headers.get('grpc-message'), null);
         t.not(answer.headers.get('grpc-status-details-bin'), null);
         if (status === Code.UNAUTHENTICATED) t.true(answer.headers.has('x-ratelimit-limit'), type);
-        t.false(
-          [...answer.headers.keys()].some((name) => name.startsWith('x-petstore')),
-          type,
-        );
+        for (const name of answer.headers.keys()) t.false(name.startsWith('x-petstore'), type);
       }
     }
   });

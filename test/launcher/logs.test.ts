@@ -1,4 +1,5 @@
 /** Logs, as real processes write them: their rotation at the maximum size, and what audit.log has of the operator. */
+import { spawnSync } from 'node:child_process';
 import { existsSync, readdirSync, readFileSync, rmSync, statSync, symlinkSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { AdminServiceService as Admin, Plan } from '../../gen/apiplatform/admin/v1/admin.ts';
@@ -62,10 +63,7 @@ test("Audit log - without a file its lines are in the server's log, at every LOG
   const server = await startTestServer(t, { LOG_LEVEL: 'silent' });
   await server.operator.account(Plan.PLAN_FREE);
   await server.close();
-  t.deepEqual(
-    server.logs.map(({ method, outcome }) => [method, outcome]),
-    [['CreateAccount', 'OK']],
-  );
+  t.like(server.logs, { length: 1, 0: { method: 'CreateAccount', outcome: 'OK' } });
 });
 
 test.serial('Rotation - under load loses no line of the server or of Envoy, and keeps the files private', async (t) => {
@@ -147,4 +145,6 @@ test('Rotation - a log that somebody has deleted is there again, with what is wr
   t.is(readFileSync(file, 'utf8'), 'a line\n');
   shutdown.abort();
   await running;
+  const { stdout } = spawnSync('ls', ['-l', `/proc/${process.pid}/fd`]); // where there is /proc
+  t.false(String(stdout).includes(`${file} (deleted)`), 'the disk has its room again');
 });

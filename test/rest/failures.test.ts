@@ -91,10 +91,7 @@ test('503 - under memory pressure every request is UNAVAILABLE with Retry-After'
     const { status, reason, headers } = await rawGrpc(targetOf(publicAddress, '127.0.0.1'), call);
     t.deepEqual([status, reason], [Status.UNAVAILABLE, 'UNAVAILABLE'], type);
     t.is(headers.get('grpc-retry-pushback-ms'), '1000');
-    t.deepEqual(
-      [...headers.keys()].filter((name) => name.startsWith('x-petstore')),
-      [],
-    );
+    for (const name of headers.keys()) t.false(name.startsWith('x-petstore'), name);
   }
 });
 

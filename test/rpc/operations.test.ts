@@ -32,10 +32,7 @@ test('Operations - what holds for every one: routes, body, condition, counting, 
   const all = PUBLIC.flatMap(({ routes }) => routes.map(({ method, template }) => `${method} ${template}`));
   t.is(new Set(all).size, all.length, 'each has a route of its own');
   const deprecated = methods.filter((method) => method.deprecated); // what they announce is tested over REST
-  t.deepEqual(
-    deprecated.map(({ name }) => name),
-    ['GetPet'],
-  );
+  t.like(deprecated, { length: 1, 0: { name: 'GetPet' } });
 });
 
 // A field without presence is always in the JSON, but not in the bytes while it is zero: tags would stay as they were.

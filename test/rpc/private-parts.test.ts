@@ -114,10 +114,7 @@ test('grpc-js - a condition in two lines is one list, and a CONNECT is no fault 
   const { ':path': _, ...withoutPath } = grpcHeaders('', key);
   const method = { ':method': 'CONNECT', ':authority': 'x', ':scheme': undefined };
   t.is(await statusOf({ ...withoutPath, ...method }, Buffer.of()), String(Code.UNIMPLEMENTED));
-  t.deepEqual(
-    logs.filter(({ outcome }) => outcome === 'INTERNAL'),
-    [],
-  );
+  for (const { outcome } of logs) t.not(outcome, 'INTERNAL');
 });
 
 /** The kernel takes less, and the caller lets all of it through. */
