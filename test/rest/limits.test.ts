@@ -116,10 +116,7 @@ test('limits - on gRPC the numbers are metadata, on success and on error', async
   const { grpc, operator } = t.context;
   const caller = grpc.withKey(await operator.keyOf({ perMinute: 100, perDay: 2 }));
   const { headers } = await caller.exchange(Pets.listPets, { ids: [], pageToken: '' });
-  t.deepEqual(
-    ['limit', 'remaining'].flatMap((name) => headers.get(`x-ratelimit-${name}`)),
-    ['2', '1'],
-  );
+  t.deepEqual([headers.get('x-ratelimit-limit'), headers.get('x-ratelimit-remaining')], [['2'], ['1']]);
   t.deepEqual(headers.get('ratelimit-policy'), ['"minute";q=100;w=60, "day";q=2;w=86400']);
   t.regex(String(headers.get('ratelimit')), /^"minute";r=99;t=\d+, "day";r=1;t=\d+$/);
   const missing = await caller.failure(Pets.getPet, { petId: 999_999n });
