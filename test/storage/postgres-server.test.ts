@@ -108,8 +108,9 @@ test('PostgreSQL - is unavailable when it lacks time or resources, and away when
 
 test('PostgreSQL - a failure of a call that began before the database was back is old news', async (t) => {
   const { logged, availability } = await openPool(t, await server.createDatabase());
-  availability.noteFailure(new Error('refused'), performance.now());
-  availability.noteResponse(performance.now() + 900); // a server that stops may still respond
+  const beganMs = performance.now();
+  availability.noteFailure(new Error('refused'), beganMs);
+  availability.noteResponse(beganMs + 900); // a server that stops may still respond
   t.true(availability.isAway);
   availability.noteResponse(performance.now() + 1_001);
   availability.noteFailure(new Error('no response'), performance.now() - 5_000);
