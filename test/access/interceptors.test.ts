@@ -130,3 +130,7 @@ for (const [title, same, expected] of [
     for (const text of same) t.is(addressOf(text, { peer: '::ffff:10.0.0.9' }), expected, text);
   });
 }
+
+test('Address of a caller - of a connection over IPv6 is its /64', (t) => {
+  t.is(addressOf(undefined, { peer: '2001:db8:0:2::1' }), '2001:db8:0:2::/64');
+});

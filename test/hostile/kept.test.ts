@@ -4,7 +4,7 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { HealthService } from '../../gen/grpc/health/v1/health.ts';
 import { CategoryServiceService as Categories } from '../../gen/petstore/v1/categories.ts';
 import { PetServiceService as Pets } from '../../gen/petstore/v1/pets.ts';
-import { type Exchanged, exchange, type Sending } from '../support/calls/http2.ts';
+import { exchange, type Sending } from '../support/calls/http2.ts';
 import { grpcFrame, grpcHeaders, openSession, targetOf } from '../support/calls/sockets.ts';
 import type { TestStack } from '../support/service/stack.ts';
 import { leftOpen, MIB, usedBytes } from './campaign/memory.ts';
@@ -48,9 +48,9 @@ const TOO_LARGE: Requests = [
 let nextAddress = 0;
 
 /** A busy machine may keep a server from its health checks. It accepts no calls then. */
-const isUnavailable = ({ status, headers }: Exchanged) => status === 503 || headers.get('grpc-status') === '14';
+const UNAVAILABLE: readonly unknown[] = [503, '14'];
 
-/** Sends many, again after a 503. Resolves with the HTTP statuses of the responses. */
+/** Sends many, again after UNAVAILABLE. Resolves with the gRPC or HTTP statuses of the responses. */
 async function sendMany(
   { publicAddress }: TestStack,
   headers: OutgoingHttpHeaders,
@@ -68,8 +68,9 @@ async function sendMany(
       const session = await openSession(targetOf(publicAddress, address));
       const all = await Promise.all(Array.from({ length: PER_SESSION }, () => exchange(session, headers, sending())));
       session.destroy();
-      const executed = all.filter((response) => !isUnavailable(response));
-      for (const { status, headers: received } of executed) statuses.add(received.get('grpc-status') ?? status);
+      const received = all.map((one) => one.headers.get('grpc-status') ?? one.status);
+      const executed = received.filter((status) => !UNAVAILABLE.includes(status));
+      for (const status of executed) statuses.add(status);
       left += all.length - executed.length;
       if (executed.length < all.length) await delay(1_000); // as Retry-After says
     }

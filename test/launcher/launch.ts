@@ -1,4 +1,5 @@
 /** The setup of the launcher's tests. After each test, all processes that it launched are killed. */
+import { readdirSync, readlinkSync } from 'node:fs';
 import type { ExecutionContext } from 'ava';
 import type { Scope } from '../support/scope.ts';
 import { Launcher, launcherSettings, signal } from '../support/service/launcher.ts';
@@ -60,4 +61,15 @@ export async function refusedWith(t: Test, launcher: Launcher, line: string | Re
   const message = launcher.errors.slice('petstore: '.length).trimEnd();
   if (typeof line === 'string') t.is(message, line);
   else t.regex(message, line);
+}
+
+/** What the file descriptors of a process refer to, on Linux. */
+export function openFiles(pid: number): string[] {
+  return readdirSync(`/proc/${pid}/fd`).flatMap((fd) => {
+    try {
+      return [readlinkSync(`/proc/${pid}/fd/${fd}`)];
+    } catch {
+      return []; // it was closed meanwhile
+    }
+  });
 }

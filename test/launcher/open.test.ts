@@ -1,6 +1,6 @@
 /** What an open service shows to its user, and what it hides from everybody else. */
 import { once } from 'node:events';
-import { readdirSync, readFileSync, readlinkSync, statSync, writeFileSync } from 'node:fs';
+import { readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs';
 import { type IncomingMessage, request } from 'node:http';
 import { connect } from 'node:net';
 import { availableParallelism, networkInterfaces, userInfo } from 'node:os';
@@ -13,7 +13,7 @@ import { testUnless } from '../support/machine/programs.ts';
 import { makeCertificates, noOpenssl } from '../support/machine/tls.ts';
 import { childrenOf, isRunning } from '../support/service/launcher.ts';
 import { until } from '../support/until.ts';
-import { type Context, launch, launchForAll, refusedWith, test } from './launch.ts';
+import { type Context, launch, launchForAll, openFiles, refusedWith, test } from './launch.ts';
 
 const onLinux = process.platform === 'linux' ? test.serial : test.serial.skip;
 
@@ -74,17 +74,6 @@ onLinux('Envoy - inherits none of the settings, and no command line shows a secr
     for (const secret of ['SECRET', key]) t.false(commandLine.includes(secret), commandLine);
   }
 });
-
-/** What the file descriptors of a process refer to. */
-function openFiles(pid: number): string[] {
-  return readdirSync(`/proc/${pid}/fd`).flatMap((fd) => {
-    try {
-      return [readlinkSync(`/proc/${pid}/fd/${fd}`)];
-    } catch {
-      return []; // it was closed meanwhile
-    }
-  });
-}
 
 /** The lines of a file of /proc/net that are of sockets of the process. `column` has the inode. */
 function socketsOf(pid: number, file: string, column: number): string[][] {

@@ -49,6 +49,7 @@ test('Filters - of pets and orders select rows together', async (t) => {
     [`/pets?categoryId=${cats}&status=sold`, [soldCat]],
     [`/pets?${all}&status=sold`, [soldCat, soldDog]],
     [`/pets?${all}&categoryId=${cats}&status=sold`, [soldCat]],
+    [`/pets?${all}&categoryId=${cats}&status=pending`, []],
     [`/store/orders?petId=${petId}&complete=false`, [open]],
   ] as const) {
     t.deepEqual(await idsOf(rest, query), [...expected], query);

@@ -138,15 +138,13 @@ test('One reading - every wire form is validated, stored, digested and replayed 
   for (const [method, messages] of MESSAGES) {
     const input = inputOf(method.path);
     /** Sends these bytes as the message. */
-    const sendIt = (bytes: Uint8Array, key: string) =>
-      grpc
-        .exchange<object, object>(
-          { ...method, requestSerialize: () => Buffer.from(bytes) },
-          {},
-          { metadata: { 'idempotency-key': key } },
-        )
+    const sendIt = (bytes: Uint8Array, key: string) => {
+      const sent = { ...method, requestSerialize: () => Buffer.from(bytes) };
+      return grpc
+        .exchange<object, object>(sent, {}, { metadata: { 'idempotency-key': key } })
         .then(({ message, headers }) => ({ message, isReplayed: headers.get('idempotency-replayed').length > 0 }))
         .catch(({ code, details }) => ({ code, details }));
+    };
     const outcomes = new Set<boolean>();
     await fc.assert(
       fc.asyncProperty(fc.gen(), messages, async (g, message) => {

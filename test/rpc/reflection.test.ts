@@ -89,11 +89,11 @@ for (const version of ['v1', 'v1alpha'] as const) {
     const target = targetOf(t.context.address, '127.0.0.2');
     const session = await openSession(target);
     for (let count = 0; count < 50; count += 1) session.request(grpcHeaders(path)).on('error', () => undefined);
-    const ask = async (called: string, body = grpcFrame()) => (await rawGrpc(target, { path: called, body })).status;
+    const codeOf = async (called: string, body = grpcFrame()) => (await rawGrpc(target, { path: called, body })).status;
     const listServices = grpcFrame(Buffer.of(0x3a, 0));
-    t.true(await until(async () => (await ask(path, listServices)) === Status.RESOURCE_EXHAUSTED, 'a refusal'));
-    t.is(await ask('/grpc.health.v1.Health/Check'), Status.OK, 'other methods have shares of their own');
-    t.is(await ask(PUBLIC[0]?.path ?? ''), Status.UNAUTHENTICATED, 'and keys');
+    t.true(await until(async () => (await codeOf(path, listServices)) === Status.RESOURCE_EXHAUSTED, 'a refusal'));
+    t.is(await codeOf('/grpc.health.v1.Health/Check'), Status.OK, 'other methods have shares of their own');
+    t.is(await codeOf(PUBLIC[0]?.path ?? ''), Status.UNAUTHENTICATED, 'and keys');
     session.destroy();
   });
 }
