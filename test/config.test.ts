@@ -100,7 +100,7 @@ const GOOD: readonly (readonly [settings: Settings, expected: Partial<Config>])[
   [{ ...SHARED, DATABASE_URL: 'postgresql://me:s3cret@db:5433/p?sslmode=verify-full' }, { demoAccount: false }],
   ...[
     '?options=-c%20search_path%3Dshop&application_name=shop',
-    '?sslmode=no-verify&sslrootcert=/ca.pem&sslcert=/cert.pem&sslkey=/key.pem',
+    '?sslmode=verify-ca&sslrootcert=/ca.pem&sslcert=/cert.pem&sslkey=/key.pem',
     '?host=/run/postgresql&port=5433&ssl=true',
   ].map(
     (parameters) =>
@@ -112,6 +112,10 @@ const GOOD: readonly (readonly [settings: Settings, expected: Partial<Config>])[
   [
     { REDIS_URL: 'rediss://me:s3cret@a:7000,b:7001,rediss://c:7002' },
     { redis: { urls: ['rediss://me:s3cret@a:7000', 'rediss://me:s3cret@b:7001', 'rediss://c:7002'], isCluster: true } },
+  ],
+  [
+    { REDIS_URL: 'redis://10.0.0.1:6379,10.0.0.2,[fd00::1]:2/0' },
+    { redis: { urls: ['redis://10.0.0.1:6379', 'redis://10.0.0.2', 'redis://[fd00::1]:2/0'], isCluster: true } },
   ],
   [
     { ...TLS, SERVERS: 'petstore-0:50051, petstore-1.shop.svc.cluster.local.:1' },
@@ -176,9 +180,13 @@ const BAD: readonly [setting: keyof typeof SETTINGS, values: readonly string[], 
     'DATABASE_URL',
     [
       ...['petstore:s3cret@db', 'mysql://petstore:s3cret@db/petstore', 'postgres://', 's3cret', 'postgres://db/100%'],
-      ...['?sslmode=', '?sslmode=s3cret', '?ssl=s3cret', '?password=s3cret', '?sslmode=require&connect_timeout=5'].map(
-        (parameters) => `postgres://db/p${parameters}`,
-      ),
+      ...[
+        '?sslmode=',
+        '?sslmode=no-verify',
+        '?ssl=s3cret',
+        '?password=s3cret',
+        '?sslmode=require&connect_timeout=5',
+      ].map((parameters) => `postgres://db/p${parameters}`),
       ...[
         'postgres://me:5432#s3cret@db/p',
         'postgres://db/p?sslmode=disable&sslmode=',
@@ -197,7 +205,7 @@ const BAD: readonly [setting: keyof typeof SETTINGS, values: readonly string[], 
         (end) => `redis://cache${end}`,
       ),
       ...['redis://me:12,s3cret@cache', 'redis://:12,34@a,b', 'redis://me,s3cret:1@cache', 'redis://me:1#s3cret@cache'],
-      ...['redis://a/2,b', 'redis://a,b/2', 'redis://a/2?cluster=true'],
+      ...['redis://a/2,b', 'redis://a,b/2', 'redis://a/02?cluster=true'],
     ],
     'look like redis://user:password@host:6379/0, or like redis://:password@a:6379,b:6379 for a cluster, with no ' +
       'parameter but ?cluster=true; %2C is a comma in a password',

@@ -48,9 +48,9 @@ export const toAddress = textThat((text) => isIP(text) !== 0, 'be an IP address,
 export const toHost = textThat((text) => isHost(text) || isIPv6(text), 'be an IP address or a name of this machine');
 export const toSecret = textThat((text) => /^[\x21-\x7e]{16,}$/.test(text), 'be at least 16 visible ASCII characters');
 
-/** The parameters of a DATABASE_URL that pg understands. It ignores all others, and an empty or unknown sslmode. */
+/** The parameters of a DATABASE_URL that pg and psql understand. pg ignores others, and an unknown or empty sslmode. */
 const DATABASE_PARAMETERS: Readonly<Record<string, RegExp>> = {
-  ...{ ssl: /^true$/, sslmode: /^(disable|no-verify|prefer|require|verify-ca|verify-full)$/ },
+  ...{ ssl: /^true$/, sslmode: /^(disable|prefer|require|verify-ca|verify-full)$/ },
   ...{ sslrootcert: /./, sslcert: /./, sslkey: /./, options: /./, host: /./, port: /^\d+$/, application_name: /./ },
 };
 
@@ -153,8 +153,8 @@ export function toRedis(text: string): RedisConfig | Expected {
   const prefix = /^[^/]*\/\/([^@/]*@)?/.exec(first)?.[0] ?? '';
   const urls = [first, ...others.map((node) => (node.includes('//') ? node : prefix + node))] as const;
   // An "@" in a node without a scheme is the end of a password with a comma. A cluster has one database.
-  const isMisread = others.some((node) => /^[^/]*@/.test(node)) || (isCluster && /\/[1-9]/.test(urls.join()));
-  if (isMisread || !urls.every(isRedisUrl)) {
+  const isMisread = others.some((node) => /^[^/]*@/.test(node));
+  if (isMisread || !urls.every((url) => isRedisUrl(url, isCluster ? /^\/?0*$/ : /^(\/\d*)?$/))) {
     return new Expected(
       'look like redis://user:password@host:6379/0, or like redis://:password@a:6379,b:6379 for a cluster, with no ' +
         'parameter but ?cluster=true; %2C is a comma in a password',
@@ -166,9 +166,9 @@ export function toRedis(text: string): RedisConfig | Expected {
 }
 
 /** The client throws for what is no text in percent-encoding, and for a database that is no number. */
-function isRedisUrl(text: string): boolean {
+function isRedisUrl(text: string, path: RegExp): boolean {
   const url = /[?#]/.test(text) ? undefined : parseUrl(text, ['redis:', 'rediss:']);
-  return url !== undefined && [url.username, url.password].every(canDecode) && /^(\/\d*)?$/.test(url.pathname);
+  return url !== undefined && [url.username, url.password].every(canDecode) && path.test(url.pathname);
 }
 
 function parseUrl(text: string, protocols: readonly string[]): URL | undefined {
