@@ -17,9 +17,11 @@ interface Attempt {
 const SECOND = 1_000;
 const HOUR = 3_600 * SECOND;
 
-/** An admission of two calls at a time, and a clock that stands still. */
+/** An admission of two calls at a time, and clocks that stand still. */
 function start() {
   mock.timers.enable({ apis: ['setTimeout', 'Date'], now: 1_800_000_000_000 });
+  const { now } = Date;
+  mock.method(performance, 'now', now);
   const admission = new Admission(2);
   /** The open attempts, oldest first. */
   const sent: Attempt[] = [];
@@ -46,7 +48,7 @@ function start() {
     ends,
     /** Makes a call with a timeout. Resolves when it has been sent, if it may be. */
     call(name: string, timeoutMs: number) {
-      const patience = { deadlineMs: Date.now() + timeoutMs, signal: undefined };
+      const patience = { deadlineMs: performance.now() + timeoutMs, signal: undefined };
       admission
         .run(() => send(name), patience)
         .then(
@@ -55,7 +57,9 @@ function start() {
         );
       return settled();
     },
-    /** Advances the clock and runs due timers. */
+    /** Sets the clock of the machine. */
+    set: (byMs: number) => mock.method(Date, 'now', () => now() + byMs),
+    /** Advances the clocks and runs due timers. */
     async pass(ms: number) {
       mock.timers.tick(ms);
       await settled();
@@ -67,7 +71,7 @@ const test = anyTest as TestFn<ReturnType<typeof start>>;
 test.beforeEach((t) => {
   t.context = start();
 });
-test.afterEach.always(() => mock.timers.reset());
+test.afterEach.always(() => mock.reset());
 
 function refusal(retryAfterMs: number): CallError {
   return new CallError('refused', { code: 'RATE_LIMITED', grpcStatus: status.RESOURCE_EXHAUSTED, retryAfterMs });
@@ -85,7 +89,7 @@ test.serial('admission - sends at most maxInFlight calls at once, in the order o
   t.is(names(t.context), 'a c');
   const { signal } = new AbortController();
   const admission = new Admission(1);
-  await admission.run(async () => undefined, { deadlineMs: Date.now() + SECOND, signal });
+  await admission.run(async () => undefined, { deadlineMs: performance.now() + SECOND, signal });
   t.deepEqual(getEventListeners(signal, 'abort'), [], 'a call that has been sent has no listener');
 });
 
@@ -102,6 +106,38 @@ test.serial('admission - after a refusal nothing is sent until Retry-After, then
   t.deepEqual(ends, { b: 'OK' });
 });
 
+test.serial('admission - a pause is as long as the server says, however the clock is set meanwhile', async (t) => {
+  const { sent, ends, call, set, pass } = t.context;
+  for (const byMs of [-HOUR, HOUR, 0]) {
+    for (const name of ['a', 'patient']) await call(name, 60 * SECOND);
+    for (; sent.length > 0; ) await sent[0]?.refuse(20 * SECOND);
+    set(byMs);
+    await call('brief', 10 * SECOND);
+    t.is(ends.brief, 'RATE_LIMITED 20000');
+    await pass(20 * SECOND);
+    t.is(names(t.context), 'a patient');
+    for (; sent.length > 0; await settled()) sent[0]?.succeed();
+  }
+});
+
+test.serial('admission - a new call during a pause costs the same however many wait', async (t) => {
+  const { admission, sent, call } = t.context;
+  await call('a', 60 * SECOND);
+  await sent[0]?.refuse(20 * SECOND);
+  let looks = 0;
+  const expiry = {
+    get deadlineMs() {
+      looks += 1;
+      return performance.now() + 60 * SECOND;
+    },
+    signal: undefined,
+  };
+  const calls = Array.from({ length: 2_000 }, () => admission.run(async () => undefined, expiry));
+  t.true(looks < 5 * calls.length, `${looks} looks at ${calls.length} calls`);
+  mock.timers.tick(20 * SECOND);
+  await Promise.all(calls);
+});
+
 test.serial('admission - calls with an earlier deadline fail at once with the refusal, also later ones', async (t) => {
   const { sent, ends, call, pass } = t.context;
   call('a', 10 * SECOND);
@@ -116,7 +152,7 @@ test.serial('admission - calls with an earlier deadline fail at once with the re
 });
 
 test.serial('admission - a call fails when its deadline passes in the queue, in the past or months away', async (t) => {
-  mock.timers.reset();
+  mock.reset();
   const { sent, ends, call } = t.context;
   const warnings: Error[] = [];
   const onWarning = (warning: Error) => warnings.push(warning);
@@ -135,12 +171,18 @@ test.serial('admission - a call fails when its deadline passes in the queue, in 
 test.serial('admission - an abort ends a call that waits or was just admitted, with its reason', async (t) => {
   const { admission, sent, call } = t.context;
   const early = new AbortController();
-  const admitted = admission.run(async () => t.fail('it was sent'), { deadlineMs: Date.now(), signal: early.signal });
+  const admitted = admission.run(async () => t.fail('it was sent'), {
+    deadlineMs: performance.now(),
+    signal: early.signal,
+  });
   early.abort(refusal(20 * SECOND)); // the reason is not a response to this call, so it pauses no other
   t.is(await admitted.catch((error) => error), early.signal.reason);
   for (const name of ['a', 'b']) await call(name, SECOND);
   const queued = new AbortController();
-  const aborted = admission.run(async () => t.fail('sent'), { deadlineMs: Date.now() + SECOND, signal: queued.signal });
+  const aborted = admission.run(async () => t.fail('sent'), {
+    deadlineMs: performance.now() + SECOND,
+    signal: queued.signal,
+  });
   queued.abort(new Error('changed my mind'));
   sent[0]?.succeed();
   await t.throwsAsync(aborted, { message: 'changed my mind' });
@@ -149,7 +191,7 @@ test.serial('admission - an abort ends a call that waits or was just admitted, w
     late.abort(new Error('amid a refusal'));
     throw refusal(20 * SECOND);
   };
-  const refused = admission.run(send, { deadlineMs: Date.now() + 60 * SECOND, signal: late.signal });
+  const refused = admission.run(send, { deadlineMs: performance.now() + 60 * SECOND, signal: late.signal });
   await t.throwsAsync(refused, { message: 'amid a refusal' });
 });
 

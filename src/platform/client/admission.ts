@@ -17,18 +17,23 @@ const MAX_PAUSE_MS = 60_000;
 /** The longest delay of a timer. */
 const MAX_TIMER_MS = 2 ** 31 - 1;
 
-/** When a call stops waiting. */
+/** When a call stops waiting. All times are those of `performance.now()`, a clock that nobody sets. */
 export interface Expiry {
-  /** Unix milliseconds. */
   readonly deadlineMs: number;
   readonly signal: AbortSignal | undefined;
+}
+
+interface WaitingCall {
+  readonly expiry: Expiry;
+  /** Sends the call, or fails it with an error. */
+  readonly end: (error?: unknown) => void;
 }
 
 export class Admission {
   readonly #maxInFlight: number;
   #inFlight = 0;
-  /** The calls that wait, in their order. `end` sends the call, or fails it with an error. */
-  readonly #waiting = new Set<{ readonly deadlineMs: number; readonly end: (error?: unknown) => void }>();
+  /** The calls that wait, in their order. */
+  readonly #waiting = new Set<WaitingCall>();
   /** The last refusal, and when the server accepts calls again. */
   #refusal: { readonly error: CallError; readonly endsAtMs: number } | undefined;
   #pausedUntilMs = 0;
@@ -55,8 +60,9 @@ export class Admission {
       } catch (error) {
         const isRefusal = error instanceof CallError && error.grpcStatus === status.RESOURCE_EXHAUSTED;
         if (!isRefusal || error.retryAfterMs === undefined) throw error;
-        this.#refusal = { error, endsAtMs: Date.now() + error.retryAfterMs };
-        this.#pausedUntilMs = Date.now() + Math.min(Math.max(error.retryAfterMs, MIN_PAUSE_MS), MAX_PAUSE_MS);
+        const nowMs = performance.now();
+        this.#refusal = { error, endsAtMs: nowMs + error.retryAfterMs };
+        this.#pausedUntilMs = nowMs + Math.min(Math.max(error.retryAfterMs, MIN_PAUSE_MS), MAX_PAUSE_MS);
         if (this.#refusal.endsAtMs >= expiry.deadlineMs) throw error;
       } finally {
         this.#inFlight -= 1;
@@ -76,7 +82,8 @@ export class Admission {
   }
 
   /** Resolves when the call counts as one in flight. */
-  #turn({ deadlineMs, signal }: Expiry): Promise<void> {
+  #turn(expiry: Expiry): Promise<void> {
+    const { deadlineMs, signal } = expiry;
     return new Promise((resolve, reject) => {
       const end = (error?: unknown) => {
         clearTimeout(timer);
@@ -86,31 +93,35 @@ export class Admission {
         this.#inFlight += 1;
         resolve();
       };
-      const call = { deadlineMs, end };
+      const call = { expiry, end };
       const onAbort = () => end(signal?.reason);
       const onDeadline = () =>
         end(clientError('DEADLINE_EXCEEDED', 'the deadline passed before the call could be sent'));
-      const timer = setTimeout(onDeadline, Math.min(Math.max(0, deadlineMs - Date.now()), MAX_TIMER_MS));
+      const timer = setTimeout(onDeadline, Math.min(Math.max(0, deadlineMs - performance.now()), MAX_TIMER_MS));
       signal?.addEventListener('abort', onAbort);
       this.#waiting.add(call);
-      this.#dispatch();
+      this.#dispatch([call]);
     });
   }
 
-  /** Ends the waiting of every call that may be sent, or that waits in vain. */
-  #dispatch(): void {
-    clearTimeout(this.#pauseTimer);
-    const nowMs = Date.now();
+  /**
+   * Ends the waiting of every call that may be sent, or that waits in vain. During a pause a new call changes nothing
+   * for the others, so it alone is looked at.
+   */
+  #dispatch(added?: Iterable<WaitingCall>): void {
+    const nowMs = performance.now();
     const refusal = this.#pausedUntilMs > nowMs ? this.#refusal : undefined;
-    for (const { deadlineMs, end } of this.#waiting) {
+    for (const { expiry, end } of (refusal && added) ?? this.#waiting) {
       if (this.#closed !== undefined) end(clientError('CANCELLED', 'the client is closed'));
       else if (refusal !== undefined) {
         const { error, endsAtMs } = refusal;
-        if (deadlineMs <= endsAtMs) end(new CallError(error.message, { ...error, retryAfterMs: endsAtMs - nowMs }));
+        const retryAfterMs = Math.ceil(endsAtMs - nowMs);
+        if (expiry.deadlineMs <= endsAtMs) end(new CallError(error.message, { ...error, retryAfterMs }));
       } else if (this.#inFlight < this.#maxInFlight) end();
       else break;
     }
     if (this.#inFlight === 0) this.#onIdle();
+    clearTimeout(this.#pauseTimer);
     if (refusal === undefined || this.#waiting.size === 0) return;
     this.#pauseTimer = setTimeout(() => this.#dispatch(), this.#pausedUntilMs - nowMs);
   }

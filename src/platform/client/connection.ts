@@ -78,8 +78,8 @@ export function connect(options: ConnectionOptions): Connection {
 
   async function call(method: AnyMethod, request: object, callOptions: AnyOptions = {}): Promise<object> {
     const { deadline, timeoutMs = options.timeoutMs ?? DEFAULT_TIMEOUT_MS, signal } = callOptions;
-    const nowMs = Date.now();
-    const expiry = { deadlineMs: Math.min(deadline?.getTime() ?? nowMs + timeoutMs, nowMs + MAX_TIMEOUT_MS), signal };
+    const leftMs = deadline === undefined ? timeoutMs : deadline.getTime() - Date.now();
+    const expiry = { deadlineMs: performance.now() + Math.min(leftMs, MAX_TIMEOUT_MS), signal };
     const message = encode(method, request);
     const metadata = toMetadata(options.apiKey, method.path, callOptions);
     try {
@@ -169,7 +169,7 @@ async function send(
     const response = await new Promise<object>((resolve, reject) => {
       const onEnd = (error: ServiceError | null, message?: object) =>
         error === null ? resolve(message as object) : reject(error);
-      const options = { deadline: deadlineMs };
+      const options = { deadline: Date.now() + Math.ceil(deadlineMs - performance.now()) };
       const call = client.makeUnaryRequest(path, asTheyAre, decode, message, metadata, options, onEnd);
       call.on('metadata', (initial: Metadata) => (received = initial));
       cancel = () => call.cancel();
