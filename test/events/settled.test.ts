@@ -8,7 +8,7 @@ import { openPostgres } from '../../src/platform/storage/postgres.ts';
 import { createStore } from '../../src/platform/storage/store.ts';
 import { StoreUnavailable } from '../../src/platform/storage/store-errors.ts';
 import { MIGRATIONS, TABLES } from '../../src/schema.ts';
-import { newCategory } from '../storage/suite/database.ts';
+import { eventsOf, newCategory } from '../storage/suite/database.ts';
 import { holding, postgresMissing, startPostgres, type TestPostgres } from '../support/machine/postgres.ts';
 import { fresh, type SharedBy, sharing } from '../support/service/sharing.ts';
 import { until } from '../support/until.ts';
@@ -39,7 +39,7 @@ async function takeId(connect: Context['connect']): Promise<Client> {
 }
 
 async function idsAfter(settled: SettledEvents, after = START): Promise<number[]> {
-  return (await settled.after(after, 100)).map(({ id }) => Number(id));
+  return (await settled.after({ after, limit: 100 })).rows.map(({ id }) => Number(id));
 }
 
 const add = ({ store }: Context) => newCategory(store);
@@ -180,10 +180,10 @@ test('Order - concurrent writers on several connections: ids ascend, none is mis
   const reader = (async () => {
     for (let last = START; ; ) {
       const wasDone = isDone;
-      const events = await settled.after(last, 50);
-      for (const { id } of events) seen.push(id);
-      last = events.at(-1)?.id ?? last;
-      if (wasDone && events.length === 0) return;
+      const { rows } = await settled.after({ after: last, limit: 50 });
+      for (const { id } of rows) seen.push(id);
+      last = rows.at(-1)?.id ?? last;
+      if (wasDone && rows.length === 0) return;
     }
   })();
   const clients = await Promise.all(Array.from({ length: 6 }, connect));
@@ -198,7 +198,7 @@ test('Order - concurrent writers on several connections: ids ascend, none is mis
   );
   isDone = true;
   await reader;
-  const all = await store.events.after(START, 10_000);
+  const all = await eventsOf(store);
   t.is(all.length, 6 * 32 * 2);
   t.deepEqual(
     seen,

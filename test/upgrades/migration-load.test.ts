@@ -8,7 +8,6 @@ import test, { type ExecutionContext as Test } from 'ava';
 import type { Engine } from '../../src/platform/storage/engine.ts';
 import type { SqlValue } from '../../src/platform/storage/fields.ts';
 import type { Migration } from '../../src/platform/storage/migrate.ts';
-import { START } from '../../src/platform/storage/model.ts';
 import { openPostgres } from '../../src/platform/storage/postgres.ts';
 import { openSqlite } from '../../src/platform/storage/sqlite.ts';
 import { compile, param } from '../../src/platform/storage/statement.ts';
@@ -17,6 +16,7 @@ import { StoreUnavailable } from '../../src/platform/storage/store-errors.ts';
 import { MIGRATIONS, type Store, TABLES } from '../../src/schema.ts';
 import { Random } from '../chaos/campaign/random.ts';
 import { dumpsMissing, run } from '../deploy/backups.ts';
+import { eventsOf } from '../storage/suite/database.ts';
 import { type Load, startLoad, untilMore } from '../support/calls/load.ts';
 import { change } from '../support/machine/database.ts';
 import { temporaryFolder } from '../support/machine/folder.ts';
@@ -84,16 +84,11 @@ function startWrites({ knex, reader, transaction }: Engine): Load {
 /** What the feed tells of each table, applied to nothing, must be the table. */
 async function hasAllEvents(t: Test, { engine, store }: { engine: Engine; store: Store }): Promise<void> {
   const told = new Map<string, string>();
-  for (let after = START; ; ) {
-    const events = await store.events.after(after, 2_000);
-    for (const { type, row } of events) {
-      const [kind = '', change] = type.split('.');
-      const key = `${kind} ${JSON.parse(row).id}`;
-      if (change === 'deleted') told.delete(key);
-      else told.set(key, row);
-    }
-    after = events.at(-1)?.id ?? START;
-    if (after === START) break;
+  for (const { type, row } of await eventsOf(store)) {
+    const [kind = '', change] = type.split('.');
+    const key = `${kind} ${JSON.parse(row).id}`;
+    if (change === 'deleted') told.delete(key);
+    else told.set(key, row);
   }
   const countOf = async (table: string) => {
     const all = compile(table, engine.knex(table).count('* as count'));

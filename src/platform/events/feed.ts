@@ -9,7 +9,7 @@
  * heartbeats, and go on when it is back.
  */
 import { setTimeout as delay } from 'node:timers/promises';
-import type { EventId, StoredEvent } from '../storage/model.ts';
+import { type EventId, isRead, type Page, type SeenEvent, type StoredEvent } from '../storage/model.ts';
 import { StoreUnavailable } from '../storage/store-errors.ts';
 import { type EventReads, SettledEvents } from './settled.ts';
 
@@ -20,28 +20,24 @@ const GATHER_MS = 10;
 const HEARTBEAT_MS = 15_000;
 /** The pause after each page for a stream that is behind. */
 const BEHIND_MS = 5;
-/** The bounds of a batch: what a stream sends at once, and holds while nobody reads it. Two of the largest events. */
+/** The bounds of a batch: what a stream sends at once, and holds while nobody reads it. The largest event has 12 KB. */
 const MAX_ROWS = 100;
 const MAX_BATCH_BYTES = 17_408;
-/** How many rows a stream that is behind reads first. Then as many as make a batch. */
-const FIRST_ROWS = 10;
 /** How long a stream that is behind waits when the database is away. */
 const RETRY_MS = 500;
 /** How many batches are kept for streams that are a little behind. */
 const MAX_BATCHES = 100;
-/** How many events are looked through for a page of certain types. */
-const WINDOW = 500;
 
-/** The events of these types, or all. */
-function ofTypes(events: readonly StoredEvent[], types: readonly string[]): readonly StoredEvent[] {
-  return types.length === 0 ? events : events.filter(({ type }) => types.includes(type));
+/** The events of these types, or all, that have been read. */
+function ofTypes(events: readonly SeenEvent[], types: readonly string[]): readonly StoredEvent[] {
+  return events.filter(isRead).filter(({ type }) => types.length === 0 || types.includes(type));
 }
 
 /** Consecutive events, shared by all streams that have come as far. */
 interface Batch {
   /** The events follow this id. */
   readonly after: EventId;
-  readonly events: readonly StoredEvent[];
+  readonly events: readonly SeenEvent[];
 }
 
 /** What a stream has to send next: events, or a checkpoint when there are none. */
@@ -96,11 +92,8 @@ export class EventFeed {
    * `SettledEvents.check`.
    */
   async page(after: EventId, types: readonly string[], limit: number) {
-    const rows = types.length === 0 ? limit + 1 : WINDOW;
-    const events = await this.#events.page(after, rows);
-    const found = ofTypes(events, types);
-    if (found.length > limit) return { events: found.slice(0, limit), next: found[limit - 1]?.id };
-    return { events: found, next: events.length < rows ? undefined : events.at(-1)?.id };
+    const { rows, hasMore } = await this.#events.page({ after, limit, types });
+    return { events: ofTypes(rows, types), next: hasMore ? rows.at(-1)?.id : undefined };
   }
 
   /**
@@ -149,15 +142,14 @@ export class EventFeed {
    * it takes too long. The stream itself holds no batch, which would stay in memory while nobody reads.
    */
   #reader(types: readonly string[], isClosed: () => boolean) {
-    let [rows, reading]: [number, Promise<Batch | undefined> | undefined] = [FIRST_ROWS, undefined];
+    let reading: Promise<Batch | undefined> | undefined;
     return async (after: EventId, untilMs: number): Promise<Progress> => {
       let batch = this.#kept(after);
       if (batch === undefined && this.#isBehind(after)) {
-        reading ??= this.#readBehind(after, rows, isClosed).finally(() => (reading = undefined));
+        reading ??= this.#readBehind(after, types, isClosed).finally(() => (reading = undefined));
         batch = await before(untilMs, reading);
       }
       const { events = [] } = batch ?? {};
-      rows = Math.min(2 * (batch === undefined ? rows : events.length), MAX_ROWS);
       return { events: ofTypes(events, types), upTo: events.at(-1)?.id ?? after };
     };
   }
@@ -179,14 +171,15 @@ export class EventFeed {
     while (this.#streams.size > 0) {
       const beganMs = performance.now();
       this.#news = Promise.withResolvers();
-      const events = await this.#read(last);
-      if (events === undefined) break;
+      const page = await this.#read(last);
+      if (page === undefined) break;
+      const events = ofTypes(page.rows, []);
       this.#batches.push(...batchesOf(last, events));
       this.#batches.splice(0, this.#batches.length - MAX_BATCHES);
       last = events.at(-1)?.id ?? last;
       this.#last = last;
       if (events.length > 0) this.#wake();
-      if (events.length < MAX_ROWS) await this.#pause(beganMs);
+      if (!page.hasMore) await this.#pause(beganMs);
     }
     this.#beginning = undefined;
     this.#last = undefined;
@@ -199,17 +192,18 @@ export class EventFeed {
   }
 
   /** Undefined when the feed has gone back: the streams end, and their readers learn it when they go on. */
-  async #read(after: EventId): Promise<readonly StoredEvent[] | undefined> {
+  async #read(after: EventId): Promise<Page<SeenEvent> | undefined> {
     try {
-      const events = await this.#events.after(after, MAX_ROWS);
-      if (events.length === 0 && (await this.#events.bounds()).newest < after) return undefined;
-      if (events.length > 0 || !this.#events.isWaiting) this.#readAtMs = performance.now();
+      const page = await this.#events.after({ after, limit: MAX_ROWS });
+      const isEmpty = page.rows.length === 0;
+      if (isEmpty && (await this.#events.bounds()).newest < after) return undefined;
+      if (!isEmpty || !this.#events.isWaiting) this.#readAtMs = performance.now();
       this.#isFailing = false;
-      return events;
+      return page;
     } catch (error) {
       if (!this.#isFailing) this.#onFailure(error);
       this.#isFailing = true;
-      return [];
+      return { rows: [], hasMore: false };
     }
   }
 
@@ -231,13 +225,14 @@ export class EventFeed {
   }
 
   /** A page for a stream that is behind, when it is its turn. While the database is away the stream waits. */
-  async #readBehind(after: EventId, rows: number, isClosed: () => boolean): Promise<Batch | undefined> {
-    const turn = this.#turn.then(() => (isClosed() ? [] : this.#events.page(after, rows)));
+  async #readBehind(after: EventId, types: readonly string[], isClosed: () => boolean): Promise<Batch | undefined> {
+    const request = { after, limit: MAX_ROWS, maxBytes: MAX_BATCH_BYTES, types };
+    const turn = this.#turn.then(() => (isClosed() ? undefined : this.#events.page(request)));
     const pause = () => delay(BEHIND_MS);
     this.#turn = turn.then(pause, pause);
     try {
-      const [batch] = batchesOf(after, await turn);
-      return batch;
+      const page = await turn;
+      return page && { after, events: page.rows };
     } catch (error) {
       if (!(error instanceof StoreUnavailable)) throw error;
       await delay(RETRY_MS);

@@ -9,7 +9,7 @@
  */
 import { setTimeout as delay } from 'node:timers/promises';
 import { apiError } from '../errors.ts';
-import { type EventId, START, type StoredEvent } from '../storage/model.ts';
+import { type EventId, type EventRequest, type Page, type SeenEvent, START } from '../storage/model.ts';
 import type { PLATFORM_TABLES, Reads } from '../storage/store.ts';
 import { StoreUnavailable } from '../storage/store-errors.ts';
 
@@ -44,24 +44,26 @@ export class SettledEvents {
     return bounds;
   }
 
-  /** At most `rows` events after an id, in order, up to the first gap that may still be filled. */
-  async after(after: EventId, rows: number): Promise<readonly StoredEvent[]> {
+  /** Events after an id, in order, up to the first gap that may still be filled: behind that there is no more yet. */
+  async after(request: EventRequest): Promise<Page<SeenEvent>> {
+    const { after } = request;
     await this.#clearSuspects();
     const settled = this.#settled; // before the read, which has seen all events up to here
-    const events = await this.#events.after(after, rows);
-    const some = upToGap(after, events, settled);
-    const last = some.at(-1)?.id;
+    const page = await this.#events.after(request);
+    const rows = upToGap(after, page.rows, settled);
+    const last = rows.at(-1)?.id;
     if (last !== undefined && after <= settled) this.#settle(last);
-    if (some.length === events.length || this.#suspects !== undefined) return some;
-    await this.#findSuspects();
-    return this.#suspects === undefined ? this.after(after, rows) : some;
+    if (rows.length === page.rows.length) return page;
+    const isKnown = this.#suspects !== undefined;
+    if (!isKnown) await this.#findSuspects();
+    return isKnown || this.#suspects !== undefined ? { rows, hasMore: false } : this.after(request);
   }
 
   /** Like `after`, for an id that a caller names. Checks it after the read: what is deleted meanwhile has been read. */
-  async page(after: EventId, rows: number): Promise<readonly StoredEvent[]> {
-    const events = await this.after(after, rows);
-    if (events[0]?.id !== after + 1n) await this.check(after);
-    return events;
+  async page(request: EventRequest): Promise<Page<SeenEvent>> {
+    const page = await this.after(request);
+    if (page.rows[0]?.id !== request.after + 1n) await this.check(request.after);
+    return page;
   }
 
   /** Throws EVENTS_EXPIRED unless every event after this id is kept, EVENT_NOT_REACHED if the feed is not there yet. */
@@ -113,7 +115,7 @@ export class SettledEvents {
 }
 
 /** The events before the first gap behind `settled`. */
-function upToGap(after: EventId, events: readonly StoredEvent[], settled: EventId): readonly StoredEvent[] {
+function upToGap(after: EventId, events: readonly SeenEvent[], settled: EventId): readonly SeenEvent[] {
   let reached = after > settled ? after : settled;
   for (const [index, { id }] of events.entries()) {
     if (id > reached + 1n) return events.slice(0, index);

@@ -1,31 +1,58 @@
 /** The `events` table: what changed. Triggers write it (migrations/event-triggers.ts). */
 import type { Engine, Runner } from './engine.ts';
-import { bigInteger, integer, optional, text } from './fields.ts';
-import { type EventId, START, type StoredEvent } from './model.ts';
-import { compile } from './statement.ts';
-import { oldest, onlyRow, pages, table } from './table.ts';
+import { bigInteger, integer, longText, optional, record, text } from './fields.ts';
+import { type EventId, type EventRequest, type Page, type SeenEvent, START, type StoredEvent } from './model.ts';
+import { fitting, PAGE_BYTES, pages } from './pages.ts';
+import { compile, param } from './statement.ts';
+import { lookup, oldest, onlyRow, table } from './table.ts';
 
-const EVENTS = table<StoredEvent>('events', {
+const FIELDS = {
   id: bigInteger<EventId>('id'),
   type: text('type'),
   timeMs: integer('time_ms'),
-  row: text('resource'),
-});
+};
+const EVENTS = table<StoredEvent>('events', { ...FIELDS, row: longText('resource') });
+const SEEN = record({ ...FIELDS, bytes: integer('bytes') });
+
+/** How many events are looked at for some of certain types. */
+const WINDOW = 500;
 
 const [OLDEST, NEWEST] = [optional(bigInteger<EventId>('oldest')), optional(bigInteger<EventId>('newest'))];
 
 export function eventTable(engine: Engine) {
   const { knex, reader } = engine;
-  const page = pages(engine, EVENTS, () => knex('events').select(EVENTS.columns));
+  const page = pages(engine, EVENTS, (columns) => knex('events').select(columns));
+  const { findAll } = lookup(engine, EVENTS);
   const newest = knex.raw('(select max(id) from events)');
   // Two queries, since SQLite finds only one end of an index per query.
   const ends = knex.raw('select (select min(id) from events) as oldest, ? as newest', [newest]);
   const bounds = compile('events.bounds', ends);
+  // The rows themselves are not read: neither engine fetches a text for its length.
+  const size = knex.raw('octet_length(resource) as bytes');
+  const inOrder = knex('events').select('id', 'type', 'time_ms', size).where('id', '>', param('after'));
+  const look = compile('events.look', inOrder.orderByRaw('id limit ?', [param('rows')]));
   const deleteOldest = oldest(engine, 'events', 'id', 'time_ms', newest);
+
+  /** Reads only the rows that the page has: one of a rare type costs no more than one of all. */
+  const pageOfTypes = async (request: EventRequest, types: readonly string[]): Promise<Page<SeenEvent>> => {
+    const { after, limit, maxBytes = PAGE_BYTES } = request;
+    const seen = (await reader.all(look, { after, rows: WINDOW + 1 })).map(SEEN.read);
+    const wanted = seen.slice(0, WINDOW).filter(({ type }) => types.includes(type));
+    const sizes = wanted.slice(0, limit).map(({ bytes }) => bytes);
+    const count = fitting(sizes, maxBytes);
+    const found = count === 0 ? [] : await findAll(wanted.slice(0, count).map(({ id }) => id));
+    if (found.length < count) return pageOfTypes(request, types); // some were deleted meanwhile: look again
+    const rows = new Map(found.map((event) => [event.id, event]));
+    const end = count < wanted.length ? seen.findIndex(({ id }) => id === wanted[count]?.id) : WINDOW;
+    const looked = seen.slice(0, end);
+    return { rows: looked.map((event) => rows.get(event.id) ?? event), hasMore: seen.length > end };
+  };
+
   return {
     reads: {
-      /** At most `rows` events after an id, in ascending order, as far as they are visible now. */
-      after: async (after: EventId, rows: number) => (await page({ after, limit: rows })).rows,
+      /** Events after an id, in ascending order, as far as they are visible now. Few of them, where they are large. */
+      after: ({ types = [], ...request }: EventRequest): Promise<Page<SeenEvent>> =>
+        types.length === 0 ? page(request) : pageOfTypes(request, types),
       /** The smallest and the greatest id that are visible now; 0 without events. */
       async bounds() {
         const row = onlyRow(await reader.all(bounds, {}));

@@ -12,6 +12,8 @@ export interface Field<T> {
   readonly columns: readonly string[];
   /** The SQL types of the columns, for casts of JSON values. */
   readonly types: readonly string[];
+  /** Whether a value may have more than a kilobyte: pages are then bounded by bytes, too. */
+  readonly isLong?: boolean;
   /** @throws Error when the database gives anything but a T. */
   read(row: Row): T;
   /** The values of the columns. */
@@ -35,6 +37,8 @@ function field<T extends SqlValue>(name: string, type: string, parse: (value: un
 }
 
 export const text = (name: string) => field(name, 'text', (value) => (typeof value === 'string' ? value : undefined));
+
+export const longText = (name: string): Field<string> => ({ ...text(name), isLong: true });
 
 export const bytes = (name: string) => field(name, 'bytea', (value) => (Buffer.isBuffer(value) ? value : undefined));
 
@@ -60,10 +64,10 @@ export const oneOf = <const T extends string>(name: string, values: readonly T[]
   field(name, 'text', (value) => values.find((one) => one === value));
 
 /** A field that is absent when a column of it is NULL. In the row of an event a column that came later is missing. */
-export function optional<T>({ columns, types, read, write }: Field<T>): Field<T | undefined> {
+export function optional<T>({ read, write, ...field }: Field<T>): Field<T | undefined> {
+  const { columns } = field;
   return {
-    columns,
-    types,
+    ...field,
     read: (row) => (columns.some((column) => (row[column] ?? null) === null) ? undefined : read(row)),
     write: (value) => (value === undefined ? columns.map(() => null) : write(value)),
   };
@@ -97,7 +101,7 @@ export function list<T>(name: string, item: (name: string) => Field<T>): Field<r
     const values = write(value).map((part) => (typeof part === 'bigint' ? String(part) : part)); // keeps all digits
     return isPlain ? values[0] : Object.fromEntries(columns.map((column, index) => [column, values[index]]));
   };
-  const json = optional(text(name));
+  const json = optional(longText(name));
   return {
     ...json,
     read: (row) => (JSON.parse(json.read(row) ?? '[]') as unknown[]).map((value) => read(toRow(value))),

@@ -14,8 +14,11 @@ export const START = toEventId(0n);
 export interface PageRequest {
   readonly after: bigint;
   readonly limit: number;
+  /** How many bytes the long texts of the page may have together, beyond those of its first row. */
+  readonly maxBytes?: number;
 }
 
+/** It may have fewer rows than the limit, where they are large. One that `hasMore` has one row at least. */
 export interface Page<T> {
   readonly rows: readonly T[];
   readonly hasMore: boolean;
@@ -46,6 +49,18 @@ export interface StoredEvent {
   readonly timeMs: number;
   /** The row after the change, or before its deletion, as a JSON object. */
   readonly row: string;
+}
+
+/** One that has been looked at: without a row if it is of another type. */
+export type SeenEvent = Omit<StoredEvent, 'row'> & Partial<StoredEvent>;
+
+export const isRead = (event: SeenEvent): event is StoredEvent => event.row !== undefined;
+
+/** Asks for events after an id. */
+export interface EventRequest extends PageRequest {
+  readonly after: EventId;
+  /** Of these types, or all. Only a bounded number of events is looked at. */
+  readonly types?: readonly string[];
 }
 
 /** An instant with the precision of protobuf's Timestamp. */

@@ -39,6 +39,11 @@ export function param(name: string): Knex.Value {
   return new Param(name) as unknown as Knex.Value; // knex passes any object through to the bindings
 }
 
+/** Parameters for the columns. */
+export function paramsOf(columns: readonly string[], given: typeof param = param): Record<string, Knex.Value> {
+  return Object.fromEntries(columns.map((column) => [column, given(column)]));
+}
+
 export function compile(name: string, query: Knex.QueryBuilder | Knex.Raw): Statement {
   const { sql, bindings } = query.toSQL().toNative();
   const slots: readonly (Param | SqlValue)[] = [...bindings] as (Param | SqlValue)[];

@@ -1,10 +1,10 @@
 /** What the tables have in common: statements, reads and writes of records, made from their fields. */
 import type { Knex } from 'knex';
-import type { Engine, Given, Runner } from './engine.ts';
+import type { Engine, Runner } from './engine.ts';
 import { bigInteger, type Field, type Fields, integer, type Row, record, type SqlValue } from './fields.ts';
-import type { Page, PageRequest } from './model.ts';
+import { pages } from './pages.ts';
 import { sharedReads } from './shared-reads.ts';
-import { compile, type Params, param, type Statement, toJson, toJsonArray } from './statement.ts';
+import { compile, type Params, param, paramsOf, type Statement, toJson } from './statement.ts';
 
 export type Table<R extends object> = ReturnType<typeof table<R>>;
 
@@ -15,6 +15,8 @@ export function table<R extends object>(name: string, fields: Fields<R>) {
   return {
     name,
     columns,
+    /** The columns of long texts. */
+    long: all.flatMap(([, { isLong, columns }]) => (isLong ? columns : [])),
     fields,
     toRecord: read,
     /** The SQL of the values of columns in `value`, a JSON array of them as `toJson` encodes it. */
@@ -36,29 +38,11 @@ export function table<R extends object>(name: string, fields: Fields<R>) {
   };
 }
 
-/** Parameters for the columns. */
-export function paramsOf(columns: readonly string[], given: Given = param): Record<string, Knex.Value> {
-  return Object.fromEntries(columns.map((column) => [column, given(column)]));
-}
-
 /** The only row. @throws Error unless there is exactly one. */
 export function onlyRow(rows: readonly Row[]): Row {
   const [row] = rows;
   if (row === undefined || rows.length > 1) throw new Error(`expected one row, not ${rows.length}`);
   return row;
-}
-
-/** Restricts a list to records with these values. An undefined one restricts nothing. */
-export type Filter<R> = { readonly [Name in keyof R]?: R[Name] | undefined };
-
-/** Makes what has a name when it is first needed. */
-function memo<T>(): (name: string, make: (name: string) => T) => T {
-  const made = new Map<string, T>();
-  return (name, make) => {
-    const value = made.get(name) ?? make(name);
-    made.set(name, value);
-    return value;
-  };
 }
 
 /** Finds records by the field `id`. Concurrent calls of `find` share a statement. */
@@ -74,47 +58,6 @@ export function lookup<R extends { readonly id: bigint | string }>(engine: Engin
     return ids.map((id) => rows.get(id));
   });
   return { findAll, find };
-}
-
-/** The maximum number of rows that one statement reads for pages. It takes some 2 ms. */
-const MAX_ROWS = 2_000;
-
-/**
- * Reads pages by keyset: the rows after the last id, and one more that tells whether there is another page. Concurrent
- * reads of pages of the same size, with filters on the same columns, can share a statement. `select` makes a query
- * without an order. Its parameters are `given`, not `param`. The statements have the table's name, so a table has this
- * once.
- */
-export function pages<R extends object>(
-  { reader, compilePage }: Engine,
-  table: Table<R>,
-  select: (given: Given) => Knex.QueryBuilder,
-  id = 'id',
-) {
-  const variants = memo<Statement>();
-  const statement = (filtered: readonly string[]) => {
-    const compose = (given: Given) =>
-      select(given)
-        .where(id, '>', given('after'))
-        .where(paramsOf(filtered, given))
-        .orderByRaw('?? limit ?', [id, param('rows')]); // knex's `limit` takes no parameter
-    return variants(`${table.name}.page:${filtered}`, (name) => compilePage(name, table.columns, compose));
-  };
-  const readers = memo<(params: Params) => Promise<Page<R>>>();
-  return ({ after, limit }: PageRequest, filter: Filter<R> = {}, others: Params = {}): Promise<Page<R>> => {
-    const inUse = Object.entries(filter).filter(([, value]) => value !== undefined);
-    const filters = table.toParams(Object.fromEntries(inUse) as Partial<R>);
-    const page = statement(Object.keys(filters));
-    const read = readers(`${page.name} ${limit}`, () => {
-      const readOne = async (params: Params) => {
-        const rows = await reader.all(page, params);
-        return { rows: rows.slice(0, limit).map(table.toRecord), hasMore: rows.length > limit };
-      };
-      const load = async (all: readonly Params[]) => all.map(readOne); // in one run if the engine can
-      return sharedReads(load, (params) => toJsonArray(page.bind(params)), MAX_ROWS / (limit + 1));
-    });
-    return read({ ...others, ...filters, after, rows: limit + 1 });
-  };
 }
 
 const AGED = record({ key: bigInteger('key'), timeMs: integer('time_ms') });
@@ -168,7 +111,7 @@ export function resource<R extends { readonly id: bigint }>(
   const insert = () => (insertion ??= compile(`${name}.insert`, knex(name).insert(values).returning('id')));
   const update = () => (change ??= compile(`${name}.update`, byId().update(changeable)));
   return {
-    reads: { ...lookup(engine, table), page: pages(engine, table, () => knex(name).select(columns)) },
+    reads: { ...lookup(engine, table), page: pages(engine, table, (all) => knex(name).select(all)) },
     writes: (tx: Runner) => ({
       /** Only the id is read back: SQLite gives other large integers as inexact numbers. */
       async insert(fields: Omit<R, 'id'>): Promise<R> {

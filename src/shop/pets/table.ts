@@ -2,8 +2,8 @@
 import type { Engine, Runner } from '../../platform/storage/engine.ts';
 import { bigInteger, integer, oneOf, text } from '../../platform/storage/fields.ts';
 import type { Id } from '../../platform/storage/model.ts';
-import { compile, param } from '../../platform/storage/statement.ts';
-import { compileChildInsert, existingRow, paramsOf, resource, table } from '../../platform/storage/table.ts';
+import { compile, param, paramsOf } from '../../platform/storage/statement.ts';
+import { compileChildInsert, existingRow, resource, table } from '../../platform/storage/table.ts';
 import type { CategoryId } from '../categories/table.ts';
 
 export type PetId = Id<'pet'>;

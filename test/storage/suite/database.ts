@@ -1,6 +1,7 @@
 /** The database of a storage test, and helpers to fill and occupy it. */
 import anyTest, { type ExecutionContext, type TestFn } from 'ava';
 import type { Engine } from '../../../src/platform/storage/engine.ts';
+import { isRead, START, type StoredEvent } from '../../../src/platform/storage/model.ts';
 import { compile } from '../../../src/platform/storage/statement.ts';
 import { createStore } from '../../../src/platform/storage/store.ts';
 import { type Store, TABLES } from '../../../src/schema.ts';
@@ -73,6 +74,17 @@ export async function newPet(store: Store, fields: Partial<Omit<Pet, 'id'>> = {}
     await tx.pets.update(pet);
     return pet;
   });
+}
+
+/** All events, page by page. */
+export async function eventsOf({ events }: Pick<Store, 'events'>, types?: readonly string[]): Promise<StoredEvent[]> {
+  const all: StoredEvent[] = [];
+  for (let after = START; ; ) {
+    const { rows, hasMore } = await events.after({ after, limit: 100, ...(types && { types }) });
+    all.push(...rows.filter(isRead));
+    after = rows.at(-1)?.id ?? after;
+    if (!hasMore) return all;
+  }
 }
 
 /** Runs SQL as a transaction. */

@@ -2,18 +2,15 @@
  * The events: one for each change of a row, in its transaction, in order. The deletion of what is old, of events and
  * idempotency records, with rows that a wrong clock has dated ahead or too early.
  */
-import { type StoredEvent, toEventId } from '../../../src/platform/storage/model.ts';
+import { toEventId } from '../../../src/platform/storage/model.ts';
 import { compile } from '../../../src/platform/storage/statement.ts';
-import type { Store } from '../../../src/schema.ts';
+import { createStore } from '../../../src/platform/storage/store.ts';
+import { TABLES } from '../../../src/schema.ts';
 import { toCategoryId } from '../../../src/shop/categories/table.ts';
 import { PETS, toPetId } from '../../../src/shop/pets/table.ts';
 import { aPet } from '../../shop/resources.ts';
-import { newCategories, newCategory, runSql, test } from './database.ts';
+import { eventsOf, newCategories, newCategory, newPet, runSql, test } from './database.ts';
 import { NOW_MS } from './rows.ts';
-
-function eventsOf(store: Store): Promise<readonly StoredEvent[]> {
-  return store.events.after(toEventId(0n), 1_000);
-}
 
 const KEPT_MS = 1_000;
 /** Old, within its time, and dated ahead. */
@@ -92,6 +89,34 @@ export function eventTests(): void {
     );
     const stored = (await Promise.allSettled(works)).flatMap((one) => (one.status === 'fulfilled' ? [one.value] : []));
     t.deepEqual((await eventsOf(store)).map(({ row }) => JSON.parse(row).id).toSorted(), stored.toSorted());
+  });
+
+  test('Events - of certain types read no others; a page has few where they are large; none is missed', async (t) => {
+    const { store, engine } = t.context;
+    let bytes = 0;
+    const all = async (...args: Parameters<typeof engine.reader.all>) => {
+      const rows = await engine.reader.all(...args);
+      bytes += JSON.stringify(rows).length;
+      return rows;
+    };
+    const { events } = createStore({ ...engine, reader: { all } }, TABLES);
+    const description = '\x01'.repeat(2_000); // six characters each
+    await store.transaction(async ({ categories }) => {
+      for (let index = 0; index < 520; index += 1) await categories.insert({ name: `${index}`, description });
+    });
+    const pet = await newPet(store);
+    t.is((await eventsOf({ events }, ['pet.created'])).length, 1);
+    t.true(bytes < 100_000, `${bytes} bytes`);
+    for (const types of [[], ['category.created', 'pet.created']]) {
+      bytes = 0;
+      const page = await events.after({ after: toEventId(1n), limit: 100, types });
+      t.is(page.rows.length, 5, 'of 12 KB, in 64 KiB');
+      t.true(page.hasMore && bytes < 200_000, `${bytes} bytes`);
+      const found = (await eventsOf(store, types)).filter(({ type }) => type === 'category.created');
+      t.is(found.length, 521);
+    }
+    const [created] = await eventsOf(store, ['pet.created']);
+    t.is(JSON.parse(created?.row ?? '{}').id, Number(pet.id));
   });
 
   test('Events - ids ascend and are never used again; the oldest can be deleted, the newest stays', async (t) => {

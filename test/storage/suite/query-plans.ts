@@ -4,7 +4,9 @@ import { accountTable, keyTable } from '../../../src/platform/access/tables/acco
 import { usageTable } from '../../../src/platform/access/tables/usage.ts';
 import { toAccountId } from '../../../src/platform/rpc/caller.ts';
 import type { Engine, Runner } from '../../../src/platform/storage/engine.ts';
+import { eventTable } from '../../../src/platform/storage/events.ts';
 import { idempotencyTable } from '../../../src/platform/storage/idempotency.ts';
+import { START } from '../../../src/platform/storage/model.ts';
 import type { Params, Statement } from '../../../src/platform/storage/statement.ts';
 import { toCategoryId } from '../../../src/shop/categories/table.ts';
 import { orderTable } from '../../../src/shop/orders/table.ts';
@@ -59,8 +61,10 @@ export function runPlanSuite(missing: string | undefined, createPlanner: (t: Sco
     ];
   });
   searching('Statements - every other page, look-up, lock and check is one index search', (engine, tx) => {
-    const [orders, usage] = [orderTable(engine), usageTable(engine)];
+    const [orders, usage, { events }] = [orderTable(engine), usageTable(engine), { events: eventTable(engine).reads }];
     return [
+      [events.after({ after: START, limit: 20 }), 'id>?'],
+      [events.after({ after: START, limit: 20, types: ['pet.created'] }), 'id>?'],
       [orders.reads.page(PAGE, { petId: PET }), 'pet_id=? AND id>?'],
       [orders.reads.page(PAGE, { complete: false }), 'complete=? AND id>?'],
       [orders.reads.page(PAGE, { petId: PET, complete: false }), 'pet_id=? AND complete=? AND id>?'],

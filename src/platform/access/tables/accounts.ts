@@ -3,8 +3,8 @@ import { PLANS, type Plan, type Quota } from '../../config/plans.ts';
 import type { AccountId, KeyId } from '../../rpc/caller.ts';
 import type { Engine, Runner } from '../../storage/engine.ts';
 import { bigInteger, boolean, integer, oneOf, optional, record, text } from '../../storage/fields.ts';
-import { compile, param } from '../../storage/statement.ts';
-import { onlyRow, paramsOf, resource, table } from '../../storage/table.ts';
+import { compile, param, paramsOf } from '../../storage/statement.ts';
+import { onlyRow, resource, table } from '../../storage/table.ts';
 
 export interface Account {
   readonly id: AccountId;

@@ -4,8 +4,9 @@ import type { AccountId, KeyId } from '../../rpc/caller.ts';
 import type { Engine, Runner } from '../../storage/engine.ts';
 import { bigInteger, type Field, integer, optional, text } from '../../storage/fields.ts';
 import type { PageRequest } from '../../storage/model.ts';
+import { pages } from '../../storage/pages.ts';
 import { compile, param } from '../../storage/statement.ts';
-import { pages, put, table } from '../../storage/table.ts';
+import { put, table } from '../../storage/table.ts';
 
 /** A temporary ban of a key. It began `durationMs` before its end. */
 export interface Ban {
@@ -55,7 +56,7 @@ export function banTable(engine: Engine) {
   const banned = pages(
     engine,
     BANNED_KEYS,
-    (given) =>
+    (_columns, given) =>
       ending(given('nowMs'))
         .select(...BANS.columns, 'prefix', 'label', 'account_id', 'accounts.name as account_name')
         .join('api_keys', 'api_keys.id', 'key_id')

@@ -1,0 +1,107 @@
+/** Pages of a list by keyset. A page is bounded by rows, and by bytes where the table has long texts. */
+import type { Knex } from 'knex';
+import type { Engine, Given } from './engine.ts';
+import type { Row } from './fields.ts';
+import type { Page, PageRequest } from './model.ts';
+import { sharedReads } from './shared-reads.ts';
+import { type Params, param, paramsOf, type Statement, toJsonArray } from './statement.ts';
+
+/** What pages use of a table (table.ts). */
+interface ListedTable<R> {
+  readonly name: string;
+  readonly columns: readonly string[];
+  /** The columns of long texts. */
+  readonly long: readonly string[];
+  toRecord(row: Row): R;
+  toParams(part: Partial<R>): Params;
+}
+
+/** Restricts a list to records with these values. An undefined one restricts nothing. */
+export type Filter<R> = { readonly [Name in keyof R]?: R[Name] | undefined };
+
+/** Makes what has a name when it is first needed. */
+function memo<T>(): (name: string, make: (name: string) => T) => T {
+  const made = new Map<string, T>();
+  return (name, make) => {
+    const value = made.get(name) ?? make(name);
+    made.set(name, value);
+    return value;
+  };
+}
+
+/** The maximum number of rows that one statement reads for pages. It takes some 2 ms. */
+const MAX_ROWS = 2_000;
+/** What the long texts of a page have together. A page of large rows is a short one. */
+export const PAGE_BYTES = 65_536;
+/** Any text is shorter. */
+const ANY_LENGTH = 2 ** 31 - 1;
+
+/** How many of these sizes fit, one at least. */
+export function fitting(sizes: readonly number[], maxBytes: number): number {
+  let [count, bytes] = [0, 0];
+  for (const size of sizes) {
+    bytes += size;
+    if (bytes > maxBytes && count > 0) break;
+    count += 1;
+  }
+  return count;
+}
+
+/**
+ * Reads pages by keyset: the rows after the last id, and one more that tells whether there is another page. Concurrent
+ * reads of pages of the same size, with filters on the same columns, can share a statement. `select` makes a query
+ * of these columns without an order. Its parameters are `given`, not `param`. The statements have the table's name, so
+ * a table has this once.
+ *
+ * Of a table with long texts a page is read once as a rule. A row with more than its share of the bytes comes without
+ * its texts. Then it is known how many rows fit, and a page of these is read.
+ */
+export function pages<R extends object>(
+  { knex, reader, compilePage }: Engine,
+  table: ListedTable<R>,
+  select: (columns: (string | Knex.Raw)[], given: Given) => Knex.QueryBuilder,
+  id = 'id',
+) {
+  const { long } = table;
+  const size = knex.raw(long.map(() => 'coalesce(octet_length(??), 0)').join(' + '), long);
+  const shortOnly = (column: string, given: Given) =>
+    long.includes(column)
+      ? knex.raw('case when ? <= ? then ?? end as ??', [size, given('share'), column, column])
+      : column;
+  const variants = memo<Statement>();
+  const statement = (filtered: readonly string[]) => {
+    const compose = (given: Given) => {
+      const columns = table.columns.map((column) => shortOnly(column, given));
+      return select(long.length === 0 ? columns : [...columns, knex.raw('? as bytes', [size])], given)
+        .where(id, '>', given('after'))
+        .where(paramsOf(filtered, given))
+        .orderByRaw('?? limit ?', [id, param('rows')]); // knex's `limit` takes no parameter
+    };
+    const names = long.length === 0 ? table.columns : [...table.columns, 'bytes'];
+    return variants(`${table.name}.page:${filtered}`, (name) => compilePage(name, names, compose));
+  };
+  const readers = memo<(params: Params) => Promise<Page<R>>>();
+  return (request: PageRequest, filter: Filter<R> = {}, others: Params = {}): Promise<Page<R>> => {
+    const { after, limit, maxBytes = PAGE_BYTES } = request;
+    const inUse = Object.entries(filter).filter(([, value]) => value !== undefined);
+    const filters = table.toParams(Object.fromEntries(inUse) as Partial<R>);
+    const page = statement(Object.keys(filters));
+    const share = Math.floor(maxBytes / (limit + 1));
+    const toPage = (rows: readonly Row[], count: number) => ({
+      rows: rows.slice(0, count).map(table.toRecord),
+      hasMore: rows.length > count,
+    });
+    const read = readers(`${page.name} ${limit} ${maxBytes}`, () => {
+      const readOne = async (params: Params) => {
+        const rows = await reader.all(page, params);
+        const sizes = long.length === 0 ? [] : rows.map((row) => Number(row.bytes));
+        if (sizes.every((bytes) => bytes <= share)) return toPage(rows, limit);
+        const count = fitting(sizes.slice(0, limit), maxBytes);
+        return toPage(await reader.all(page, { ...params, share: ANY_LENGTH, rows: count + 1 }), count);
+      };
+      const load = async (all: readonly Params[]) => all.map(readOne); // in one run if the engine can
+      return sharedReads(load, (params) => toJsonArray(page.bind(params)), MAX_ROWS / (limit + 1));
+    });
+    return read({ ...others, ...filters, after, share, rows: limit + 1 });
+  };
+}
