@@ -2,9 +2,7 @@
 import { chown, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import pg from 'pg';
 import { openPostgres } from '../../src/platform/storage/postgres.ts';
-import { Connection } from '../../src/platform/storage/postgres-connection.ts';
 import { createStore } from '../../src/platform/storage/store.ts';
 import { MIGRATIONS, TABLES } from '../../src/schema.ts';
 import { findProgram, missing } from '../support/machine/find-program.ts';
@@ -15,6 +13,7 @@ import type { Scope } from '../support/scope.ts';
 import { Program } from '../support/service/process.ts';
 import { sharing } from '../support/service/sharing.ts';
 import { until } from '../support/until.ts';
+import { walkSessions } from '../walk/postgres-sessions.ts';
 import { settingsOf, suiteDatabase } from './postgres.ts';
 import { newCategory } from './suite/database.ts';
 import { runStorageSuite } from './suite/suite.ts';
@@ -80,28 +79,9 @@ test('PgBouncer - each transaction has its timeouts, and no session keeps a time
   for (const engine of engines) await engine.close();
 });
 
-test('PgBouncer - after a transaction that failed before its first statement the connection can be used', async (t) => {
-  const { createDatabase, through } = t.context;
-  const pool = new pg.Pool({ connectionString: through(await createDatabase()) });
-  const client = await pool.connect();
-  t.teardown(() => {
-    client.release();
-    return pool.end();
-  });
-  const one = { name: 'one', sql: 'SELECT 1 AS one', bind: () => [] };
-  /** `begin` instead of the first command. */
-  const transact = (begin?: string) => {
-    let first = begin;
-    const query = (command: string | pg.QueryConfig) => {
-      const sent = first ?? command;
-      first = undefined;
-      return client.query(sent as string);
-    };
-    const spied: pg.PoolClient = Object.assign(Object.create(client), { query });
-    return new Connection(spied, true).transact((tx) => tx.all(one, {}));
-  };
-  await t.throwsAsync(transact('BEGIN; SELECT 1 / 0'), { message: 'division by zero' });
-  t.deepEqual(await transact(), [{ one: 1 }]);
+test('PgBouncer - any step of a transaction fails, and it is stored whole or not at all', async (t) => {
+  const database = await t.context.createDatabase();
+  await walkSessions(t, database, t.context.through(database));
 });
 
 test('PgBouncer - in session mode a server works too, and leaves nothing in a session', async (t) => {

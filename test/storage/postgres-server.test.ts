@@ -203,6 +203,21 @@ test('PostgreSQL - a transaction whose work ignores a failed statement is rolled
   await engine.close();
 });
 
+test('PostgreSQL - statements of a transaction run one by one, and none of them after its end', async (t) => {
+  const engine = await openPostgres(await server.createDatabase(), MIGRATIONS);
+  const txid = compile('txid', engine.knex.raw('SELECT txid_current() AS id, pg_sleep(0.01)'));
+  const [late, atOnce] = [Promise.withResolvers<void>(), [1, 2, 3]];
+  let kept: Promise<unknown> | undefined;
+  const rows = await engine.transaction(async (tx) => {
+    kept = late.promise.then(() => tx.all(txid, {}));
+    return (await Promise.all(atOnce.map(() => tx.all(txid, {})))).flat();
+  });
+  t.deepEqual([rows.length, new Set(rows.map(({ id }) => id)).size], [3, 1]);
+  late.resolve();
+  await t.throwsAsync(async () => kept, { message: 'the transaction is over' });
+  await engine.close();
+});
+
 /** An index is used wherever it can be: the tables are empty, and PostgreSQL would scan, sort or build a bitmap. */
 const BY_INDEX = `?options=${['seqscan', 'sort', 'bitmapscan'].map((way) => `-c%20enable_${way}%3Doff`).join('%20')}`;
 

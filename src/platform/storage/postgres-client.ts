@@ -1,9 +1,11 @@
 /**
- * pg's client, for a server or a proxy that breaks the protocol. pg's parser throws then, in a listener, which would
- * end this process; or it reads for ever, as it takes the end of its bytes for empty texts. Here the connection ends.
+ * pg's client, and all that is used of its private parts.
+ *
+ * A server or a proxy may break the protocol. pg's parser throws then, in a listener, which would end this process; or
+ * it reads for ever, as it takes the end of its bytes for empty texts. Here the connection ends.
  */
 import type { Duplex } from 'node:stream';
-import { Client, type ClientConfig } from 'pg';
+import { Client, type ClientConfig, type QueryConfig, type QueryResult } from 'pg';
 import { BufferReader } from 'pg-protocol/dist/buffer-reader.js';
 
 interface Reader {
@@ -19,12 +21,48 @@ reader.string = function checked(this: Reader, length) {
   return string.call(this, length);
 };
 
+/** What pg's types lack, or have as it was in earlier versions. */
+interface Wire {
+  readonly stream: Duplex;
+  attachListeners(stream: Pick<Duplex, 'on'>): void;
+  parse(statement: { readonly text: string }): void;
+  bind(portal: { readonly statement?: string }): void;
+  describe(what: { readonly type: 'P' }): void;
+  execute(portal: object): void;
+}
+
+/** A command without parameters. If it has a name, the session has prepared it. */
+export type Command = Pick<QueryConfig, 'name' | 'text'>;
+
 export class PostgresClient extends Client {
   constructor(config?: ClientConfig) {
     super(config);
-    const { connection } = this as unknown as { connection: { attachListeners(stream: Pick<Duplex, 'on'>): void } };
-    const attach = connection.attachListeners.bind(connection);
-    connection.attachListeners = (stream) => attach(guarded(stream as Duplex));
+    const wire = this.#wire;
+    const attach = wire.attachListeners.bind(wire);
+    wire.attachListeners = (stream) => attach(guarded(stream as Duplex));
+  }
+
+  /**
+   * Sends the commands and the query up to one Sync: the server skips all that follow one that fails. No other query
+   * may be in progress, since pg gives all results to the one that is.
+   */
+  async queryBehind(commands: readonly Command[], query: QueryConfig): Promise<QueryResult> {
+    const wire = this.#wire;
+    const { stream } = wire;
+    stream.cork();
+    for (const { name, text } of commands) {
+      if (name === undefined) wire.parse({ text });
+      wire.bind(name === undefined ? {} : { statement: name });
+      wire.describe({ type: 'P' }); // it may return rows
+      wire.execute({});
+    }
+    const results = this.query(query) as Promise<unknown> as Promise<readonly QueryResult[]>;
+    stream.uncork();
+    return (await results).at(-1) as QueryResult;
+  }
+
+  get #wire(): Wire {
+    return this.connection as unknown as Wire;
   }
 }
 

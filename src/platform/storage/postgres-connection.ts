@@ -1,47 +1,152 @@
 /**
- * Runs statements and transactions on a connection to PostgreSQL.
+ * Runs statements and transactions on a connection to PostgreSQL, of whose session it knows the state: the status of
+ * the last ReadyForQuery, which an error makes unknown.
+ *
+ * | state                  | event                                | what happens                                      |
+ * |------------------------|--------------------------------------|---------------------------------------------------|
+ * | idle                   | a single statement                   | it runs: idle                                     |
+ * | idle                   | the first statement of a transaction | it runs behind BEGIN, up to one Sync: open        |
+ * | open                   | a further statement, COMMIT          | it runs: open, idle                               |
+ * | idle, unknown          | a further statement, COMMIT          | it is not sent: the transaction is rolled back    |
+ * | any                    | an error, BEGIN's too                | unknown; the server skips what is up to that Sync |
+ * | any                    | COMMIT is answered by ROLLBACK       | idle; the transaction fails                       |
+ * | any                    | the connection breaks, or is silent  | broken; of a COMMIT the outcome is unknown        |
+ * | open, unknown          | the work ends                        | ROLLBACK, or what only asks for the state: idle   |
+ * | open, unknown          | that fails too                       | the connection is closed                          |
+ * | idle, known            | the work ends                        | back to the pool                                  |
  *
  * A connection sets its isolation level and timeouts once, whatever the database's defaults are, and prepares each
  * statement once, by name. PgBouncer shares sessions between its clients per transaction, so no state may stay in a
  * session: each transaction sets them, a single statement runs in a transaction, and nothing is prepared. The commands
  * for that are sent together with the statement, so both modes wait for the same number of responses.
  */
-import type { PoolClient, QueryConfig, QueryResult } from 'pg';
+import type { QueryConfig, QueryResult } from 'pg';
 import type { Runner } from './engine.ts';
 import type { Row } from './fields.ts';
+import type { Command, PostgresClient } from './postgres-client.ts';
 import { isAway, toStoreError, unavailable } from './postgres-errors.ts';
 import type { Params, Statement } from './statement.ts';
 
 /** The server's timeouts, in ms. */
-const TIMEOUTS = { lock_timeout: 4_000, statement_timeout: 5_000, idle_in_transaction_session_timeout: 5_000 };
-const setAll = (scope: string) =>
-  Object.entries(TIMEOUTS)
-    .map(([name, ms]) => `; SET ${scope} ${name} = ${ms}`)
-    .join('');
-/** The first command of a connection. */
-export const START_SESSION = `SET default_transaction_isolation = 'read committed'${setAll('SESSION')}`;
-/** The first command of a transaction through PgBouncer. */
-const BEGIN_POOLED = `BEGIN ISOLATION LEVEL READ COMMITTED${setAll('LOCAL')}`;
+const TIMEOUTS = Object.entries({
+  lock_timeout: 4_000,
+  statement_timeout: 5_000,
+  idle_in_transaction_session_timeout: 5_000,
+});
+/** What begins a transaction: the session has prepared it. */
+const BEGIN: Command = { name: 'begin', text: 'BEGIN' };
+/** What begins one through PgBouncer. */
+const BEGIN_POOLED: readonly Command[] = [
+  { text: 'BEGIN ISOLATION LEVEL READ COMMITTED' },
+  { text: `SELECT ${TIMEOUTS.map(([name, ms]) => `set_config('${name}', '${ms}', true)`)}` },
+];
+
+/** The first commands of a connection. */
+export async function startSession(client: Pick<PostgresClient, 'query'>): Promise<void> {
+  const timeouts = TIMEOUTS.map(([name, ms]) => `; SET ${name} = ${ms}`).join('');
+  const settings = `SET default_transaction_isolation = 'read committed'${timeouts}`;
+  await Promise.all([BEGIN, settings, 'COMMIT'].map((query) => client.query(query)));
+}
 
 /** A borrowed connection. Its methods throw StoreUnavailable when it breaks or no response arrives in time. */
 export class Connection {
-  readonly #client: PoolClient;
+  readonly #client: PostgresClient;
   readonly #isPooled: boolean;
+  /** Whether the last query has succeeded: then ReadyForQuery has come, with the session's status. */
+  #isKnown = true;
+  #hasBegun = false;
   /** Why the connection is broken; undefined while it works. */
   failure: Error | undefined;
   /** Whether the database has responded, with rows or with an error. */
   hasResponse = false;
 
   /** `isPooled` says whether PgBouncer is in between. */
-  constructor(client: PoolClient, isPooled: boolean) {
+  constructor(client: PostgresClient, isPooled: boolean) {
     this.#client = client;
     this.#isPooled = isPooled;
   }
 
-  async query(query: string | QueryConfig): Promise<QueryResult> {
+  /** Whether the connection works, and its session is in no transaction. */
+  get isIdle(): boolean {
+    return this.failure === undefined && this.#isIn('I');
+  }
+
+  query(query: string | QueryConfig): Promise<QueryResult> {
+    return this.#note(this.#client.query(query));
+  }
+
+  /** Runs one statement as a transaction. */
+  async single(statement: Statement, params: Params): Promise<readonly Row[]> {
+    if (!this.#isPooled) return this.#run(statement, params);
+    const all = [this.#begin(statement, params), this.query('COMMIT')] as const;
+    await Promise.allSettled(all); // the connection is in use until the last response has arrived
+    const [rows, committed] = await Promise.all(all);
+    checkCommit(committed);
+    return rows;
+  }
+
+  /** Statements of the work wait for each other, and are refused when it has ended. */
+  async transact<T>(work: (tx: Runner) => Promise<T>): Promise<T> {
+    let [last, isOver]: [Promise<unknown>, boolean] = [Promise.resolve(), false];
+    const runNext = (statement: Statement, params: Params) => {
+      if (isOver) throw new Error('the transaction is over');
+      if (!this.#hasBegun) return this.#begin(statement, params);
+      this.#checkOpen();
+      return this.#run(statement, params);
+    };
+    const all = (statement: Statement, params: Params) => {
+      const rows = last.then(() => runNext(statement, params));
+      last = rows.catch(() => undefined);
+      return rows;
+    };
     try {
-      const result = await this.#client.query(query);
+      const result = await work({ all });
+      await last; // the work may have left statements behind
+      if (!this.#hasBegun) return result;
+      this.#checkOpen();
+      checkCommit(await this.query('COMMIT'));
+      return result;
+    } finally {
+      isOver = true;
+    }
+  }
+
+  /** Makes the session idle after work that has failed. Where that fails too, the connection is not idle. */
+  async reset(): Promise<void> {
+    if (this.isIdle || this.failure !== undefined) return;
+    await this.query(this.#hasBegun ? 'ROLLBACK' : '').catch(() => undefined);
+  }
+
+  #isIn(status: 'I' | 'T'): boolean {
+    return this.#isKnown && this.#client.getTransactionStatus() === status;
+  }
+
+  /** In particular it is not open after a failed statement, whose failure the work may have ignored. */
+  #checkOpen(): void {
+    if (!this.#isIn('T')) throw new Error('the transaction ended with ROLLBACK');
+  }
+
+  async #begin(statement: Statement, params: Params): Promise<readonly Row[]> {
+    const query = this.#toQuery(statement, params);
+    this.#hasBegun = true;
+    return (await this.#note(this.#client.queryBehind(this.#isPooled ? BEGIN_POOLED : [BEGIN], query))).rows;
+  }
+
+  async #run(statement: Statement, params: Params): Promise<readonly Row[]> {
+    return (await this.query(this.#toQuery(statement, params))).rows;
+  }
+
+  #toQuery({ name, sql, bind }: Statement, params: Params): QueryConfig {
+    const query = { text: sql, values: bind(params) };
+    return this.#isPooled ? query : { ...query, name };
+  }
+
+  async #note(response: Promise<QueryResult>): Promise<QueryResult> {
+    this.#isKnown = false;
+    try {
+      const result = await response;
       this.hasResponse = true;
+      this.#isKnown = true;
       return result;
     } catch (error) {
       if (isAway(error)) this.failure = unavailable(error);
@@ -49,44 +154,9 @@ export class Connection {
       throw toStoreError(error);
     }
   }
-
-  /** Runs one statement as a transaction. */
-  async single(statement: Statement, params: Params): Promise<readonly Row[]> {
-    if (!this.#isPooled) return this.#run(statement, params);
-    const all = [this.#begin(), this.#run(statement, params), this.query('COMMIT')] as const;
-    await Promise.allSettled(all); // the connection is in use until the last response has arrived
-    const [, rows, committed] = await Promise.all(all);
-    checkCommit(committed);
-    return rows;
-  }
-
-  async transact<T>(work: (tx: Runner) => Promise<T>): Promise<T> {
-    const beginning = this.#begin(); // not awaited: it is sent together with the first statement
-    beginning.catch(() => undefined);
-    let result: T;
-    try {
-      result = await work({ all: (statement, params) => this.#run(statement, params) });
-    } catch (error) {
-      // Also when the beginning failed: it sets timeouts, maybe in a transaction that has begun by then.
-      if (this.failure === undefined) await this.query('ROLLBACK');
-      await beginning;
-      throw error;
-    }
-    checkCommit(await this.query('COMMIT'));
-    return result;
-  }
-
-  #begin(): Promise<QueryResult> {
-    return this.query(this.#isPooled ? BEGIN_POOLED : 'BEGIN');
-  }
-
-  async #run({ name, sql, bind }: Statement, params: Params): Promise<readonly Row[]> {
-    const query = { text: sql, values: bind(params) };
-    return (await this.query(this.#isPooled ? query : { ...query, name })).rows;
-  }
 }
 
-/** After a failed statement the server responds to COMMIT with ROLLBACK, even if `work` ignored the failure. */
+/** The server responds to COMMIT with ROLLBACK where a statement has failed. */
 function checkCommit({ command }: QueryResult): void {
   if (command !== 'COMMIT') throw new Error(`the transaction ended with ${command}`);
 }

@@ -1,5 +1,5 @@
 /**
- * A pool of connections to PostgreSQL. Each piece of work borrows a connection and returns it unless it is broken.
+ * A pool of connections to PostgreSQL. Each piece of work borrows one, which is closed if it is not idle afterwards.
  *
  * The number of waiting calls, the wait for a connection and the wait for a response are bounded. The server has
  * shorter timeouts, so that work whose caller has given up holds no lock there.
@@ -13,7 +13,7 @@ import { NAME } from '../../identity.ts';
 import type { Availability } from './availability.ts';
 import type { PoolUse } from './engine.ts';
 import { PostgresClient } from './postgres-client.ts';
-import { Connection, START_SESSION } from './postgres-connection.ts';
+import { Connection, startSession } from './postgres-connection.ts';
 import { is, unavailable } from './postgres-errors.ts';
 import { StoreUnavailable } from './store-errors.ts';
 
@@ -58,7 +58,7 @@ export class PostgresPool implements PoolUse {
       keepAlive: true,
       keepAliveInitialDelayMillis: 10_000,
       pipeline: true, // sends queries without waiting for earlier responses
-      ...(isPooled ? {} : { onConnect: (client) => client.query(START_SESSION) }),
+      ...(isPooled ? {} : { onConnect: (client) => startSession(client as PostgresClient) }),
       // The pool learns of a refusal here before it lets the next call that waits ask too.
       log: (_text: string, error?: unknown) => is('outOfConnections', error) && this.#shrink(),
     });
@@ -83,10 +83,11 @@ export class PostgresPool implements PoolUse {
     try {
       return await work(connection);
     } finally {
+      if (!connection.isIdle) await connection.reset();
       const { failure, hasResponse } = connection;
       if (failure !== undefined) this.#availability.noteFailure(failure, beganMs);
       else if (hasResponse) this.#availability.noteResponse(beganMs);
-      client.release(failure !== undefined);
+      client.release(!connection.isIdle);
     }
   }
 
@@ -94,13 +95,13 @@ export class PostgresPool implements PoolUse {
     return this.#pool.end();
   }
 
-  async #connect(): Promise<PoolClient> {
+  async #connect(): Promise<PoolClient & PostgresClient> {
     if (this.waiting >= MAX_WAITING) throw new StoreUnavailable('too many calls wait for a connection');
     const beganMs = performance.now();
     for (;;) {
       const isFull = this.inUse >= this.#pool.options.max;
       try {
-        return await this.#pool.connect();
+        return (await this.#pool.connect()) as PoolClient & PostgresClient;
       } catch (error) {
         const [failure, isRefused] = [unavailable(error), is('outOfConnections', error)];
         if (!isRefused && !isFull) this.#availability.noteFailure(failure, beganMs); // a full pool is busy
