@@ -6,6 +6,7 @@
 --   it has another allowance than with one: so a neighbour's noise locks out no valid key.
 -- * Then the server judges the caller of a REST or Connect request by the headers. gRPC calls go on at once, to the
 --   slots of anonymous callers: the server judges them by their headers too.
+-- * A key that may only read is refused here to change anything, in the server's words. Of gRPC the server does it.
 -- * Health checks, reflection and files need no key. They have an allowance of their own.
 --
 -- This only protects Envoy and the server's time: the server checks each request itself.
@@ -65,11 +66,17 @@ local function check(handle, headers, judge, errors)
     if spelling then handle:streamInfo():dynamicMetadata():set(NAMESPACE, "authorization", spelling) end
     return
   end
-  local is_valid, reply, body = edge_service.judge(handle, errors)
-  if spelling then keys.learn(spelling, is_valid, handle:timestamp()) end
+  local is_valid, permission, reply, body = edge_service.judge(handle, errors)
+  if spelling then keys.learn(spelling, is_valid, handle:timestamp(), permission) end
   if reply then handle:respond(reply, body) end
   handle:headers():replace(HEADERS.anonymous, "1") -- selects the route with the larger buffer
   handle:clearRouteCache()
+end
+
+-- Whether a request of REST or Connect changes nothing: all that a key with the permission `read` may send.
+local function is_read(headers, errors)
+  if errors == "rest" then return settings.reads[headers:get(":method")] end
+  return settings.reads[headers:get(":path"):match("^[^?]*")]
 end
 
 -- Removes parameters and capitals, with which Envoy's filters would not know a media type (RFC 9110, section 8.3.1).
@@ -93,6 +100,9 @@ function M.on_request(handle)
   -- HTTP/2 to the server allows neither an empty host nor such a one. The server refuses the one in its place.
   if host == "" or host:find(settings.in_bad_host) then headers:replace(":authority", settings.bad_host) end
   if judge ~= "edge" or errors == "grpc" then return end
+  if keys.may_only_read(headers:get("authorization")) and not is_read(headers, errors) then
+    handle:respond({ [":status"] = "403" }, "")
+  end
   local length = headers:get("content-length")
   if length and tonumber(length) > settings.max_body_bytes then handle:respond({ [":status"] = "413" }, "") end
   if not headers:get(":path") then -- CONNECT
@@ -101,10 +111,10 @@ function M.on_request(handle)
   end
 end
 
--- Learns the key of an anonymous call that the server has accepted.
-function M.on_accepted(handle)
+-- Learns the key of an anonymous call that the server has accepted, with its permission.
+function M.on_accepted(handle, permission)
   local saved = handle:streamInfo():dynamicMetadata():get(NAMESPACE)
-  if saved then keys.learn(saved.authorization, true, handle:timestamp()) end
+  if saved then keys.learn(saved.authorization, true, handle:timestamp(), permission) end
 end
 
 return M

@@ -12,7 +12,8 @@ local CLUSTERS = settings.clusters
 local CLOCK_SLACK_MS = 100
 
 -- Calls a method of EdgeService. `values` are the request's fields. The server authenticates the caller by `caller`:
--- authorization, forwarded_for, request_id. caller.errors is the shape of an error.
+-- authorization, forwarded_for, request_id. caller.errors is the shape of an error. With caller.anonymous the response
+-- says what a valid key allows.
 -- Returns the response's headers, and the body of an error; nil, nil and a status if the server does not respond: 504
 -- if it is too late, otherwise 503.
 function M.call(handle, name, values, caller, timeout_ms)
@@ -35,6 +36,7 @@ function M.call(handle, name, values, caller, timeout_ms)
     ["x-request-id"] = caller.request_id,
     [settings.headers.edge] = settings.edge_secret,
     [settings.headers.connect] = caller.errors ~= "rest" and caller.errors or nil,
+    [settings.headers.anonymous] = caller.anonymous,
   }
   local message = grpc_message.frame(grpc_message.encode(method.fields, values))
   local cluster = keys.is_known(caller.authorization, 0) and CLUSTERS.calls or CLUSTERS.anonymous
@@ -64,8 +66,8 @@ function M.error_response(response, error, status, shape)
   return headers, error
 end
 
--- Asks the server about the caller of a request, by its headers. Returns whether the key is valid; and, if the caller
--- may not send the request, the headers and the body of the response.
+-- Asks the server about the caller of a request, by its headers. Returns whether the key is valid; its permission if
+-- the caller may send the request, else nil and the headers and the body of the response.
 function M.judge(handle, errors)
   local headers = handle:headers()
   local response, error, status = M.call(handle, "judge", {}, {
@@ -73,12 +75,13 @@ function M.judge(handle, errors)
     forwarded_for = headers:get("x-forwarded-for"),
     request_id = headers:get("x-request-id"),
     errors = errors,
+    anonymous = "1",
   })
-  if response and not error then return true end
+  if response and not error then return true, response[settings.headers.accepted] end
   local reply, body = M.error_response(response, error, status, errors)
   reply["content-type"] = "application/json"
   -- The response to a caller with a valid key, such as one over its limit, has the key's id for the access log.
-  return reply[settings.headers.key] ~= nil, reply, body
+  return reply[settings.headers.key] ~= nil, nil, reply, body
 end
 
 return M

@@ -1,4 +1,5 @@
--- The API keys that the server has recently accepted. Each worker thread has its own set.
+-- The API keys that the server has recently accepted, and which of them may only read. Each worker thread has its own
+-- set.
 --
 -- To Envoy a caller with any other key is anonymous. Anonymous calls are few per address and have slots of their own,
 -- so that they can't take the slots of callers with a valid key. This only selects slots and protects Envoy: the server
@@ -17,6 +18,8 @@ local TTL_MS, GRACE_MS = 60000, 10000
 
 -- When each key expires, by its one spelling, and the keys that are being checked again.
 local expires, is_renewing, count = {}, {}, 0
+-- Those whose permission is `read`. It never changes.
+local reads_only = {}
 
 -- When the server was last asked about each key that it has not judged since. At the limit, and after the time that an
 -- answer may take, all are forgotten.
@@ -37,7 +40,7 @@ function M.is_known(spelling, now_ms)
   if not expires_ms then return false, false end
   if now_ms < expires_ms then return true, false end
   if is_renewing[spelling] then
-    expires[spelling], is_renewing[spelling], count = nil, nil, count - 1
+    expires[spelling], is_renewing[spelling], reads_only[spelling], count = nil, nil, nil, count - 1
     return false, false
   end
   expires[spelling], is_renewing[spelling] = now_ms + GRACE_MS, true
@@ -57,17 +60,23 @@ function M.is_asked(spelling, now_ms)
   return asked[spelling] and math.abs(now_ms - asked_since_ms) < ASKED_MS
 end
 
--- The server has judged a key.
-function M.learn(spelling, is_valid, now_ms)
+-- The server has judged a key. `permission` is nil if a response did not say it.
+function M.learn(spelling, is_valid, now_ms, permission)
   asked[spelling] = nil
   if not is_valid then return end
   if not expires[spelling] then
     if count >= MAX_KEYS then
-      expires, is_renewing, count = {}, {}, 0
+      expires, is_renewing, reads_only, count = {}, {}, {}, 0
     end
     count = count + 1
   end
   expires[spelling], is_renewing[spelling] = now_ms + TTL_MS, nil
+  if permission == "read" then reads_only[spelling] = true end
+end
+
+-- Whether a known key may only read.
+function M.may_only_read(spelling)
+  return reads_only[spelling] or false
 end
 
 -- Whether a spelling has the form of a key (src/platform/access/keys/format.ts).

@@ -80,7 +80,8 @@ function M.on_response(handle)
   if type and not headers:get("content-type") then
     headers:replace("content-type", type:lower():match("^application/grpc%-web[%l+-]*") or "application/grpc")
   end
-  if take(headers, HEADERS.accepted) then caller.on_accepted(handle) end
+  local permission = take(headers, HEADERS.accepted)
+  if permission then caller.on_accepted(handle, permission) end
   local length = take(headers, HEADERS.length)
   if length then headers:replace("content-length", length) end
 end

@@ -10,6 +10,7 @@ import { adminService } from './platform/access/admin/admin.ts';
 import { audit } from './platform/access/interceptors/audit.ts';
 import { authentication, operatorOnly } from './platform/access/interceptors/authentication.ts';
 import { limits } from './platform/access/interceptors/limits.ts';
+import { permission } from './platform/access/interceptors/permission.ts';
 import type { ApiKeyCache } from './platform/access/keys/api-key-cache.ts';
 import type { Limiter } from './platform/access/limits/limiter.ts';
 import type { UsageRecorder } from './platform/access/limits/usage-recorder.ts';
@@ -72,12 +73,13 @@ export function createServer(config: Config, parts: Parts) {
   const options = { shares: openCalls, onBan, addressPerMinute };
   const { interceptor: countRequest, keyless, anonymous } = limits(limiter, options);
 
-  // The order of errors: 401, then 429, then those in the request itself, then those that the method finds.
+  // The order of errors: 401, then 429, then 403, then those in the request itself, then those that the method finds.
   const message = readMessage(createValidation(operations.registry));
   const forAnybody = [keyless, host, message];
   const judged = [
     authentication(keys, anonymous),
     countRequest, // against the account of the caller
+    permission, // after `countRequest`: a refused request counts like any
   ];
   const forCallers = [
     ...judged,

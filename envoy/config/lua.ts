@@ -10,7 +10,7 @@ import { errorHeaders, toTrailers } from '../../src/platform/rpc/status.ts';
 import type { LuaTable, LuaValue } from './json.ts';
 import { IN_BAD_HOST } from './kinds.ts';
 import { extension, type Message } from './message.ts';
-import { BODIES, EDGE_METHODS, UNARY } from './operations.ts';
+import { ALLOWED_TO_READ, BODIES, EDGE_METHODS, UNARY } from './operations.ts';
 import { HEDGED_RETRY_ON, MAX_RETRIES } from './routes.ts';
 import { hedgeDelayMs } from './servers.ts';
 
@@ -48,6 +48,7 @@ export function luaSettings(config: EdgeConfig): string {
     replies: { unavailable: replies(apiError('UNAVAILABLE')), late: replies(apiError('DEADLINE_EXCEEDED')) },
     flood: replies(floodError(limits)),
     operations: Object.fromEntries(UNARY.map((path) => [path, true])),
+    reads: Object.fromEntries(ALLOWED_TO_READ.map((name) => [name, true])),
     bodies: BODIES,
     edge_methods: EDGE_METHODS,
   };

@@ -25,6 +25,14 @@ export const UNARY = [...byPath.values()]
 /** Those that only read, and end. */
 export const READS = WITH_JSON.filter(({ isRead, isFeed }) => isRead && !isFeed).map(({ path }) => path);
 
+/**
+ * What Envoy does not refuse to a key that may only read: the methods of HTTP that any read has, and the gRPC paths of
+ * all reads.
+ */
+export const ALLOWED_TO_READ = distinct(
+  WITH_JSON.filter(({ isRead }) => isRead).flatMap(({ path, routes }) => [path, ...routes.map(({ method }) => method)]),
+);
+
 /** Streams without an end of their own. */
 export const FEEDS = WITH_JSON.filter(({ isFeed }) => isFeed).map(({ path }) => path);
 

@@ -44,6 +44,20 @@ test("known keys - are at most 10,000, each counted once, then none; an expired 
   equal(keys.is_known("two more", 0), true)
 end)
 
+test("known keys - may only read if the server has said so, for as long as they are known", function()
+  local keys = fresh("keys")
+  equal({ keys.may_only_read("Bearer a"), keys.may_only_read(nil) }, { false, false })
+  keys.learn("Bearer a", true, 0, "read")
+  keys.learn("Bearer b", true, 0, "write")
+  keys.learn("Bearer c", false, 0, "read")
+  keys.learn("Bearer a", true, 1) -- a refusal does not say it
+  equal({ keys.may_only_read("Bearer a"), keys.may_only_read("Bearer b") }, { true, false })
+  equal(keys.may_only_read("Bearer c"), false)
+  keys.is_known("Bearer a", TTL_MS + 1)
+  keys.is_known("Bearer a", TTL_MS + 1 + GRACE_MS)
+  equal(keys.may_only_read("Bearer a"), false)
+end)
+
 test("known keys - have one spelling, and are short", function()
   local normalize = fresh("keys").normalize
   for _, header in ipairs({ "Bearer a", "bearer a", "BEARER    a", "Bearer a   " }) do

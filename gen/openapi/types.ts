@@ -563,6 +563,24 @@ export interface components {
             };
         };
         /**
+         * @description Forbidden.
+         *     - `PERMISSION_DENIED`: the API key has the permission "read", and this request takes "write": send it with a key that has it
+         */
+        Forbidden: {
+            headers: {
+                "X-RateLimit-Limit": components["headers"]["X-RateLimit-Limit"];
+                "X-RateLimit-Remaining": components["headers"]["X-RateLimit-Remaining"];
+                "X-RateLimit-Reset": components["headers"]["X-RateLimit-Reset"];
+                "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
+                RateLimit: components["headers"]["RateLimit"];
+                "X-Request-Id": components["headers"]["X-Request-Id"];
+                [name: string]: unknown;
+            };
+            content: {
+                "application/json": components["schemas"]["ErrorBody"];
+            };
+        };
+        /**
          * @description Method Not Allowed.
          *     - `METHOD_NOT_ALLOWED`: /pets does not answer to PUT; it answers to GET, HEAD, POST
          */
@@ -921,6 +939,7 @@ export interface operations {
                 };
             };
             401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
             405: components["responses"]["MethodNotAllowed"];
             408: components["responses"]["RequestTimeout"];
             /**
@@ -1137,6 +1156,7 @@ export interface operations {
                 };
             };
             401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
             /**
              * @description Not Found.
              *     - `PET_NOT_FOUND`: pet 1 does not exist
@@ -1234,6 +1254,7 @@ export interface operations {
                 };
             };
             401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
             /**
              * @description Not Found.
              *     - `PET_NOT_FOUND`: pet 1 does not exist
@@ -1373,6 +1394,7 @@ export interface operations {
                 };
             };
             401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
             /**
              * @description Not Found.
              *     - `PET_NOT_FOUND`: pet 1 does not exist
@@ -1556,6 +1578,7 @@ export interface operations {
                 };
             };
             401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
             405: components["responses"]["MethodNotAllowed"];
             408: components["responses"]["RequestTimeout"];
             /**
@@ -1759,6 +1782,7 @@ export interface operations {
                 };
             };
             401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
             /**
              * @description Not Found.
              *     - `CATEGORY_NOT_FOUND`: category 1 does not exist
@@ -1856,6 +1880,7 @@ export interface operations {
                 };
             };
             401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
             /**
              * @description Not Found.
              *     - `CATEGORY_NOT_FOUND`: category 1 does not exist
@@ -1992,6 +2017,7 @@ export interface operations {
                 };
             };
             401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
             /**
              * @description Not Found.
              *     - `CATEGORY_NOT_FOUND`: category 1 does not exist
@@ -2186,6 +2212,7 @@ export interface operations {
                 };
             };
             401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
             405: components["responses"]["MethodNotAllowed"];
             408: components["responses"]["RequestTimeout"];
             /**
@@ -2371,6 +2398,7 @@ export interface operations {
                 };
             };
             401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
             /**
              * @description Not Found.
              *     - `ORDER_NOT_FOUND`: order 1 does not exist
@@ -2510,6 +2538,7 @@ export interface operations {
                 };
             };
             401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
             /**
              * @description Not Found.
              *     - `ORDER_NOT_FOUND`: order 1 does not exist
@@ -2820,6 +2849,7 @@ export interface operations {
                 };
             };
             401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
             /**
              * @description Not Found.
              *     - `INVENTORY_NOT_FOUND`: there is no inventory entry for pet 1: the pet does not exist

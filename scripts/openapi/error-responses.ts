@@ -13,6 +13,9 @@ const COMMON = [
   ...['RATE_LIMITED', 'API_KEY_BANNED', 'INTERNAL', 'UNAVAILABLE', 'DEADLINE_EXCEEDED'],
 ];
 
+/** The errors of any operation that changes something. */
+const OF_WRITES = ['PERMISSION_DENIED'];
+
 /** The errors of any operation: a bad query, or a body that is not JSON, even where no body is expected. */
 const OF_ANY_OPERATION = ['INVALID_ARGUMENT', 'UNSUPPORTED_CONTENT_TYPE', 'MALFORMED_BODY'];
 
@@ -62,15 +65,20 @@ export class ErrorResponses {
   readonly components: JsonObject;
   /** References to them, by HTTP status. */
   readonly common: JsonObject;
+  /** References for all operations that change something. */
+  readonly ofWrites: JsonObject;
   readonly #named = new Set<string>();
 
   constructor() {
-    const shared = Object.entries(this.#responses(COMMON)).map(([status, response]) => {
-      return { status, name: (STATUS_CODES[status] ?? status).replaceAll(' ', ''), response };
-    });
-    this.components = Object.fromEntries(shared.map(({ name, response }) => [name, response]));
-    const refs = shared.map(({ status, name }) => [status, { $ref: `#/components/responses/${name}` }]);
-    this.common = Object.fromEntries(refs);
+    const nameOf = (status: string) => (STATUS_CODES[status] ?? status).replaceAll(' ', '');
+    const refsTo = (responses: JsonObject): JsonObject =>
+      Object.fromEntries(
+        Object.keys(responses).map((status) => [status, { $ref: `#/components/responses/${nameOf(status)}` }]),
+      );
+    const [common, ofWrites] = [this.#responses(COMMON), this.#responses(OF_WRITES)];
+    const shared = Object.entries({ ...common, ...ofWrites });
+    this.components = Object.fromEntries(shared.map(([status, response]) => [nameOf(status), response]));
+    [this.common, this.ofWrites] = [refsTo(common), refsTo(ofWrites)];
   }
 
   /**

@@ -118,7 +118,7 @@ function responses(
   for (const [status, response] of Object.entries(own)) {
     if (operation.deprecation !== undefined && status !== '400') own[status] = withDeprecation(response);
   }
-  return { ...errors.common, ...own };
+  return { ...errors.common, ...(operation.isRead ? {} : errors.ofWrites), ...own };
 }
 
 /** The example of the resource as the example of the request leaves it. */

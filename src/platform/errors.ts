@@ -96,6 +96,12 @@ export const PLATFORM_ERRORS = {
     ({ isSuspended }) =>
       `the API key is not valid: ${isSuspended ? 'its account is suspended' : 'it is unknown, revoked or expired'}`,
   ),
+  // The only permission that lacks something is `read`.
+  PERMISSION_DENIED: row(
+    403,
+    Status.PERMISSION_DENIED,
+    () => 'the API key has the permission "read", and this request takes "write": send it with a key that has it',
+  ),
   ROUTE_NOT_FOUND: row<{ method: string; path: string }>(
     404,
     Status.UNIMPLEMENTED,
@@ -165,6 +171,11 @@ export const PLATFORM_ERRORS = {
   ),
   ACCOUNT_NOT_FOUND: notFound('account', 'accountId'),
   API_KEY_NOT_FOUND: notFound('API key', 'keyId'),
+  API_KEY_ENDED: row<{ keyId: bigint }>(
+    409,
+    Status.FAILED_PRECONDITION,
+    ({ keyId }) => `API key ${keyId} is revoked or expired: create a new one`,
+  ),
   BAN_NOT_ENDED: unavailable(
     () => "Redis is away, so other servers can't be told that the ban is over: try again when it is back",
   ),

@@ -1,7 +1,7 @@
 /** The address of a caller; what the operator's calls need; what is logged of them and of all calls. */
 import test from 'ava';
 import pino from 'pino';
-import { CreateKeyRequest } from '../../gen/apiplatform/admin/v1/admin.ts';
+import { CreateKeyRequest, RotateKeyRequest } from '../../gen/apiplatform/admin/v1/admin.ts';
 import { audit } from '../../src/platform/access/interceptors/audit.ts';
 import { operatorOnly } from '../../src/platform/access/interceptors/authentication.ts';
 import { generateKey } from '../../src/platform/access/keys/format.ts';
@@ -54,6 +54,10 @@ test('Audit - a call is a line with method, arguments, created ids, outcome, add
     msg: 'the operator',
   });
   t.regex(userAgent, /^cli\/1 x{122}$/);
+  const rotation = RotateKeyRequest.encode({ keyId: 17n, overlapSeconds: 60 }).finish();
+  const rotated = { apiKey: { id: 18n, replaces: 17n }, key: 'SECRET-NEW-KEY', replaced: { id: 17n } };
+  await run(operatorCall('RotateKey', rotation), async () => ({ message: rotated, bytes: Buffer.of() }));
+  t.like(lines[1], { arguments: { keyId: '17', overlapSeconds: 60 }, made: { keyId: '18' } });
   t.notRegex(JSON.stringify(lines), /SECRET|label/);
 });
 

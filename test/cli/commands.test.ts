@@ -75,7 +75,7 @@ test('key - create prints it once, list never, and a revoked one is refused', as
   t.is(typeof id, 'number');
   t.true(isWellFormed(key));
   t.regex(createTime, RFC_3339);
-  t.deepEqual(others, { accountId, prefix: key.slice(0, 12), label: 'laptop', expireTime });
+  t.deepEqual(others, { accountId, prefix: key.slice(0, 12), label: 'laptop', permission: 'write', expireTime });
   t.deepEqual(await json(command, `key list --account ${accountId}`), [{ id, ...others, createTime }]);
   const caller = grpc.withKey(key);
   await t.notThrowsAsync(caller.call(Pets.listPets, {}));
@@ -85,9 +85,28 @@ test('key - create prints it once, list never, and a revoked one is refused', as
   await json(command, `key unban ${id}`);
   t.is((await caller.failure(Pets.listPets, {})).reason, 'API_KEY_INVALID');
   const old = { accountId: toAccountId(BigInt(accountId)), label: 'old', createdAtMs: 0, expiresAtMs: 1 };
-  await store.write((tx) => tx.keys.insert({ ...old, prefix: 'pst_12345678' }, Buffer.alloc(32)));
-  const rows = /EXPIRES\n *\d+ {2}pst_\w{8} {2}laptop +revoked .*\n *\d+ {2}pst_12345678 {2}old +expired /;
+  await store.write((tx) => tx.keys.insert({ ...old, prefix: 'pst_12345678', permission: 'write' }, Buffer.alloc(32)));
+  const rows =
+    /EXPIRES +REPLACES\n *\d+ {2}pst_\w{8} {2}laptop +write +revoked .*\n *\d+ {2}pst_\d{8} {2}old +write +expired /;
   t.regex(await text(command, `key list --account ${accountId}`), rows);
+});
+
+test('key - the permission is shown wherever a key is, and a rotation says which key ends when', async (t) => {
+  const { command } = t.context;
+  const accountId = await newAccount(command);
+  const { id, permission } = await json(command, `key create --account ${accountId} --permission read`);
+  t.is(permission, 'read');
+  const rotated = await text(command, `key rotate ${id} --overlap 90m`);
+  t.regex(
+    rotated,
+    /permission +read\nstate +active\n.*\nreplaces +\d+\n\npst_\w{38}\n\n.*\nKey \d+ ends at 2\d{3}-.*Z\.$/,
+  );
+  const list = await text(command, `key list --account ${accountId}`);
+  t.regex(list, new RegExp(`${id} .* read +replaced .*\n.* read +active .* ${id}$`));
+  const { key, replaces, replaced } = await json(command, `key rotate ${id} --overlap 0`);
+  t.true(isWellFormed(key));
+  t.deepEqual([replaces, replaced.id], [id, id]);
+  t.regex(await text(command, `key list --account ${accountId}`), new RegExp(`${id} .* read +expired `));
 });
 
 test('key list - control characters in a label are replaced, those of direction too', async (t) => {
@@ -127,7 +146,7 @@ test('usage, bans - a key beyond its limit is shown everywhere, until its ban is
   const [listed] = await json(command, `key list --account ${accountId}`);
   t.regex(listed.lastUseTime, RFC_3339);
   t.like(listed.ban, why);
-  t.regex(await text(command, `key list --account ${accountId}`), / till +banned /);
+  t.regex(await text(command, `key list --account ${accountId}`), / till +write +banned /);
   await json(command, `account set ${accountId} --per-day ${PER_DAY - 1}`);
   const shown = await json(command, `account show ${accountId}`);
   t.like(shown, { day: { limit: PER_DAY - 1, used: PER_DAY, left: 0 }, refusedToday: REFUSALS, local: false });

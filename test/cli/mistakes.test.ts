@@ -49,6 +49,8 @@ const ARGUMENTS: Readonly<Record<string, string | RegExp>> = {
     /'soon' is invalid. It must be a date such as 2027-01-31 or 2027-01-31T12:00:00Z.$/,
   'key create --account 1 --expires 2027-02-30': /It must be a date/,
   'key create --account 1 --expires 2027-01-31T12:00:00': /It must be a date/, // no time zone
+  'key create --account 1 --permission all': /'all' is invalid. Allowed choices are read, write\.$/,
+  'key rotate 1 --overlap 1y': /It must be 0, or a number with s, m, h or d behind it, such as 24h\.$/,
   'key revoke pst_abc': 'a number is needed, as "petstore key list" shows it, not a key',
   'account list --address http://localhost': /It must be HOST:PORT, such as 127\.0\.0\.1:50051\.$/,
 };
@@ -73,6 +75,7 @@ const VALUES: Readonly<Record<string, string | RegExp>> = {
   'account create --name \u00a0 --plan free': '--name must be 1 to 200 characters after trimming',
   'key create --account 1 --expires 2020-01-01': '--expires must be greater than now',
   'key create --account 1 --expires 9999-12-31T23:59:59-01:00': /^--expires must be .* 9999-12-31T23:59:59/,
+  'key rotate 1 --overlap 366d': /^--overlap must be .* 31536000$/,
   'usage --account 1 --days 401': /^--days must be /,
 };
 

@@ -98,16 +98,16 @@ const calls = (count: number, when = NEXT_MINUTE) => {
 const keyIn = (command: string) => `API_KEY=$(${command} | grep -o 'pst_[0-9A-Za-z]\\{38\\}')\n`;
 
 test.serial('docs/accounts.md - the commands give the output that the page shows', async (t) => {
-  const [create = [], change = []] = sessionsOf('docs/accounts.md');
+  const [create = [], change = [], rotate = []] = sessionsOf('docs/accounts.md');
   const shown = create.map((step) => {
     if (step.command.startsWith('API_KEY=')) return { command: keyIn('cat "$DATA_DIR/shown"') + calls(61) };
     return { ...step, command: step.command.replace('\n', ' | tee "$DATA_DIR/shown"\n') };
   });
-  await follow(t, [...shown, ...change]);
+  await follow(t, [...shown, ...change, ...rotate]);
 });
 
 test.serial('docs/accounts.md - a banned caller, the events and mistakes look as the page shows them', async (t) => {
-  const [, , [, find] = [], show = [], bans = [], unban = [], tail = [], mistakes = []] =
+  const [, , , [, find] = [], show = [], bans = [], unban = [], tail = [], mistakes = []] =
     sessionsOf('docs/accounts.md');
   if (find === undefined) throw new Error('the page has no session about the access log');
   const banned = `${PETSTORE} account create --name "Acme Ltd" --plan free

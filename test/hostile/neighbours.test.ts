@@ -79,9 +79,9 @@ test('Keys - of 1000 guesses from one address, one after another, at most a minu
   const { accounts } = server.store;
   const findKey = accounts.findKey.bind(accounts);
   Object.assign(accounts, {
-    findKey: (hash: Buffer) => {
+    findKey: (hashes: Parameters<typeof findKey>[0]) => {
       lookUps += 1;
-      return findKey(hash);
+      return findKey(hashes);
     },
   });
   const guess = async () => {

@@ -65,7 +65,8 @@ export async function startScriptedServer(t: Scope, { maxStreamMs = FOREVER_MS }
     if (account !== undefined) {
       const accountId = toAccountId(BigInt(account));
       await openCalls.holdForAccount(call, accountId);
-      call.caller = { accountId, keyId: toKeyId(1n), plan: 'free', quota: { perMinute: 1, perDay: 1 } };
+      const quota = { perMinute: 1, perDay: 1 };
+      call.caller = { accountId, keyId: toKeyId(1n), permission: 'write', plan: 'free', quota };
     } else if (call.header('x-share') !== undefined) openCalls.holdForAddress(call, 'key');
     return next(call);
   };

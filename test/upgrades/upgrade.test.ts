@@ -125,6 +125,7 @@ const MADE: Readonly<Record<string, string>> = {
   '006-event-table': '01a6907977d391ae',
   '001-catalogue': '058863d9acf6646a',
   '006-events': '6d07fb0da3579474',
+  '007-key-permissions': 'a824637fe2e042aa',
 };
 
 /** The tables, indexes and triggers of a SQLite file, with their SQL. */

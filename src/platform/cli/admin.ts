@@ -112,10 +112,13 @@ export function explain(error: CallError, command: Command, { address, tls }: Se
   return failure(code, printable(error.message));
 }
 
+/** The options of fields that have another name. */
+const OPTIONS: Readonly<Record<string, string>> = { expireTime: 'expires', overlapSeconds: 'overlap' };
+
 /** The violations of the request, with the options that people type in place of the fields. */
 function nameFlags({ message, violations }: CallError, { options }: Command): string {
   const flagOf = (field: string) => {
-    const name = field === 'expireTime' ? 'expires' : field.replace(/\[\d+\]$/, ''); // an item of a list
+    const name = OPTIONS[field] ?? field.replace(/\[\d+\]$/, ''); // an item of a list
     return options.find((option) => option.attributeName() === name)?.long ?? field;
   };
   return violations.map(({ field, description }) => `${flagOf(field)} ${description}`).join('; ') || message;

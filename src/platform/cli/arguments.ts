@@ -34,6 +34,16 @@ export function toInstant(text: string): Date {
   throw new InvalidArgumentError('It must be a date such as 2027-01-31 or 2027-01-31T12:00:00Z.');
 }
 
+const SECONDS = { s: 1, m: 60, h: 3_600, d: 86_400 } as const;
+
+/** A time such as `24h` or `90m`, in whole seconds; `0` needs no unit. */
+export function toSeconds(text: string): number {
+  const [, digits, unit] = /^(\d{1,9})([smhd])$/.exec(text) ?? [];
+  if (digits !== undefined) return Number(digits) * SECONDS[unit as keyof typeof SECONDS];
+  if (text === '0') return 0;
+  throw new InvalidArgumentError('It must be 0, or a number with s, m, h or d behind it, such as 24h.');
+}
+
 export function toServerAddress(text: string): ServerAddress {
   const address = toServer(text);
   if (address !== undefined) return address;

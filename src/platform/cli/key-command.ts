@@ -1,27 +1,50 @@
 /** `key …` */
-import type { Command } from 'commander';
+import { type Command, Option } from 'commander';
 import type { ApiKey } from '../../../gen/apiplatform/admin/v1/admin.ts';
-import { toMs } from '../access/admin/admin-messages.ts';
+import { PERMISSIONS, toMs } from '../access/admin/admin-messages.ts';
+import type { Permission } from '../rpc/caller.ts';
 import { toTimestamp } from '../storage/model.ts';
 import { adminAction } from './admin.ts';
-import { toId, toInstant } from './arguments.ts';
-import { allPages, card, day, moment, table } from './output.ts';
+import { toId, toInstant, toSeconds } from './arguments.ts';
+import { allPages, card, day, moment, nameOf, table } from './output.ts';
 
 const ONCE = 'This is the only time that the key is shown: keep it in a safe place.';
 
 export function keyCommand(key: Command): void {
-  key.description('Creates, lists, revokes and unbans API keys.');
+  key.description('Creates, rotates, lists, revokes and unbans API keys.');
 
   withAccount(key.command('create').description('Generates an API key from an account.'))
     .option('--label <label>', 'what people call it')
     .option('--expires <date>', 'from when on it is refused: a date or an instant (RFC 3339)', toInstant)
+    .addOption(
+      new Option('--permission <permission>', 'what it allows: to read alone, or to write too')
+        .choices(Object.keys(PERMISSIONS))
+        .default('write'),
+    )
     .action(
-      adminAction(async (admin, options: { account: bigint; label?: string; expires?: Date }) => {
+      adminAction(async (admin, options: CreateOptions) => {
         const { account: accountId, expires, ...rest } = options;
         const expireTime = expires && toTimestamp(expires.getTime());
-        const { apiKey, key: secret } = await admin.createKey({ accountId, ...rest, expireTime });
+        const permission = PERMISSIONS[options.permission];
+        const { apiKey, key: secret } = await admin.createKey({ accountId, ...rest, permission, expireTime });
         if (apiKey === undefined) throw new Error('the response has a key without its description');
         return { json: { ...apiKey, key: secret }, text: [toCard(apiKey), secret, ONCE].join('\n\n') };
+      }),
+    );
+
+  withKeyId(key.command('rotate').description('Replaces a key by a new one like it. The old one ends later.'))
+    .addOption(
+      new Option('--overlap <time>', 'for how long the old one works on: 0, or such as 90m or 7d')
+        .argParser(toSeconds)
+        .default(86_400, '24h'),
+    )
+    .action(
+      adminAction(async (admin, keyId: bigint, { overlap: overlapSeconds }: { overlap: number }) => {
+        const { apiKey, key: secret, replaced } = await admin.rotateKey({ keyId, overlapSeconds });
+        if (apiKey === undefined) throw new Error('the response has a key without its description');
+        const end = `Key ${keyId} ${overlapSeconds === 0 ? 'has ended' : `ends at ${moment(replaced?.expireTime)}`}.`;
+        const text = [toCard(apiKey), secret, `${ONCE}\n${end}`].join('\n\n');
+        return { json: { ...apiKey, key: secret, replaced }, text };
       }),
     );
 
@@ -51,6 +74,13 @@ export function keyCommand(key: Command): void {
   );
 }
 
+interface CreateOptions {
+  readonly account: bigint;
+  readonly label?: string;
+  readonly expires?: Date;
+  readonly permission: Permission;
+}
+
 function withAccount(command: Command): Command {
   return command.requiredOption('--account <id>', 'the number of the account', toId);
 }
@@ -65,10 +95,13 @@ function toCard(key: ApiKey): string {
     account: key.accountId,
     'begins with': key.prefix,
     label: key.label,
+    permission: nameOf(PERMISSIONS, key.permission),
     state: state(key),
     created: moment(key.createTime),
     expires: moment(key.expireTime),
     revoked: moment(key.revokeTime),
+    replaces: key.replaces,
+    'replaced by': key.replacedBy,
   });
 }
 
@@ -77,15 +110,18 @@ function toRow(key: ApiKey) {
     id: key.id,
     'begins with': key.prefix,
     label: key.label ?? '',
+    permission: nameOf(PERMISSIONS, key.permission) ?? '',
     state: state(key),
     created: day(key.createTime),
     'last use': moment(key.lastUseTime)?.replace(/:\d\dZ$/, 'Z') ?? 'never',
     expires: day(key.expireTime) ?? 'never',
+    replaces: key.replaces?.toString() ?? '',
   };
 }
 
-function state({ revokeTime, expireTime, ban }: ApiKey): string {
+function state({ revokeTime, expireTime, ban, replacedBy }: ApiKey): string {
   if (revokeTime !== undefined) return 'revoked';
   if ((toMs(expireTime) ?? Number.POSITIVE_INFINITY) <= Date.now()) return 'expired';
-  return ban === undefined ? 'active' : 'banned';
+  if (ban !== undefined) return 'banned';
+  return replacedBy === undefined ? 'active' : 'replaced';
 }

@@ -1,6 +1,6 @@
 /** What commands print: text for people, and JSON for programs. */
 import type { Timestamp } from '../../../gen/google/protobuf/timestamp.ts';
-import { PLANS, toMs, WINDOWS } from '../access/admin/admin-messages.ts';
+import { PERMISSIONS, PLANS, toMs, WINDOWS } from '../access/admin/admin-messages.ts';
 import { pages } from '../client/pages.ts';
 import { failure } from './failure.ts';
 
@@ -80,12 +80,13 @@ export function nameOf<Name extends string>(names: Readonly<Record<Name, number>
   return (Object.keys(names) as Name[]).find((name) => names[name] === value);
 }
 
-/** Messages of the admin service as JSON: int64 as numbers, times by RFC 3339, plans and windows by their names. */
+/** Messages of the admin service as JSON: int64 as numbers, times by RFC 3339, enums by their names. */
 export function toJson(messages: unknown): string {
   const convert = (name: string, value: unknown) => {
     if (typeof value === 'bigint') return Number(value);
     if (name.endsWith('Time')) return rfc3339(value as Timestamp | undefined);
     if (name === 'plan') return nameOf(PLANS, value);
+    if (name === 'permission') return nameOf(PERMISSIONS, value);
     return name === 'window' ? nameOf(WINDOWS, value) : value;
   };
   return JSON.stringify(messages, convert, 2);

@@ -165,7 +165,7 @@ export const UNKNOWN: Operation = withOptions({
   input: EmptySchema,
   output: EmptySchema,
   isStream: false,
-  isRead: true,
+  isRead: false,
 });
 
 type Base = Pick<Operation, 'path' | 'input' | 'output' | 'isStream' | 'isRead'>;

@@ -19,6 +19,7 @@ export function edgeService(operations: Iterable<Operation>): Service<EdgeServic
   return {
     judge: async () => ({}), // the interceptors have judged the caller already
     async refuse(request) {
+      if (request.status === 403) throw apiError('PERMISSION_DENIED');
       if (request.status === 413) throw apiError('BODY_TOO_LARGE');
       if (request.status === 408) throw apiError('REQUEST_TIMEOUT');
       if (request.status === 405) throw notAllowed(request, 'POST', OF_HTTP);

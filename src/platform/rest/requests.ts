@@ -24,9 +24,9 @@ export const host: Interceptor = async (call, next) => {
 };
 
 export const rest: Interceptor = async (call, next) => {
-  // Tells Envoy, which does not know the key yet, that it is valid.
+  // Tells Envoy, which does not know the key yet, that it is valid, and what it allows.
   const isUnknown = call.isForwarded && call.header(EDGE_HEADERS.anonymous) !== undefined;
-  if (isUnknown) call.responseHeaders.set(EDGE_HEADERS.accepted, '1');
+  if (isUnknown && call.caller) call.responseHeaders.set(EDGE_HEADERS.accepted, call.caller.permission);
   if (call.protocol.name !== 'REST') return next(call);
   checkContentType(call.header(EDGE_HEADERS.bodyType));
   checkParameters(call.header(ORIGINAL_PATH) ?? '', call.operation);

@@ -7,10 +7,15 @@ export type KeyId = Id<'key'>;
 export const toAccountId = (id: bigint) => id as AccountId;
 export const toKeyId = (id: bigint) => id as KeyId;
 
+/** What a key allows: `read` what changes nothing, `write` everything. */
+export const PERMISSIONS = ['read', 'write'] as const;
+export type Permission = (typeof PERMISSIONS)[number];
+
 /** An authenticated caller. */
 export interface Caller {
   readonly keyId: KeyId;
   readonly accountId: AccountId;
+  readonly permission: Permission;
   readonly plan: Plan;
   /** The quota in force. */
   readonly quota: Quota;

@@ -16,8 +16,8 @@ const ACCOUNT: Account = {
   ...{ id: toAccountId(7n), name: 'Test', plan: 'free', agreed: none, isSuspended: false, createdAtMs: 0 },
 };
 const KEY: ApiKey = {
-  ...{ id: toKeyId(3n), accountId: ACCOUNT.id, prefix: '', label: none, createdAtMs: 0 },
-  ...{ expiresAtMs: none, revokedAtMs: none },
+  ...{ id: toKeyId(3n), accountId: ACCOUNT.id, prefix: '', label: none, permission: 'write', createdAtMs: 0 },
+  ...{ expiresAtMs: none, revokedAtMs: none, replaces: none, replacedBy: none },
 };
 
 /** A cache with its own clock over one stored key. Counts look-ups, and can block them after they have read. */
@@ -30,7 +30,7 @@ function setUp(stored: { key?: Partial<ApiKey>; account?: Partial<Account>; hasE
     database.key = { ...database.key, ...fields.key };
   };
   const accounts = {
-    async findKey(hash: Buffer) {
+    async findKey({ write: hash }: { readonly write: Buffer }) {
       state.lookUps += 1;
       const read = stored.hasEvery || hash.equals(hashKey(secret)) ? { ...database } : undefined;
       await state.held;
@@ -60,7 +60,7 @@ test('API key cache - a known key is identified without the database', async (t)
   const { cache, secret, state, pass } = setUp();
   const many = () => Promise.all(Array.from({ length: 500 }, async () => cache.identify(secret)));
   for (const lookUps of [1, 2]) {
-    const expected = { keyId: 3n, accountId: 7n, plan: 'free', quota: PLANS.free };
+    const expected = { keyId: 3n, accountId: 7n, permission: 'write', plan: 'free', quota: PLANS.free };
     for (const identity of await many()) t.deepEqual(identity, expected);
     for (let i = 0; i < 100; i += 1) t.false(cache.identify(secret) instanceof Promise);
     t.is(state.lookUps, lookUps, 'requests share one, of a new key and of a stale one');

@@ -120,7 +120,8 @@ test('Usage - a failed last write does not prevent a shutdown', async (t) => {
 
 test('Bans - one that begins while an earlier one is stored is stored too, and the key’s last use', async (t) => {
   const { store, id: accountId } = t.context;
-  const key = { accountId, prefix: 'pst_', label: undefined, createdAtMs: 0, expiresAtMs: undefined };
+  const ofKey = { prefix: 'pst_', label: undefined, permission: 'write', createdAtMs: 0 } as const;
+  const key = { accountId, ...ofKey, expiresAtMs: undefined };
   const keyIds: KeyId[] = [];
   for (const hash of [1, 2]) keyIds.push((await store.write((tx) => tx.keys.insert(key, Buffer.alloc(32, hash)))).id);
   const [keyId = toKeyId(0n)] = keyIds;

@@ -79,7 +79,9 @@ test.serial('Labels - hold no key, account or address', async (t) => {
 });
 
 const quota = { perMinute: 1, perDay: 1 };
-const CALLER: Caller = { keyId: toKeyId(1n), accountId: toAccountId(7n), plan: 'pro', quota };
+const CALLER: Caller = {
+  ...{ keyId: toKeyId(1n), accountId: toAccountId(7n), permission: 'write', plan: 'pro', quota },
+};
 const GET_PET = 'PetService/GetPet';
 
 interface HowItEnded extends Partial<End> {

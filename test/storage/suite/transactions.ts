@@ -27,7 +27,8 @@ export function transactionTests(): void {
     test(`Unique - a ${how} of a value that another row has is NotUnique; those beside it are stored`, async (t) => {
       const { store } = t.context;
       const { id: accountId } = await newAccount(store);
-      const key = { accountId, prefix: 'pst_', label: undefined, createdAtMs: 0, expiresAtMs: undefined };
+      const ofKey = { prefix: 'pst_', label: undefined, permission: 'write', createdAtMs: 0 } as const;
+      const key = { accountId, ...ofKey, expiresAtMs: undefined };
       const writer = await occupyWriter(t);
       const inserts = [1, 2, 1].map((byte) => store[how]((tx) => tx.keys.insert(key, Buffer.of(byte))));
       const settled = Promise.allSettled(inserts);

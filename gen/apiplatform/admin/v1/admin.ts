@@ -48,6 +48,24 @@ export namespace Plan {
   export type PLAN_ENTERPRISE = typeof Plan.PLAN_ENTERPRISE;
 }
 
+/** What a key allows. */
+export const Permission = {
+  /** PERMISSION_UNSPECIFIED - Never accepted and never sent. */
+  PERMISSION_UNSPECIFIED: 0,
+  /** PERMISSION_READ - What changes nothing. */
+  PERMISSION_READ: 1,
+  /** PERMISSION_WRITE - Everything. */
+  PERMISSION_WRITE: 2,
+} as const;
+
+export type Permission = typeof Permission[keyof typeof Permission];
+
+export namespace Permission {
+  export type PERMISSION_UNSPECIFIED = typeof Permission.PERMISSION_UNSPECIFIED;
+  export type PERMISSION_READ = typeof Permission.PERMISSION_READ;
+  export type PERMISSION_WRITE = typeof Permission.PERMISSION_WRITE;
+}
+
 /** The windows in which requests are counted. */
 export const Window = {
   /** WINDOW_UNSPECIFIED - Unknown: an earlier release stored the ban. */
@@ -113,7 +131,17 @@ export interface ApiKey {
     | Timestamp
     | undefined;
   /** Its current ban. Absent: none. Only in lists. */
-  ban: Ban | undefined;
+  ban:
+    | Ban
+    | undefined;
+  /** What it allows. */
+  permission: Permission;
+  /** The id of the key that this one replaces, by a rotation. Absent: none. */
+  replaces?:
+    | bigint
+    | undefined;
+  /** The id of the last key that replaces this one. Absent: it was not rotated. */
+  replacedBy?: bigint | undefined;
 }
 
 /** The ban of a key that kept sending after refusals. */
@@ -209,7 +237,11 @@ export interface CreateKeyRequest {
     | string
     | undefined;
   /** The time of its expiry, in the future, until the year 9999. */
-  expireTime: Timestamp | undefined;
+  expireTime:
+    | Timestamp
+    | undefined;
+  /** What it allows. Absent means everything. */
+  permission?: Permission | undefined;
 }
 
 /** A generated key. */
@@ -220,6 +252,26 @@ export interface CreateKeyResponse {
     | undefined;
   /** The key itself, shown only once. */
   key: string;
+}
+
+/** Selects the key to replace. */
+export interface RotateKeyRequest {
+  /** The id of the key. */
+  keyId: bigint;
+  /** For how long the old key works on, in seconds: 0, for at once, to 31,536,000, a year. Absent means 24 hours. */
+  overlapSeconds?: number | undefined;
+}
+
+/** A new key in the place of an old one. */
+export interface RotateKeyResponse {
+  /** The new key. */
+  apiKey:
+    | ApiKey
+    | undefined;
+  /** The new key itself, shown only once. */
+  key: string;
+  /** The old key, with the time of its end as its expiry. */
+  replaced: ApiKey | undefined;
 }
 
 /** Selects the keys of an account. */
@@ -505,6 +557,9 @@ function createBaseApiKey(): ApiKey {
     revokeTime: undefined,
     lastUseTime: undefined,
     ban: undefined,
+    permission: 0,
+    replaces: undefined,
+    replacedBy: undefined,
   };
 }
 
@@ -542,6 +597,21 @@ export const ApiKey: MessageFns<ApiKey> = {
     }
     if (message.ban !== undefined) {
       Ban.encode(message.ban, writer.uint32(74).fork()).join();
+    }
+    if (message.permission !== 0) {
+      writer.uint32(80).int32(message.permission);
+    }
+    if (message.replaces !== undefined) {
+      if (BigInt.asIntN(64, message.replaces) !== message.replaces) {
+        throw new globalThis.Error("value provided for field message.replaces of type int64 too large");
+      }
+      writer.uint32(88).int64(message.replaces);
+    }
+    if (message.replacedBy !== undefined) {
+      if (BigInt.asIntN(64, message.replacedBy) !== message.replacedBy) {
+        throw new globalThis.Error("value provided for field message.replacedBy of type int64 too large");
+      }
+      writer.uint32(96).int64(message.replacedBy);
     }
     return writer;
   },
@@ -631,6 +701,30 @@ export const ApiKey: MessageFns<ApiKey> = {
             message.ban = Ban.decode(reader, reader.uint32());
             continue;
           }
+          case 10: {
+            if (tag !== 80) {
+              break;
+            }
+
+            message.permission = reader.int32() as any;
+            continue;
+          }
+          case 11: {
+            if (tag !== 88) {
+              break;
+            }
+
+            message.replaces = reader.int64() as bigint;
+            continue;
+          }
+          case 12: {
+            if (tag !== 96) {
+              break;
+            }
+
+            message.replacedBy = reader.int64() as bigint;
+            continue;
+          }
         }
         if ((tag & 7) === 4 || tag === 0) {
           break;
@@ -665,6 +759,13 @@ export const ApiKey: MessageFns<ApiKey> = {
       ? Timestamp.fromPartial(object.lastUseTime)
       : undefined;
     message.ban = (object.ban !== undefined && object.ban !== null) ? Ban.fromPartial(object.ban) : undefined;
+    message.permission = object.permission ?? 0;
+    message.replaces = (object.replaces !== undefined && object.replaces !== null)
+      ? BigInt(object.replaces)
+      : undefined;
+    message.replacedBy = (object.replacedBy !== undefined && object.replacedBy !== null)
+      ? BigInt(object.replacedBy)
+      : undefined;
     return message;
   },
 };
@@ -1273,7 +1374,7 @@ export const ResumeAccountRequest: MessageFns<ResumeAccountRequest> = {
 };
 
 function createBaseCreateKeyRequest(): CreateKeyRequest {
-  return { accountId: 0n, label: undefined, expireTime: undefined };
+  return { accountId: 0n, label: undefined, expireTime: undefined, permission: undefined };
 }
 
 export const CreateKeyRequest: MessageFns<CreateKeyRequest> = {
@@ -1289,6 +1390,9 @@ export const CreateKeyRequest: MessageFns<CreateKeyRequest> = {
     }
     if (message.expireTime !== undefined) {
       Timestamp.encode(message.expireTime, writer.uint32(26).fork()).join();
+    }
+    if (message.permission !== undefined) {
+      writer.uint32(32).int32(message.permission);
     }
     return writer;
   },
@@ -1330,6 +1434,14 @@ export const CreateKeyRequest: MessageFns<CreateKeyRequest> = {
             message.expireTime = Timestamp.decode(reader, reader.uint32());
             continue;
           }
+          case 4: {
+            if (tag !== 32) {
+              break;
+            }
+
+            message.permission = reader.int32() as any;
+            continue;
+          }
         }
         if ((tag & 7) === 4 || tag === 0) {
           break;
@@ -1352,6 +1464,7 @@ export const CreateKeyRequest: MessageFns<CreateKeyRequest> = {
     message.expireTime = (object.expireTime !== undefined && object.expireTime !== null)
       ? Timestamp.fromPartial(object.expireTime)
       : undefined;
+    message.permission = object.permission ?? undefined;
     return message;
   },
 };
@@ -1421,6 +1534,159 @@ export const CreateKeyResponse: MessageFns<CreateKeyResponse> = {
       ? ApiKey.fromPartial(object.apiKey)
       : undefined;
     message.key = object.key ?? "";
+    return message;
+  },
+};
+
+function createBaseRotateKeyRequest(): RotateKeyRequest {
+  return { keyId: 0n, overlapSeconds: undefined };
+}
+
+export const RotateKeyRequest: MessageFns<RotateKeyRequest> = {
+  encode(message: RotateKeyRequest, writer: BinaryWriter = new BinaryWriter()): BinaryWriter {
+    if (message.keyId !== 0n) {
+      if (BigInt.asIntN(64, message.keyId) !== message.keyId) {
+        throw new globalThis.Error("value provided for field message.keyId of type int64 too large");
+      }
+      writer.uint32(8).int64(message.keyId);
+    }
+    if (message.overlapSeconds !== undefined) {
+      writer.uint32(16).int32(message.overlapSeconds);
+    }
+    return writer;
+  },
+
+  decode(input: BinaryReader | Uint8Array, length?: number): RotateKeyRequest {
+    const reader = input instanceof BinaryReader ? input : new BinaryReader(input);
+    const previousRecursionDepth = (reader as any).__tsProtoDecodeDepth ?? 0;
+    if (previousRecursionDepth >= 100) {
+      throw new globalThis.Error("protobuf decode recursion limit exceeded");
+    }
+    (reader as any).__tsProtoDecodeDepth = previousRecursionDepth + 1;
+    try {
+      const end = length === undefined ? reader.len : reader.pos + length;
+      const message = createBaseRotateKeyRequest();
+      while (reader.pos < end) {
+        const tag = reader.uint32();
+        switch (tag >>> 3) {
+          case 1: {
+            if (tag !== 8) {
+              break;
+            }
+
+            message.keyId = reader.int64() as bigint;
+            continue;
+          }
+          case 2: {
+            if (tag !== 16) {
+              break;
+            }
+
+            message.overlapSeconds = reader.int32();
+            continue;
+          }
+        }
+        if ((tag & 7) === 4 || tag === 0) {
+          break;
+        }
+        reader.skip(tag & 7);
+      }
+      return message;
+    } finally {
+      (reader as any).__tsProtoDecodeDepth = previousRecursionDepth;
+    }
+  },
+
+  create<I extends Exact<DeepPartial<RotateKeyRequest>, I>>(base?: I): RotateKeyRequest {
+    return RotateKeyRequest.fromPartial(base ?? ({} as any));
+  },
+  fromPartial<I extends Exact<DeepPartial<RotateKeyRequest>, I>>(object: I): RotateKeyRequest {
+    const message = createBaseRotateKeyRequest();
+    message.keyId = (object.keyId !== undefined && object.keyId !== null) ? BigInt(object.keyId) : 0n;
+    message.overlapSeconds = object.overlapSeconds ?? undefined;
+    return message;
+  },
+};
+
+function createBaseRotateKeyResponse(): RotateKeyResponse {
+  return { apiKey: undefined, key: "", replaced: undefined };
+}
+
+export const RotateKeyResponse: MessageFns<RotateKeyResponse> = {
+  encode(message: RotateKeyResponse, writer: BinaryWriter = new BinaryWriter()): BinaryWriter {
+    if (message.apiKey !== undefined) {
+      ApiKey.encode(message.apiKey, writer.uint32(10).fork()).join();
+    }
+    if (message.key !== "") {
+      writer.uint32(18).string(message.key);
+    }
+    if (message.replaced !== undefined) {
+      ApiKey.encode(message.replaced, writer.uint32(26).fork()).join();
+    }
+    return writer;
+  },
+
+  decode(input: BinaryReader | Uint8Array, length?: number): RotateKeyResponse {
+    const reader = input instanceof BinaryReader ? input : new BinaryReader(input);
+    const previousRecursionDepth = (reader as any).__tsProtoDecodeDepth ?? 0;
+    if (previousRecursionDepth >= 100) {
+      throw new globalThis.Error("protobuf decode recursion limit exceeded");
+    }
+    (reader as any).__tsProtoDecodeDepth = previousRecursionDepth + 1;
+    try {
+      const end = length === undefined ? reader.len : reader.pos + length;
+      const message = createBaseRotateKeyResponse();
+      while (reader.pos < end) {
+        const tag = reader.uint32();
+        switch (tag >>> 3) {
+          case 1: {
+            if (tag !== 10) {
+              break;
+            }
+
+            message.apiKey = ApiKey.decode(reader, reader.uint32());
+            continue;
+          }
+          case 2: {
+            if (tag !== 18) {
+              break;
+            }
+
+            message.key = reader.string();
+            continue;
+          }
+          case 3: {
+            if (tag !== 26) {
+              break;
+            }
+
+            message.replaced = ApiKey.decode(reader, reader.uint32());
+            continue;
+          }
+        }
+        if ((tag & 7) === 4 || tag === 0) {
+          break;
+        }
+        reader.skip(tag & 7);
+      }
+      return message;
+    } finally {
+      (reader as any).__tsProtoDecodeDepth = previousRecursionDepth;
+    }
+  },
+
+  create<I extends Exact<DeepPartial<RotateKeyResponse>, I>>(base?: I): RotateKeyResponse {
+    return RotateKeyResponse.fromPartial(base ?? ({} as any));
+  },
+  fromPartial<I extends Exact<DeepPartial<RotateKeyResponse>, I>>(object: I): RotateKeyResponse {
+    const message = createBaseRotateKeyResponse();
+    message.apiKey = (object.apiKey !== undefined && object.apiKey !== null)
+      ? ApiKey.fromPartial(object.apiKey)
+      : undefined;
+    message.key = object.key ?? "";
+    message.replaced = (object.replaced !== undefined && object.replaced !== null)
+      ? ApiKey.fromPartial(object.replaced)
+      : undefined;
     return message;
   },
 };
@@ -2557,6 +2823,19 @@ export const AdminServiceService = {
     responseSerialize: (value: CreateKeyResponse): Buffer => Buffer.from(CreateKeyResponse.encode(value).finish()),
     responseDeserialize: (value: Buffer): CreateKeyResponse => CreateKeyResponse.decode(value),
   },
+  /**
+   * Replaces a key by a new one of the same account, label, permission and expiry. The old one ends after an overlap.
+   * Only this response contains the new key itself.
+   */
+  rotateKey: {
+    path: "/apiplatform.admin.v1.AdminService/RotateKey" as const,
+    requestStream: false as const,
+    responseStream: false as const,
+    requestSerialize: (value: RotateKeyRequest): Buffer => Buffer.from(RotateKeyRequest.encode(value).finish()),
+    requestDeserialize: (value: Buffer): RotateKeyRequest => RotateKeyRequest.decode(value),
+    responseSerialize: (value: RotateKeyResponse): Buffer => Buffer.from(RotateKeyResponse.encode(value).finish()),
+    responseDeserialize: (value: Buffer): RotateKeyResponse => RotateKeyResponse.decode(value),
+  },
   /** Lists the keys of an account in ascending order of id, page by page. */
   listKeys: {
     path: "/apiplatform.admin.v1.AdminService/ListKeys" as const,
@@ -2634,6 +2913,11 @@ export interface AdminServiceServer extends UntypedServiceImplementation {
   resumeAccount: handleUnaryCall<ResumeAccountRequest, Account>;
   /** Generates an API key for an account. Only this response contains the key itself. */
   createKey: handleUnaryCall<CreateKeyRequest, CreateKeyResponse>;
+  /**
+   * Replaces a key by a new one of the same account, label, permission and expiry. The old one ends after an overlap.
+   * Only this response contains the new key itself.
+   */
+  rotateKey: handleUnaryCall<RotateKeyRequest, RotateKeyResponse>;
   /** Lists the keys of an account in ascending order of id, page by page. */
   listKeys: handleUnaryCall<ListKeysRequest, ListKeysResponse>;
   /** Revokes a key permanently: at once in this process, within 5 seconds everywhere. */
@@ -2760,6 +3044,25 @@ export interface AdminServiceClient extends Client {
     metadata: Metadata,
     options: Partial<CallOptions>,
     callback: (error: ServiceError | null, response: CreateKeyResponse) => void,
+  ): ClientUnaryCall;
+  /**
+   * Replaces a key by a new one of the same account, label, permission and expiry. The old one ends after an overlap.
+   * Only this response contains the new key itself.
+   */
+  rotateKey(
+    request: RotateKeyRequest,
+    callback: (error: ServiceError | null, response: RotateKeyResponse) => void,
+  ): ClientUnaryCall;
+  rotateKey(
+    request: RotateKeyRequest,
+    metadata: Metadata,
+    callback: (error: ServiceError | null, response: RotateKeyResponse) => void,
+  ): ClientUnaryCall;
+  rotateKey(
+    request: RotateKeyRequest,
+    metadata: Metadata,
+    options: Partial<CallOptions>,
+    callback: (error: ServiceError | null, response: RotateKeyResponse) => void,
   ): ClientUnaryCall;
   /** Lists the keys of an account in ascending order of id, page by page. */
   listKeys(

@@ -389,7 +389,10 @@ export const RefuseResponse: MessageFns<RefuseResponse> = {
   },
 };
 
-/** Decides for Envoy who may send a body, and what a refusal says. */
+/**
+ * Decides for Envoy who may send a body, and what a refusal says. It changes nothing: who has a key of any permission
+ * may be asked about.
+ */
 export type EdgeServiceService = typeof EdgeServiceService;
 export const EdgeServiceService = {
   /**

@@ -3,12 +3,14 @@ import {
   type Account as AccountMessage,
   type ApiKey as ApiKeyMessage,
   type Ban as BanMessage,
+  Permission as PermissionMessage,
   Plan as PlanMessage,
   type Standing,
   Window,
 } from '../../../../gen/apiplatform/admin/v1/admin.ts';
 import { type Plan, type PlanQuotas, type Quota, quotaOf } from '../../config/plans.ts';
 import { invalidArgument } from '../../errors.ts';
+import type { Permission } from '../../rpc/caller.ts';
 import { type Instant, toTimestamp } from '../../storage/model.ts';
 import type { Counts } from '../limits/limiter.ts';
 import { readWindows } from '../limits/windows.ts';
@@ -21,6 +23,16 @@ export const PLANS: Readonly<Record<Plan, PlanMessage>> = {
   business: PlanMessage.PLAN_BUSINESS,
   enterprise: PlanMessage.PLAN_ENTERPRISE,
 };
+
+export const PERMISSIONS: Readonly<Record<Permission, PermissionMessage>> = {
+  read: PermissionMessage.PERMISSION_READ,
+  write: PermissionMessage.PERMISSION_WRITE,
+};
+
+/** The permission of a new key: `write` unless another one is asked for. */
+export function toPermission(message: PermissionMessage | undefined): Permission {
+  return message === PermissionMessage.PERMISSION_READ ? 'read' : 'write';
+}
 
 export function toPlan(message: PlanMessage): Plan {
   const found = (Object.keys(PLANS) as Plan[]).find((plan) => PLANS[plan] === message);
@@ -36,9 +48,10 @@ export function toAccountMessage(account: Account, plans: PlanQuotas): AccountMe
 
 /** The ban and the last use of the key are looked up apart. */
 export function toKeyMessage(apiKey: ApiKey, ban?: Ban, lastUsedAtMs?: number): ApiKeyMessage {
-  const { createdAtMs, expiresAtMs, revokedAtMs, ...key } = apiKey;
+  const { createdAtMs, expiresAtMs, revokedAtMs, permission, ...key } = apiKey;
   return {
     ...key,
+    permission: PERMISSIONS[permission],
     createTime: toTimestamp(createdAtMs),
     expireTime: toTimestamp(expiresAtMs),
     revokeTime: toTimestamp(revokedAtMs),

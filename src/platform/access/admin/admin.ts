@@ -10,18 +10,28 @@ import { trimmed } from '../../proto/fields.ts';
 import { type KeyId, toAccountId, toKeyId } from '../../rpc/caller.ts';
 import { pageTokens } from '../../rpc/page-token.ts';
 import type { Service } from '../../rpc/service.ts';
-import { displayPrefix, generateKey, hashKey } from '../keys/format.ts';
+import { generateKey } from '../keys/format.ts';
+import { insertKey } from '../keys/insert-key.ts';
 import type { Limiter } from '../limits/limiter.ts';
 import { dayIndexAt, dayStartMs } from '../limits/windows.ts';
 import type { Account, ApiKey } from '../tables/accounts.ts';
 import type { AccessStore, AccessTransaction } from '../tables/tables.ts';
-import { toAccountMessage, toBanMessage, toKeyMessage, toMs, toPlan, toStanding } from './admin-messages.ts';
+import {
+  toAccountMessage,
+  toBanMessage,
+  toKeyMessage,
+  toMs,
+  toPermission,
+  toPlan,
+  toStanding,
+} from './admin-messages.ts';
 
 const ACCOUNT_PAGES = pageTokens(5);
 const KEY_PAGES = pageTokens(6);
 const BAN_PAGES = pageTokens(7);
 
 const DEFAULT_USAGE_DAYS = 30;
+const DEFAULT_OVERLAP_SECONDS = 86_400;
 
 export interface AdminParts {
   readonly store: AccessStore;
@@ -87,12 +97,31 @@ export function adminService(parts: AdminParts): Service<AdminServiceServer> {
 
     async createKey({ label, expireTime, ...request }) {
       const key = generateKey();
-      const described = { prefix: displayPrefix(key), label, createdAtMs: Date.now(), expiresAtMs: toMs(expireTime) };
+      const permission = toPermission(request.permission);
+      const described = { label, permission, createdAtMs: Date.now(), expiresAtMs: toMs(expireTime) };
       const created = await store.transaction(async (tx) => {
         const { id: accountId } = await lock(tx, request.accountId);
-        return tx.keys.insert({ accountId, ...described }, hashKey(key));
+        return insertKey(tx, key, { accountId, ...described });
       });
       return { apiKey: toKeyMessage(created), key };
+    },
+
+    async rotateKey({ overlapSeconds = DEFAULT_OVERLAP_SECONDS, ...request }) {
+      const key = generateKey();
+      const [keyId, nowMs] = [toKeyId(request.keyId), Date.now()];
+      const { created, replaced } = await store.transaction(async (tx) => {
+        const old = existing(await tx.keys.lock(keyId), noKey(keyId));
+        const { accountId, label, permission, expiresAtMs = Number.POSITIVE_INFINITY } = old;
+        if (old.revokedAtMs !== undefined || expiresAtMs <= nowMs) throw apiError('API_KEY_ENDED', { keyId });
+        const described = { accountId, label, permission, createdAtMs: nowMs, expiresAtMs: old.expiresAtMs };
+        const created = await insertKey(tx, key, { ...described, replaces: keyId });
+        const endsAtMs = Math.min(expiresAtMs, nowMs + overlapSeconds * 1_000);
+        const replaced = { ...old, expiresAtMs: endsAtMs, replacedBy: created.id };
+        await tx.keys.update(replaced);
+        return { created, replaced };
+      });
+      onChange();
+      return { apiKey: toKeyMessage(created), key, replaced: toKeyMessage(replaced) };
     },
 
     async listKeys(request) {

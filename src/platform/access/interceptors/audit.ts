@@ -12,7 +12,17 @@ import { toApiError } from '../../rpc/status.ts';
 
 const MAX_USER_AGENT = 128;
 
-const LOGGED_FIELDS = ['accountId', 'keyId', 'plan', 'perMinute', 'perDay', 'expireTime', 'days'];
+const LOGGED_FIELDS = [
+  'accountId',
+  'keyId',
+  'plan',
+  'perMinute',
+  'perDay',
+  'permission',
+  'expireTime',
+  'overlapSeconds',
+  'days',
+];
 
 /** `interceptor` is behind the check of the key. `refused` is for a call that does not pass it. */
 export function audit(log: Pick<Logger, 'info' | 'warn'>) {
@@ -57,5 +67,5 @@ function createdIds({ operation }: Call, response: Response): object | undefined
   if (!('message' in response)) return undefined;
   const { id, apiKey } = response.message as { readonly id?: bigint; readonly apiKey?: { readonly id: bigint } };
   if (operation.path.endsWith('/CreateAccount')) return { accountId: String(id) };
-  return operation.path.endsWith('/CreateKey') ? { keyId: String(apiKey?.id) } : undefined;
+  return /\/(Create|Rotate)Key$/.test(operation.path) ? { keyId: String(apiKey?.id) } : undefined;
 }

@@ -13,7 +13,7 @@
 import { type PlanQuotas, quotaOf } from '../../config/plans.ts';
 import type { Caller, Identity } from '../../rpc/caller.ts';
 import type { AccessStore } from '../tables/tables.ts';
-import { hashKey, isWellFormed } from './format.ts';
+import { hashKey, isWellFormed, storedHashes } from './format.ts';
 
 /** How long an entry is fresh. The contract allows 5 seconds until a change takes effect everywhere. */
 const FRESH_MS = 4_000;
@@ -66,24 +66,31 @@ export function createApiKeyCache(
   const toIdentity = ({ caller, expiresAtMs }: Pick<Entry, 'caller' | 'expiresAtMs'>): Identity =>
     expiresAtMs !== undefined && expiresAtMs <= nowMs() ? undefined : caller;
 
-  const lookUp = (hash: string, check: Check | undefined): Promise<Identity> => {
+  const lookUp = (key: string, hash: string, check: Check | undefined): Promise<Identity> => {
     const current = lookUps.get(hash);
     if (current !== undefined && isFresh(current)) return current.result;
     const began = { freshUntilMs: monotonicMs() + FRESH_MS, version };
-    const started: LookUp = { ...began, result: read(hash, check, began, () => lookUps.get(hash) === started) };
+    const started: LookUp = { ...began, result: read(key, hash, check, began, () => lookUps.get(hash) === started) };
     lookUps.set(hash, started);
     return started.result;
   };
 
   /** Only the last look-up of a key stores what it has found. */
-  const read = async (hash: string, check: Check | undefined, began: Beginning, isLast: () => boolean) => {
+  const read = async (
+    key: string,
+    hash: string,
+    check: Check | undefined,
+    began: Beginning,
+    isLast: () => boolean,
+  ): Promise<Identity> => {
     try {
       await check?.();
-      const found = await accounts.findKey(Buffer.from(hash, 'hex'));
+      const found = await accounts.findKey(storedHashes(key));
       if (isLast()) entries.delete(hash);
       if (found === undefined || found.key.revokedAtMs !== undefined) return undefined;
       const { id: accountId, plan, agreed, isSuspended } = found.account;
-      const caller = { keyId: found.key.id, accountId, plan, quota: quotaOf(plan, agreed, plans) };
+      const { id: keyId, permission } = found.key;
+      const caller = { keyId, accountId, permission, plan, quota: quotaOf(plan, agreed, plans) };
       const entry = { ...began, caller, expiresAtMs: found.key.expiresAtMs };
       const identity = toIdentity(entry);
       if (isSuspended) return identity && 'suspended';
@@ -107,7 +114,7 @@ export function createApiKeyCache(
       const entry = entries.get(hash);
       if (entry !== undefined && isFresh(entry)) return toIdentity(entry);
       if (!isWellFormed(key)) return undefined;
-      return lookUp(hash, entry === undefined ? beforeLookUp : undefined);
+      return lookUp(key, hash, entry === undefined ? beforeLookUp : undefined);
     },
     /** Makes all entries stale: a key or an account has changed. */
     invalidate() {

@@ -7,7 +7,8 @@ import { link, readFile, rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { AlreadyDone } from '../../storage/store-errors.ts';
 import type { AccessStore } from '../tables/tables.ts';
-import { displayPrefix, generateKey, hashKey, isWellFormed } from './format.ts';
+import { generateKey, isWellFormed } from './format.ts';
+import { insertKey } from './insert-key.ts';
 
 export function demoKeyFile(dataDir: string): string {
   return join(dataDir, 'demo.key');
@@ -33,8 +34,8 @@ export async function ensureDemoKey(store: AccessStore, dataDir: string): Promis
     await writeNewSecret(demoKeyFile(dataDir), key);
     const described = { name: 'Demo', plan: 'business', agreed: undefined, isSuspended: false } as const;
     const account = await tx.accounts.insert({ ...described, createdAtMs });
-    const description = { prefix: displayPrefix(key), label: 'demo', createdAtMs, expiresAtMs: undefined };
-    await tx.keys.insert({ accountId: account.id, ...description }, hashKey(key));
+    const ofDemo = { label: 'demo', permission: 'write', createdAtMs, expiresAtMs: undefined } as const;
+    await insertKey(tx, key, { accountId: account.id, ...ofDemo });
   });
   await created.catch((error: unknown) => {
     if (!(error instanceof AlreadyDone)) throw error;

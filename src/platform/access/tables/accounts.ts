@@ -1,6 +1,6 @@
 /** The `accounts` and `api_keys` tables. */
 import { PLANS, type Plan, type Quota } from '../../config/plans.ts';
-import type { AccountId, KeyId } from '../../rpc/caller.ts';
+import { type AccountId, type KeyId, PERMISSIONS, type Permission } from '../../rpc/caller.ts';
 import type { Engine, Runner } from '../../storage/engine.ts';
 import { bigInteger, boolean, integer, oneOf, optional, record, text } from '../../storage/fields.ts';
 import { compile, param, paramsOf } from '../../storage/statement.ts';
@@ -22,10 +22,19 @@ export interface ApiKey {
   /** The first characters of the key, for display. */
   readonly prefix: string;
   readonly label: string | undefined;
+  readonly permission: Permission;
   readonly createdAtMs: number;
   readonly expiresAtMs: number | undefined;
   readonly revokedAtMs: number | undefined;
+  /** The key that this one was made of by rotation, and the last one that was made of this one. */
+  readonly replaces: KeyId | undefined;
+  readonly replacedBy: KeyId | undefined;
 }
+
+/** A key to insert, which may replace another one. */
+export type NewKey = Omit<ApiKey, 'id' | 'revokedAtMs' | 'replaces' | 'replacedBy'> & {
+  readonly replaces?: KeyId | undefined;
+};
 
 const ACCOUNTS = table<Account>('accounts', {
   id: bigInteger<AccountId>('id'),
@@ -41,22 +50,28 @@ const KEYS = table<ApiKey>('api_keys', {
   accountId: bigInteger<AccountId>('account_id'),
   prefix: text('prefix'),
   label: optional(text('label')),
+  permission: oneOf('permission', PERMISSIONS),
   createdAtMs: integer('created_at_ms'),
   expiresAtMs: optional(integer('expires_at_ms')),
   revokedAtMs: optional(integer('revoked_at_ms')),
+  replaces: optional(bigInteger<KeyId>('replaces')),
+  replacedBy: optional(bigInteger<KeyId>('replaced_by')),
 });
 
 export function accountTable(engine: Engine) {
   const { knex, reader } = engine;
   const accounts = resource(engine, ACCOUNTS);
-  const keyByHash = compile('api_keys.by_hash', knex('api_keys').select(KEYS.columns).where('hash', param('hash')));
+  const hashes = PERMISSIONS.map((permission) => param(permission));
+  const keyByHash = compile('api_keys.by_hash', knex('api_keys').select(KEYS.columns).whereIn('hash', hashes));
   return {
     writes: accounts.writes,
     reads: {
       ...accounts.reads,
-      /** A key and its account, by the key's SHA-256. */
-      async findKey(hash: Buffer): Promise<{ readonly key: ApiKey; readonly account: Account } | undefined> {
-        const [row] = await reader.all(keyByHash, { hash });
+      /** A key and its account, by the hashes that it would have with each permission. */
+      async findKey(
+        hashes: Readonly<Record<Permission, Buffer>>,
+      ): Promise<{ readonly key: ApiKey; readonly account: Account } | undefined> {
+        const [row] = await reader.all(keyByHash, hashes);
         if (row === undefined) return undefined;
         const key = KEYS.toRecord(row);
         const account = await accounts.reads.find(key.accountId);
@@ -74,9 +89,11 @@ export function keyTable(engine: Engine) {
     ...keys,
     writes: (tx: Runner) => ({
       ...keys.writes(tx),
-      /** Inserts a key with its SHA-256. */
-      insert: async (key: Omit<ApiKey, 'id' | 'revokedAtMs'>, hash: Buffer): Promise<ApiKey> =>
-        KEYS.toRecord(onlyRow(await tx.all(insert, { ...KEYS.toParams({ ...key, revokedAtMs: undefined }), hash }))),
+      /** Inserts a key with its hash. */
+      async insert(key: NewKey, hash: Buffer): Promise<ApiKey> {
+        const params = KEYS.toParams({ replaces: undefined, revokedAtMs: undefined, replacedBy: undefined, ...key });
+        return KEYS.toRecord(onlyRow(await tx.all(insert, { ...params, hash })));
+      },
     }),
   };
 }

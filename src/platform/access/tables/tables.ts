@@ -6,6 +6,7 @@ import { banTable } from './bans.ts';
 import * as accounts from './migrations/002-accounts.ts';
 import * as usage from './migrations/003-usage.ts';
 import * as keyUses from './migrations/005-key-uses.ts';
+import * as keyPermissions from './migrations/007-key-permissions.ts';
 import { usageTable } from './usage.ts';
 
 export const ACCESS_TABLES = { accounts: accountTable, keys: keyTable, usage: usageTable, bans: banTable };
@@ -14,6 +15,7 @@ export const ACCESS_MIGRATIONS: readonly Migration[] = [
   { name: '002-accounts', up: accounts.up, isAdditive: true },
   { name: '003-usage', up: usage.up, isAdditive: true },
   { name: '005-key-uses', up: keyUses.up, isAdditive: true },
+  { name: '007-key-permissions', up: keyPermissions.up, isAdditive: true },
 ];
 
 export type AccessStore = Store<typeof ACCESS_TABLES & typeof PLATFORM_TABLES>;
