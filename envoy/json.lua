@@ -68,8 +68,9 @@ end
 
 -- The digits of a whole number of int64 in any notation. Otherwise nil, and the kind of its refusal.
 local function whole(number)
-  if after_number(number, 1) ~= #number + 1 then return nil, "ITEM" end -- the pattern takes the cube of its length
-  local sign, int, fraction, exponent = number:match("^(%-?)(%d+)%.?(%d*)[eE]?([+-]?%d*)$")
+  if after_number(number, 1) ~= #number + 1 then return nil, "ITEM" end
+  local sign, int, stop = number:match("^(%-?)(%d+)()")
+  local fraction, exponent = number:match("^%.(%d+)", stop) or "", number:match("[eE]([+-]?%d+)$")
   local digits, shift = (int .. fraction):gsub("^0+", ""), (tonumber(exponent) or 0) - #fraction
   if digits == "" then return "0" end
   if shift < 0 then

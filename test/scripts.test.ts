@@ -3,6 +3,9 @@ import { spawnSync } from 'node:child_process';
 import { cpSync, readFileSync, symlinkSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import test from 'ava';
+import { problemOf } from '../scripts/patterns/judge.ts';
+import { patternsOfLua } from '../scripts/patterns/lua.ts';
+import { literalsOf } from '../scripts/patterns/script.ts';
 import { ROOT } from '../src/platform/launcher/paths.ts';
 import { temporaryFolder } from './support/machine/folder.ts';
 
@@ -48,6 +51,30 @@ test('npm run check - tells what each part that fails says, and then exits with 
   const { status, said } = check({ ...parts, 'check:three': 'exit 3' });
   t.is(status, 1);
   t.deepEqual(said.toSorted(), ['', 'check:one\nbad', 'check:one\nworse', 'check:three']);
+});
+
+test('npm run check - knows a pattern that is not linear, in TypeScript and in Lua', async (t) => {
+  const sources = [
+    ['const [, a, b] = /^(.*)\\.(.*)$/.exec(text) ?? /x/;', ['2nd degree polynomial', undefined]],
+    ['const end = text.replace(/(a|a)*$/u, "");', ['exponential']],
+  ] as const;
+  const inLua = [
+    ['local A = "^(%-?)(%d+)%.?(%d*)[eE]?([+-]?%d*)$"\nlocal sign = n:match(A)', ['3rd degree polynomial']],
+    ['return x:find("%s*$"), (y or ""):gsub(\'^[ \\t]*([^]%a"])\', "*")', ['2nd degree polynomial', undefined]],
+  ] as const;
+  const all = [
+    ...sources.map(([source, expected]) => [literalsOf(source), expected] as const),
+    ...inLua.map(([source, expected]) => [patternsOfLua(source, []), expected] as const),
+  ];
+  for (const [literals, expected] of all) {
+    const problems = await Promise.all(literals.map(problemOf));
+    t.deepEqual(
+      problems.map((problem) => /takes (.*?)( \(fuzz\))? time/.exec(problem ?? '')?.[1]),
+      [...expected],
+      literals.join(),
+    );
+  }
+  t.throws(() => patternsOfLua('x:find(y.z)', ['pattern']), { message: /y\.z/ });
 });
 
 test('npm run sql - prints each statement of the tables by its name, those of every resource too', (t) => {

@@ -62,7 +62,7 @@ function distinct(texts: readonly string[]): string[] {
 
 /** The paths of an operation without variables. `/{file=docs}` is `/docs`. */
 function pathsOf({ routes }: Operation): string[] {
-  return routes.map(({ template }) => template.replace(/\{\w+=([^}]*)\}/g, '$1'));
+  return routes.map(({ template }) => template.replace(/\{\w+=([^{}]*)\}/g, '$1'));
 }
 
 function fieldNumbers({ fields }: DescMessage): Readonly<Record<string, number>> {

@@ -21,6 +21,6 @@ export function toFailure(error: unknown): CommanderError | undefined {
   if (error.exitCode === 0) return undefined;
   if (error.code === 'commander.help') return usageError(`a command is missing: see "${NAME} --help"`);
   // Commander's message in one line, with its "did you mean".
-  const message = error.message.replace(/^error: /, '').trim();
-  return usageError(message.replaceAll(/\s*\n\s*/g, ' '));
+  const lines = error.message.replace(/^error: /, '').split('\n');
+  return usageError(lines.flatMap((line) => line.trim() || []).join(' '));
 }

@@ -135,12 +135,12 @@ function isHost(text: string): boolean {
 /** The URL of an OTLP/HTTP collector, without a trailing slash. */
 export function toCollector(text: string): string | Expected {
   const isRight = parseUrl(text, ['http:']) !== undefined && !/[?#@]/.test(text);
-  return isRight ? text.replace(/\/+$/, '') : new Expected('look like http://127.0.0.1:4318');
+  return isRight ? text.slice(0, text.endsWith('/') ? -1 : undefined) : new Expected('look like http://127.0.0.1:4318');
 }
 
 export function toRatio(text: string): number | Expected {
   const value = Number(text);
-  const isRight = /^\d*\.?\d+$/.test(text) && value > 0 && value <= 1;
+  const isRight = /^(\d+|\d*\.\d+)$/.test(text) && value > 0 && value <= 1;
   return isRight ? value : new Expected('be a number above 0, and 1 at the most');
 }
 

@@ -46,12 +46,15 @@ export function fieldAt({ input, bodyField }: Pick<Operation, 'input' | 'bodyFie
   return { field, path: inProto.join('.'), name: names.join('.') };
 }
 
-const OUTER_SPACE = /^\p{White_Space}+|\p{White_Space}+$/gu;
+const SPACE = /\p{White_Space}/u;
 
 /**
  * Removes Unicode white space at both ends, like `trim` in the validation rules of the proto files. JavaScript's `trim`
  * also removes U+FEFF, which could leave an empty name after validation.
  */
 export function trimmed(name: string): string {
-  return name.replace(OUTER_SPACE, '');
+  let [start, end] = [0, name.length];
+  while (start < end && SPACE.test(name.charAt(start))) start += 1;
+  while (start < end && SPACE.test(name.charAt(end - 1))) end -= 1;
+  return name.slice(start, end);
 }

@@ -206,7 +206,7 @@ function toRoute({ pattern }: HttpRule): RestRoute {
 function toPaths(template: string): Pick<RestRoute, 'template' | 'pattern'> {
   const regex = template
     .replaceAll('.', '\\.')
-    .replace(/\{\w+=([^}]*)\}/g, '$1')
+    .replace(/\{\w+=([^{}]*)\}/g, '$1')
     .replace(/\{(\w+)\}/g, '(?<$1>[^/]+)');
   return { template, pattern: new RegExp(`^${regex}/*$`) };
 }

@@ -35,7 +35,9 @@ export function connectHttpStatus({ code, grpcStatus, httpStatus }: ApiError): n
 export function connectBody(error: ApiError): string {
   const details = toDetails(error).details.map(({ typeUrl, value }) => ({
     type: typeUrl.slice(typeUrl.lastIndexOf('/') + 1),
-    value: Buffer.from(value).toString('base64').replace(/=+$/, ''),
+    value: Buffer.from(value)
+      .toString('base64')
+      .replace(/={1,2}$/, ''),
   }));
   return JSON.stringify({ code: codeOf(error.grpcStatus), message: error.message, details });
 }

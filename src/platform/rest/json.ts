@@ -77,7 +77,7 @@ function writeInt32(value: number): string {
 function writeTimestamp({ seconds, nanos }: Timestamp): string {
   const digits = String(nanos)
     .padStart(9, '0')
-    .replace(/(000)+$/, '');
+    .replace(/(000){1,3}$/, '');
   const second = new Date(Number(seconds) * 1_000).toISOString().slice(0, -'.000Z'.length);
   return `"${second}${digits === '' ? '' : `.${digits}`}Z"`;
 }

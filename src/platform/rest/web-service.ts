@@ -38,5 +38,9 @@ export const webService: Service<WebServiceServer, Call> = {
 
 /** RFC 9110, section 12.5.3, as far as needed: gzip is listed, and its weight is not zero. */
 function acceptsGzip(header: string): boolean {
-  return header.split(',').some((part) => /^\s*gzip\s*(;\s*q=(?!0(\.0*)?\s*$).*)?$/i.test(part));
+  return header.split(',').some((part) => {
+    const [coding = '', weight = 'q=1'] = part.toLowerCase().split(';', 2);
+    const [name, value] = weight.trim().split('=', 2);
+    return coding.trim() === 'gzip' && name === 'q' && Number(value) !== 0;
+  });
 }

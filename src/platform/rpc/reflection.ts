@@ -35,7 +35,8 @@ export function reflection({ registry }: Operations, services: readonly string[]
 
   const find = (kind: string | undefined, name: string): DescFile | undefined => {
     if (kind === 'fileByFilename') return [...files].find(({ proto }) => proto.name === name);
-    const [, service = '', method] = /^(.*)\.(.*)$/.exec(name) ?? [];
+    const dot = name.lastIndexOf('.');
+    const [service, method] = [name.slice(0, Math.max(dot, 0)), name.slice(dot + 1)];
     const isMethod = registry.getService(service)?.methods.some((one) => one.name === method);
     const file = kind === 'fileContainingSymbol' ? registry.get(isMethod ? service : name)?.file : undefined;
     return file !== undefined && files.has(file) ? file : undefined;

@@ -61,7 +61,9 @@ export function toTrailers(error: ApiError): Readonly<Record<string, string>> {
 
 /** The value of `grpc-status-details-bin`: Base64, which senders should not pad. */
 export function detailsHeader(status: Status): string {
-  return Buffer.from(Status.encode(status).finish()).toString('base64').replace(/=+$/, '');
+  return Buffer.from(Status.encode(status).finish())
+    .toString('base64')
+    .replace(/={1,2}$/, '');
 }
 
 /** The headers of an error over any protocol. */

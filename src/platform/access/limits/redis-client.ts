@@ -32,7 +32,7 @@ const commandOptions = { timeout: 0 };
 /** A replica, which keeps its connections. After a failover its address may lead to another server. */
 const READ_ONLY = /\bREADONLY\b/;
 /** What shows a password: a server's error may repeat the arguments of HELLO, and the library's the URL of a node. */
-const SECRETS = /, with args .*|(?<=:\/\/)\S*@/gs;
+const SECRETS = /, with args .*|(?<=:\/\/)[^\s/]*@/gs;
 
 export interface Script {
   readonly text: string;

@@ -29,7 +29,7 @@ local windowMs, graceMs = tonumber(ARGV[5]), tonumber(ARGV[6])
 -- however often, and also when Redis has lost its data.
 local minuteCount, dayCount, refused = 0, 0, 0
 local function merge(used)
-  local minute, ofMinute, day, ofDay, refusedOfDay = string.match(used or "", "(%d+) (%d+) (%d+) (%d+) (%d+)")
+  local minute, ofMinute, day, ofDay, refusedOfDay = (used or ""):match("^(%d+) (%d+) (%d+) (%d+) (%d+)")
   if tonumber(minute) == minuteIndex then minuteCount = math.max(minuteCount, ofMinute) end
   if tonumber(day) == dayIndex then
     dayCount, refused = math.max(dayCount, ofDay), math.max(refused, refusedOfDay)

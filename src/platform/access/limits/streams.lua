@@ -16,7 +16,7 @@ local others = 0
 local entries = redis.call("HGETALL", KEYS[1])
 for i = 1, #entries, 2 do
   local server = entries[i]
-  local count, untilMs = string.match(entries[i + 1], "(%d+) (%d+)")
+  local count, untilMs = entries[i + 1]:match("^(%d+) (%d+)")
   -- An end that is too far ahead was set by a wrong clock.
   local isKept = tonumber(untilMs) > now and tonumber(untilMs) <= now + KEPT_MS
   if not isKept then

@@ -1,0 +1,39 @@
+/**
+ * Checks that every pattern takes linear time, whatever the text: recheck judges it for a matcher that goes back and
+ * forth. A text of 64 KiB keeps a quadratic one busy for seconds, and nobody else is served meanwhile.
+ *
+ * These are the patterns of the sources and of the packages that they load, of the Lua files and of the proto files,
+ * whichever text they meet. Those of Envoy's configuration are not among them: its RE2 is linear for each.
+ */
+import { globSync, readFileSync } from 'node:fs';
+import { bodiesToRead } from '../envoy/config/json.ts';
+import { loadOperations } from '../src/platform/proto/operations.ts';
+import { problemOf } from './patterns/judge.ts';
+import { patternsOfLua, toLiteral } from './patterns/lua.ts';
+import { loadPatterns } from './patterns/script.ts';
+
+/** Patterns that Lua gets from elsewhere: sets without a repetition, and those of bodies, which are added below. */
+const OF_SETTINGS = ['settings.in_bad_host', 'settings.key_pattern', 'pattern'];
+
+const found = new Map<string, string>();
+const add = (file: string, literals: Iterable<string>) => {
+  for (const literal of literals) if (!found.has(literal)) found.set(literal, file);
+};
+
+for (const { file, literal } of await loadPatterns('src/**/*.ts')) add(file, [literal]);
+for (const file of globSync('{envoy,src}/**/*.lua')) add(file, patternsOfLua(readFileSync(file, 'utf8'), OF_SETTINGS));
+add('envoy/config/json.ts', Object.keys(bodiesToRead(loadOperations().byPath.values())).map(toLiteral));
+for (const file of globSync('proto/**/*.proto')) {
+  const rules = readFileSync(file, 'utf8').matchAll(/\bpattern: ("(?:[^"\\]|\\.)*")/g);
+  add(
+    file,
+    Array.from(rules, ([, text = '""']) => String(new RegExp(JSON.parse(text), 'u'))),
+  );
+}
+
+for (const [literal, file] of found) {
+  const problem = await problemOf(literal);
+  if (problem === undefined) continue;
+  process.stderr.write(`${file}: ${problem}\n`);
+  process.exitCode = 1;
+}

@@ -1,0 +1,11 @@
+/** Whether a pattern takes linear time. */
+import { check } from 'recheck';
+
+/** Says what is wrong with a pattern, as a literal of JavaScript. Undefined if it takes linear time. */
+export async function problemOf(literal: string): Promise<string | undefined> {
+  const end = literal.lastIndexOf('/');
+  const result = await check(literal.slice(1, end), literal.slice(end + 1), { timeout: 60_000 });
+  if (result.status === 'safe') return undefined;
+  if (result.status === 'unknown') return `${literal} can't be judged (${result.error.kind}): write it in another way`;
+  return `${literal} takes ${result.complexity.summary} time, as on ${result.attack.pattern}: write it in another way`;
+}
