@@ -16,7 +16,7 @@ const FORMS: readonly (readonly [string, RegExp])[] = [
 /** Files, the places in them or in their paths where a name stands, and the name. */
 const PLACES: readonly (readonly [files: readonly string[], place: RegExp, name: string])[] = [
   [['package.json', 'package-lock.json'], /^ {2}"name": "(.+)"/gm, NAME],
-  [['package.json'], /"(\S+)": "(?:bin\/|node src\/platform\/cli\/main)/g, NAME],
+  [['package.json'], /"(\S+)": "(?:bin\/|.* node src\/platform\/cli\/main)/g, NAME],
   [['tsconfig.json', ...PAGES], /['"`/]([a-z]+)-client['"`-]/g, NAME],
   [['bin/*'], /^bin\/(.+)/g, NAME],
   [['proto/**/*.proto'], /^package (?!apiplatform\.)(.+);/gm, API_PACKAGE],

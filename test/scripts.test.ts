@@ -77,6 +77,28 @@ test('npm run check - knows a pattern that is not linear, in TypeScript and in L
   t.throws(() => patternsOfLua('x:find(y.z)', ['pattern']), { message: /y\.z/ });
 });
 
+test('npm run check - finds each script that does not install first, in a shell of its own, and end with exec', (t) => {
+  const cwd = temporaryFolder(t);
+  const check = (scripts: Readonly<Record<string, string>>) => {
+    writeFileSync(join(cwd, 'package.json'), JSON.stringify({ scripts }));
+    const { stderr } = spawnSync(process.execPath, [join(ROOT, 'scripts/check-scripts.ts')], { cwd, encoding: 'utf8' });
+    return [...stderr.matchAll(/the script "(\w+)" must have the form/g)].map(([, name]) => name);
+  };
+  const run = '(node scripts/bootstrap.mjs) && A=b exec node x.ts';
+  const tools = '(node scripts/bootstrap.mjs tools) && node x.ts && exec ava';
+  t.deepEqual(check({ run, tools, one: 'npm run tools && ava', two: 'C=yes npm test', 'check:one': 'tsc' }), []);
+  const wrong = {
+    ...{
+      none: 'exec node x.ts',
+      late: `ava && ${tools}`,
+      unknown: tools.replace('tools', 'tool'),
+      other: 'npm exec x',
+    },
+    ...{ hashed: run.replace(/[()]/g, ''), stays: tools.replace('exec ', ''), early: `${run} && ava` },
+  };
+  t.deepEqual(check({ run, ...wrong }), Object.keys(wrong));
+});
+
 test('npm run sql - prints each statement of the tables by its name, those of every resource too', (t) => {
   const { stdout } = spawnSync(process.execPath, ['scripts/sql.ts'], { encoding: 'utf8' });
   const names = [...stdout.matchAll(/^(\S+)\n {2}\S/gm)].map(([, name]) => name);

@@ -1,9 +1,8 @@
 /** The client as users get it: packed, installed into an empty project, compiled against and run. */
-import { execFileSync } from 'node:child_process';
 import { copyFile, mkdir, readdir, readFile, writeFile } from 'node:fs/promises';
-import { delimiter, join } from 'node:path';
+import { join } from 'node:path';
 import { ROOT } from '../../src/platform/launcher/paths.ts';
-import { sh } from '../support/machine/find-program.ts';
+import { findOldestNode, missingNode, OLDEST_NODE, sh } from '../support/machine/find-program.ts';
 import { temporaryFolder } from '../support/machine/folder.ts';
 import { testUnless } from '../support/machine/programs.ts';
 import { makeCertificates, noOpenssl, startTlsFront } from '../support/machine/tls.ts';
@@ -21,9 +20,7 @@ interface Context extends TestStack {
 }
 
 const UPGRADES = `${ROOT}/test/upgrades/`;
-const OLDEST = 20;
-const oldest = findNode(OLDEST);
-const noOldest = oldest === undefined ? `NO NODE ${OLDEST} FOUND in PATH, so the client is not run on it` : undefined;
+const oldest = findOldestNode();
 
 const test = sharing<Context>(noOpenssl, async (t) => {
   t.timeout(300_000, 'npm fetches the dependencies');
@@ -45,7 +42,7 @@ const test = sharing<Context>(noOpenssl, async (t) => {
   for (const [i, sample] of samples.entries()) await writeFile(join(project, `src/sample-${i + 1}.ts`), sample);
   return { ...stack, project, samples: names, follower };
 });
-const testOnOldest = testUnless<Context>(noOpenssl ?? noOldest);
+const testOnOldest = testUnless<Context>(noOpenssl ?? missingNode(oldest));
 
 /** What the page says once, for all samples. */
 const OPEN = `import { createClient } from 'petstore-client';
@@ -71,17 +68,6 @@ async function readSamples(address: string, secureAddress: string): Promise<stri
 }
 
 /** Finds a Node of this major version in PATH. */
-function findNode(major: number): string | undefined {
-  const nodes = (process.env.PATH ?? '').split(delimiter).map((folder) => join(folder, 'node'));
-  return [...new Set(nodes)].find((node) => {
-    try {
-      return execFileSync(node, ['--version'], { encoding: 'utf8', stdio: 'pipe' }).startsWith(`v${major}.`);
-    } catch {
-      return false;
-    }
-  });
-}
-
 test.serial('client package - its types compile under strict for ES2022, with libraries checked', async (t) => {
   const { project } = t.context;
   const checks = { strict: true, skipLibCheck: false, target: 'es2022', module: 'nodenext' };
@@ -101,7 +87,7 @@ test.serial('client package - its sample gets each event once, through the ends 
 });
 
 testOnOldest.serial(
-  `client package - every sample and program of an older release runs on Node ${OLDEST}`,
+  `client package - every sample and program of an older release runs on Node ${OLDEST_NODE}`,
   async (t) => {
     const { project, samples, follower, key, rest } = t.context;
     t.is(samples.length, 10);

@@ -1,8 +1,11 @@
 /** Finds and runs programs of the machine. Unlike programs.ts it does not need ava. */
-import { execFile } from 'node:child_process';
+import { execFile, execFileSync } from 'node:child_process';
 import { accessSync, constants } from 'node:fs';
 import { delimiter, join } from 'node:path';
 import { promisify } from 'node:util';
+
+/** The major version of the oldest Node that installs the service, and that the typed client is for. */
+export const OLDEST_NODE = 20;
 
 /** Runs a program. Resolves with its output; rejects when it fails. */
 export const sh = promisify(execFile);
@@ -17,6 +20,23 @@ export function findProgram(names: readonly string[], folders: readonly string[]
 export function missing(program: string, debianPackage = program, folders?: readonly string[]): string | undefined {
   if (findProgram([program], folders) !== undefined) return undefined;
   return `NO ${program.toUpperCase()} FOUND, so what needs it is not tested: apt-get install ${debianPackage}`;
+}
+
+/** A Node of the oldest version in PATH. */
+export function findOldestNode(): string | undefined {
+  const nodes = (process.env.PATH ?? '').split(delimiter).map((folder) => join(folder, 'node'));
+  return [...new Set(nodes)].find((node) => {
+    try {
+      return execFileSync(node, ['--version'], { encoding: 'utf8', stdio: 'pipe' }).startsWith(`v${OLDEST_NODE}.`);
+    } catch {
+      return false;
+    }
+  });
+}
+
+/** What is missing without that Node, for `testUnless`. */
+export function missingNode(oldest: string | undefined): string | undefined {
+  return oldest === undefined ? `NO NODE ${OLDEST_NODE} FOUND in PATH, so what runs on it is not tested` : undefined;
 }
 
 /** Whether tests of a missing program may be skipped: not under CI or SKIP_NOTHING. */
