@@ -1,8 +1,11 @@
 /** The service on a disk that fills up, is full when it starts, and has room again. One disk has all tests. */
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
+import { status } from '@grpc/grpc-js';
+import { CategoryServiceService } from '../../gen/petstore/v1/categories.ts';
 import { run } from '../cli/command.ts';
-import { walk } from '../support/calls/pages.ts';
+import { GrpcCaller } from '../support/calls/grpc-caller.ts';
+import { readAll, walk } from '../support/calls/pages.ts';
 import { RestClient } from '../support/calls/rest-client.ts';
 import { mountSmallDisk, noNamespaces, type SmallDisk } from '../support/machine/namespaces.ts';
 import { testUnless } from '../support/machine/programs.ts';
@@ -12,7 +15,7 @@ import { type Context, launch, launchForAll, refusedWith } from './launch.ts';
 const test = testUnless<Context>(noNamespaces);
 let small: SmallDisk;
 const shared = launchForAll((_, t) => {
-  small = mountSmallDisk();
+  small = mountSmallDisk(80);
   t.teardown(() => small.remove());
   return { DATA_DIR: join(small.path, 'data'), LOG_LEVEL: 'debug' };
 }, noNamespaces);
@@ -67,6 +70,55 @@ test.serial('Full disk - writes get 503, reads work, no process ends, and no ack
   await until(goesOn, 'the log line');
   const lines = log().trimEnd().split('\n');
   t.notThrows(() => lines.map((line) => JSON.parse(line)), 'no line is broken');
+});
+
+/** Repeated in a description, and the room that is left, which ends within a batch of writes. */
+const ROUNDS = [
+  ['y', 100_000],
+  ['🐈', 400_000],
+  ['🐈', 1_000_000],
+  ['🐈', 1_500_000],
+] as const;
+
+test.serial('Full disk - of 250 POSTs at once, by REST and gRPC, each 201 is stored once, no 503 is', async (t) => {
+  const { url, key } = shared;
+  const [rest, grpc] = [new RestClient(url, key), new GrpcCaller(new URL(url).host, key)];
+  t.teardown(() => grpc.close());
+  for (const [letter, room] of ROUNDS) {
+    const names = Array.from({ length: 250 }, (_, index) => `${room}-${index}`);
+    const create = async (name: string, index: number): Promise<number | undefined> => {
+      const [category, headers] = [{ name, description: letter.repeat(2_000) }, { 'idempotency-key': name }];
+      if (index % 2 === 0) {
+        const { status, body } = await rest.send('POST', '/categories', { json: category, headers });
+        t.true(status === 201 || status === 503, String(status));
+        return status === 201 ? body.id : undefined;
+      }
+      const call = grpc.call(CategoryServiceService.createCategory, { category }, { metadata: headers });
+      const created = await call.catch(({ code }) => void t.is(code, status.UNAVAILABLE));
+      return created && Number(created.id);
+    };
+    const stored = async () => {
+      const all = await readAll<{ readonly id: number; readonly name: string }>(rest, '/categories');
+      return names.map((name) => all.filter((one) => one.name === name).map(({ id }) => id));
+    };
+    small.fill(room);
+    const ids = await Promise.all(names.map(create));
+    const kept = ids.filter((id) => id !== undefined);
+    t.deepEqual(
+      await stored(),
+      ids.map((id) => (id === undefined ? [] : [id])),
+    );
+    small.free();
+    const again = await Promise.all(names.map(create));
+    t.deepEqual(
+      await stored(),
+      again.map((id) => [id]),
+    );
+    t.deepEqual(
+      again.filter((_, index) => ids[index] !== undefined),
+      kept,
+    );
+  }
 });
 
 test.serial('Start on a full disk - fails with one line that names the folder without room', async (t) => {

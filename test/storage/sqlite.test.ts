@@ -7,7 +7,7 @@ import type { Row } from '../../src/platform/storage/fields.ts';
 import { recordEvents } from '../../src/platform/storage/migrations/event-triggers.ts';
 import { SqliteConnection } from '../../src/platform/storage/sqlite-connection.ts';
 import { compile } from '../../src/platform/storage/statement.ts';
-import { StoreUnavailable } from '../../src/platform/storage/store-errors.ts';
+import type { CategoryId } from '../../src/shop/categories/table.ts';
 import { createTestDatabase } from '../support/machine/database.ts';
 import type { SharedBy } from '../support/service/sharing.ts';
 import { CATS, newCategories, newCategory, test } from './suite/database.ts';
@@ -38,19 +38,29 @@ runPlanSuite(undefined, async (t) => {
   };
 });
 
-test('Group - when one of its writes finds the database unavailable all fail, and nothing is stored', async (t) => {
+test('Group - after a statement that ends its transaction no other of it takes effect', async (t) => {
   const { store, engine } = t.context;
-  const reason = new StoreUnavailable('the disk is full');
-  const unavailable = engine.write.bind(engine, async (tx) => {
-    await tx.all(compile('end', engine.knex.raw('ROLLBACK')), {}); // so does SQLite then
-    throw reason;
-  });
-  const first = [newCategory(store), newCategories(store, 2)];
-  const batch = [newCategory(store), engine.write(() => Promise.reject(new Error('refused'))), unavailable()];
-  const outcomes = await Promise.allSettled([...first, ...batch]);
-  t.deepEqual(outcomes, Array(5).fill({ status: 'rejected', reason }));
-  const id = await newCategory(store);
-  t.like((await store.categories.page({ after: 0n, limit: 100 })).rows, { length: 1, 0: { id } });
+  const known = [await newCategory(store)];
+  // So does SQLite when the disk is full.
+  const sql = `INSERT OR ROLLBACK INTO categories (id, name) VALUES (${known}, 'Dogs')`;
+  const statement = compile('end', engine.knex.raw(sql));
+  const end = async (): Promise<bigint[]> => {
+    await engine.write((tx) => tx.all(statement, {}));
+    return [];
+  };
+  const refuse = () => engine.write((): Promise<bigint> => Promise.reject(new Error('refused')));
+  const add = [() => newCategory(store), () => newCategories(store, 2), () => newCategory(store), refuse, refuse];
+  for (const place of [0, 0, 1, 2, 3, 4, 5]) {
+    const writes = [...add.slice(0, place), end, ...add.slice(place)];
+    const outcomes = await Promise.allSettled(writes.map((write) => write()));
+    t.is(outcomes[place]?.status, 'rejected');
+    known.push(...outcomes.flatMap((outcome) => (outcome.status === 'fulfilled' ? outcome.value : []) as CategoryId[]));
+    const { rows } = await store.categories.page({ after: 0n, limit: 100 });
+    t.deepEqual(
+      rows.map(({ id }) => id),
+      known,
+    );
+  }
 });
 
 test('Statements - two of one name that run at the same time have rows of their own', async (t) => {

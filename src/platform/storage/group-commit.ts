@@ -9,21 +9,16 @@
  * writes form a batch: they run side by side in one savepoint, and share statements (sqlite-connection.ts). When some
  * of them fail, all are rolled back. Those that succeeded run again, together; those that failed, each by itself.
  */
+import type { Runner } from './engine.ts';
 import type { IsCancelled } from './model.ts';
-import type { SqliteConnection } from './sqlite-connection.ts';
+import type { SqliteWriter } from './sqlite-writer.ts';
 import { Cancelled, StoreUnavailable } from './store-errors.ts';
 
 /** The maximum number of writes in a commit. It bounds how long the first one waits for the last. */
 const MAX_GROUP = 256;
 
-/** Commands of one trip to the database's thread each. BEGIN waits for another process's lock. */
-const BEGIN = 'BEGIN IMMEDIATE; SAVEPOINT work';
-const NEW_SAVEPOINT = 'RELEASE work; SAVEPOINT work';
-const UNDO = 'ROLLBACK TO work';
-const COMMIT = 'RELEASE work; COMMIT';
-
 interface Write {
-  readonly work: () => Promise<unknown>;
+  readonly work: (tx: Runner) => Promise<unknown>;
   readonly isCancelled: IsCancelled | undefined;
   /** Whether it may run side by side with others, and again. */
   readonly isShareable: boolean;
@@ -34,17 +29,17 @@ interface Write {
 }
 
 export class GroupCommit {
-  readonly #connection: SqliteConnection;
+  readonly #writer: SqliteWriter;
   readonly #queue: Write[] = [];
   #isDraining = false;
   /** Whether the open transaction has changes since its savepoint. */
   #hasChanges = false;
 
-  constructor(connection: SqliteConnection) {
-    this.#connection = connection;
+  constructor(writer: SqliteWriter) {
+    this.#writer = writer;
   }
 
-  submit<T>(work: () => Promise<T>, isCancelled?: IsCancelled, isShareable = false): Promise<T> {
+  submit<T>(work: (tx: Runner) => Promise<T>, isCancelled?: IsCancelled, isShareable = false): Promise<T> {
     return new Promise<T>((resolve, reject) => {
       const callbacks = { resolve: resolve as (value: unknown) => void, reject };
       this.#queue.push({ work, isCancelled, isShareable, ...callbacks });
@@ -61,16 +56,16 @@ export class GroupCommit {
   async #commitGroup(): Promise<void> {
     const group: Write[] = [];
     try {
-      await this.#connection.exec(BEGIN);
+      await this.#writer.command('begin');
       this.#hasChanges = false;
       while (group.length < MAX_GROUP && this.#queue.length > 0) {
         const batch = this.#takeBatch(MAX_GROUP - group.length);
         group.push(...batch);
         await this.#run(batch);
       }
-      await this.#connection.exec(COMMIT);
+      await this.#writer.command('commit');
     } catch (error) {
-      await this.#connection.exec('ROLLBACK').catch(() => undefined); // the transaction may have ended already
+      await this.#writer.recover().catch(() => undefined); // the next group tries again
       if (group.length === 0) group.push(...this.#queue.splice(0)); // the transaction could not begin
       for (const write of group) write.reject(error);
       return;
@@ -89,11 +84,12 @@ export class GroupCommit {
     });
   }
 
-  /** Runs a batch in the open transaction. After some failures SQLite has ended that: the next command fails then. */
+  /** Runs a batch in the open transaction. */
   async #run(batch: readonly Write[]): Promise<void> {
     if (batch.length === 0) return;
-    if (this.#hasChanges) await this.#connection.exec(NEW_SAVEPOINT);
-    for (const write of batch) write.result = write.work();
+    if (this.#hasChanges) await this.#writer.command('mark');
+    const runner = this.#writer.newRunner();
+    for (const write of batch) write.result = write.work(runner);
     const outcomes = await Promise.allSettled(batch.map(({ result }) => result));
     const failed = batch.filter((_, index) => outcomes[index]?.status === 'rejected');
     this.#hasChanges = failed.length === 0;
@@ -101,7 +97,7 @@ export class GroupCommit {
     for (const outcome of outcomes) {
       if (outcome.status === 'rejected' && outcome.reason instanceof StoreUnavailable) throw outcome.reason;
     }
-    await this.#connection.exec(UNDO);
+    await this.#writer.command('undo');
     if (batch.length === 1) return;
     await this.#run(batch.filter((write) => !failed.includes(write)));
     for (const write of failed) await this.#run([write]);

@@ -7,6 +7,9 @@ import { NotUnique, StoreUnavailable } from './store-errors.ts';
 
 type Callback = (error: Error | null) => void;
 
+/** Runs a statement when its turn comes. */
+export type InTurn = <T>(run: () => Promise<T>) => Promise<T>;
+
 /** A run of a statement that is about to begin. */
 interface SharedRun {
   readonly callers: Params[];
@@ -24,16 +27,20 @@ async function promised<T>(run: (callback: Callback) => T): Promise<T> {
 
 export class SqliteConnection implements Runner {
   readonly #database: sqlite3.Database;
+  readonly #inTurn: InTurn;
   readonly #prepared = new Map<Statement, Promise<sqlite3.Statement>>();
   /** By the statement and, of a page (`compilePage`), the parameter `rows`: callers of a run share both. */
   readonly #nextRuns = new Map<Statement, Map<Params[string], SharedRun>>();
 
-  private constructor(database: sqlite3.Database) {
+  private constructor(database: sqlite3.Database, inTurn: InTurn) {
     this.#database = database;
+    this.#inTurn = inTurn;
   }
 
-  static async open(file: string, pragmas: readonly string[]): Promise<SqliteConnection> {
-    const connection = new SqliteConnection(await promised((callback) => new sqlite3.Database(file, callback)));
+  /** Statements run `inTurn`, by default at once. */
+  static async open(file: string, pragmas: readonly string[], inTurn: InTurn = (run) => run()) {
+    const database = await promised((callback) => new sqlite3.Database(file, callback));
+    const connection = new SqliteConnection(database, inTurn);
     for (const pragma of pragmas) await connection.exec(pragma);
     return connection;
   }
@@ -64,11 +71,13 @@ export class SqliteConnection implements Runner {
 
   async #run(statement: Statement, bound: readonly SqlValue[]): Promise<readonly Row[]> {
     const values = bound.map(toSqlite);
-    const prepared = await this.#prepare(statement);
-    return new Promise((resolve, reject) => {
-      prepared.all(values, (error: Error | null, rows: Row[]) => {
-        if (error === null) resolve(rows);
-        else reject(toStoreError(error));
+    return this.#inTurn(async () => {
+      const prepared = await this.#prepare(statement);
+      return new Promise<readonly Row[]>((resolve, reject) => {
+        prepared.all(values, (error: Error | null, rows: Row[]) => {
+          if (error === null) resolve(rows);
+          else reject(toStoreError(error));
+        });
       });
     });
   }
@@ -78,12 +87,15 @@ export class SqliteConnection implements Runner {
     await promised((callback) => this.#database.exec(sql, callback));
   }
 
+  /** Succeeds on one that is closed already. */
   async close(): Promise<void> {
     for (const preparing of this.#prepared.values()) {
       const prepared = await preparing.catch(() => undefined);
       if (prepared !== undefined) await promised((callback) => prepared.finalize(() => callback(null)));
     }
-    await promised((callback) => this.#database.close(callback));
+    await promised((callback) => this.#database.close(callback)).catch((error) => {
+      if (!hasCode(error, CLOSED)) throw error;
+    });
   }
 
   #prepare(statement: Statement): Promise<sqlite3.Statement> {
@@ -106,8 +118,11 @@ function toSqlite(value: SqlValue): SqlValue {
   return Array.isArray(value) ? toJsonArray(value) : value;
 }
 
-/** Result codes (https://sqlite.org/rescode.html): the disk is full or fails, or another process locks the file. */
-const UNAVAILABLE = new Set(['SQLITE_FULL', 'SQLITE_IOERR', 'SQLITE_BUSY']);
+/** Result codes (https://sqlite.org/rescode.html): no room, a disk that fails, another process's lock, no memory. */
+const UNAVAILABLE = new Set(['SQLITE_FULL', 'SQLITE_IOERR', 'SQLITE_BUSY', 'SQLITE_NOMEM']);
+
+/** The driver's response to a call of a closed connection. */
+const CLOSED = new Set(['SQLITE_MISUSE']);
 
 /** The file is damaged, or not readable and writable for this user. */
 const UNUSABLE = new Set(['SQLITE_CORRUPT', 'SQLITE_NOTADB', 'SQLITE_CANTOPEN', 'SQLITE_READONLY']);

@@ -14,6 +14,7 @@ import type { Row } from './fields.ts';
 import { GroupCommit } from './group-commit.ts';
 import { type Migration, migrate } from './migrate.ts';
 import { SqliteConnection, toStoreError } from './sqlite-connection.ts';
+import { SqliteWriter } from './sqlite-writer.ts';
 import { compile, type Params, param, toJson } from './statement.ts';
 import { StoreUnavailable } from './store-errors.ts';
 
@@ -67,7 +68,7 @@ export async function openSqlite(
   } finally {
     await knex.destroy(); // from now on it only composes SQL
   }
-  const writer = await SqliteConnection.open(file, [...PRAGMAS, IN_MEMORY]);
+  const writer = await SqliteWriter.open((inTurn) => SqliteConnection.open(file, [...PRAGMAS, IN_MEMORY], inTurn));
   const reader = await SqliteConnection.open(file, [...PRAGMAS, IN_MEMORY, 'PRAGMA query_only = ON']);
   const commits = new GroupCommit(writer);
   const availability = new Availability(logger, "the database can't be written to: calls that change something fail");
@@ -108,8 +109,8 @@ export async function openSqlite(
     // No locks are needed, since there is one writer.
     forUpdate: (query) => query,
     forKeyShare: (query) => query,
-    transaction: (work, isCancelled) => observed(commits.submit(() => work(writer), isCancelled)),
-    write: (work, isCancelled) => observed(commits.submit(() => work(writer), isCancelled, true)),
+    transaction: (work, isCancelled) => observed(commits.submit(work, isCancelled)),
+    write: (work, isCancelled) => observed(commits.submit(work, isCancelled, true)),
     writersOf: async () => new Set(),
     async close() {
       // In sequence, since the last connection to close writes the WAL back to the file.

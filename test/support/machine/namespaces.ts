@@ -1,6 +1,6 @@
 /** Namespaces and mounts, which need root; a container may forbid them even then. */
 import { execFileSync, spawnSync } from 'node:child_process';
-import { appendFileSync, mkdtempSync, rmSync } from 'node:fs';
+import { appendFileSync, mkdtempSync, rmSync, statSync, truncateSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 
@@ -23,7 +23,8 @@ export function mountSmallDisk(mib = 12) {
   run('mount', '-t', 'tmpfs', '-o', `size=${mib}m,mode=700`, 'petstore', path);
   return {
     path,
-    fill() {
+    /** Leaves `room` bytes. */
+    fill(room = 0) {
       for (let bytes = 1_048_576; bytes >= 1; bytes = Math.floor(bytes / 2)) {
         try {
           for (;;) appendFileSync(filler, Buffer.alloc(bytes));
@@ -31,6 +32,7 @@ export function mountSmallDisk(mib = 12) {
           // Less than that is free.
         }
       }
+      if (room > 0) truncateSync(filler, statSync(filler).size - room);
     },
     /** Undoes `fill`. */
     free: () => rmSync(filler, { force: true }),
