@@ -1,22 +1,32 @@
 -- Reads a JSON body (RFC 8259) before the transcoder, which bends what it should refuse: it accepts what is no JSON,
 -- takes "a" and [["a"]] for ["a"], {} for 1970, "yes" for true, drops a null and the first of two members, and rounds
--- numbers and times.
+-- numbers and times. And it refuses JSON: 1e999, half of a surrogate pair, an empty name.
 -- `settings.bodies` has the fields of each request's body, which config/json.ts makes from the proto files.
 --
--- A list that may be absent is a message with `values` alone. Here an array becomes such a message, and a whole number
--- in another notation its digits. The server words what is refused here: it gets a message in the transcoder's form.
+-- What the transcoder gets: a list that may be absent as a message of `values` alone, a whole number in any notation as
+-- its digits, and in the place of a member that is no field `"_":0`. So what is ignored is JSON, and no more is asked
+-- of it.
+--
+-- The server words what is refused here (src/platform/rest/edge-service.ts). It gets `unreadable <what> at <byte>` of a
+-- body that can't be read, and a message in the transcoder's form of a wrong value.
 
 local settings = require("settings")
+local unicode = require("unicode")
 
 local M = {}
 
--- How much of a wrong value is quoted, and how deep values may be: protobuf's own limit.
-local MAX_VALUE, MAX_DEPTH = 200, 100
+-- How much of a wrong value is quoted.
+local MAX_VALUE = 200
 local SPACE = "^[ \t\n\r]*()"
 
--- Ends the reading: the text is no JSON from here on.
+-- Ends the reading.
+local function unreadable(what, at)
+  error({ reply = ("unreadable %s at %d"):format(what, at) }, 0)
+end
+
+-- The text is no JSON from here on.
 local function malformed(at)
-  error({ reply = ("JSON ends at %d"):format(at) }, 0)
+  unreadable("JSON", at)
 end
 
 -- The position after the text that begins at `at`.
@@ -84,38 +94,62 @@ local function whole(number)
   return sign .. digits
 end
 
--- A text without its escapes: "t\u0061gs" is "tags" too.
-local function unescaped(text)
-  return (text:gsub("\\u00([0-7]%x)", function(code)
-    return string.char(tonumber(code, 16))
-  end))
-end
-
--- A timestamp of RFC 3339, which allows lower case, in upper case. Otherwise nothing.
+-- A timestamp of RFC 3339, which allows lower case, in upper case, to the nanosecond. Otherwise nil, and perhaps why.
 local function timestamp(text)
   local upper = text:upper()
   local time, rest = upper:match("^(%d%d%d%d%-%d%d%-%d%dT%d%d:%d%d:%d%d)(.*)$")
-  local zone = time and (rest:match("^%.%d+(.*)$") or rest)
-  return zone and (zone == "Z" or zone:find("^[+-]%d%d:%d%d$")) and upper
+  if not time then return nil end
+  local fraction, zone = rest:match("^%.(%d+)(.*)$")
+  zone = zone or rest
+  if zone ~= "Z" and not zone:find("^[+-]%d%d:%d%d$") then return nil end
+  if not fraction or #fraction <= 9 then return upper end
+  if fraction:find("[^0]", 10) then return nil, "FINE" end
+  return time .. "." .. fraction:sub(1, 9) .. zone
 end
+
+local function flag()
+  return true
+end
+
+local function characters(text)
+  if unicode.has_half(text) then return nil, "HALF" end
+  return true
+end
+
+-- The transcoder takes "+1" and "01" for numbers.
+local function enum_name(text)
+  return not unicode.has_half(text) and not text:find("^%+") and not text:find("^%-?0.")
+end
+
+-- The transcoder reads what is a double.
+local function enum_number(number)
+  return math.abs(tonumber(number)) < math.huge
+end
+
+-- What a field of each kind takes, by the sort of value: a text, without its escapes; a number; true and false. What
+-- returns a text has it written in the place of the value. Objects and lists are read by read_item and read_list.
+local READERS = {
+  whole = { text = whole, number = whole },
+  time = { text = timestamp },
+  string = { text = characters },
+  enum = { text = enum_name, number = enum_number },
+  bool = { flag = flag },
+}
+local SORTS = { ['"'] = "text", ["{"] = "object", ["["] = "list", t = "flag", f = "flag", n = "null" }
 
 -- Reads a value of this field that is no list.
 local function read_item(json, at, field, path)
   local text = json.text
-  local first = text:sub(at, at)
-  if first == "[" or (first == "{") ~= (field.fields ~= nil) or text:find("^null", at) then
-    return refuse(json, path, at, "ITEM")
-  end
-  if field.fields then return read_object(json, at, field.fields, path .. ".") end
-  local is_text = first == '"'
-  if field.is_text and not is_text or field.is_bool and is_text then return refuse(json, path, at, "ITEM") end
+  local sort = SORTS[text:sub(at, at)] or "number"
+  if field.kind == "object" and sort == "object" then return read_object(json, at, field.fields, path .. ".") end
+  local read = READERS[field.kind] and READERS[field.kind][sort]
+  if not read then return refuse(json, path, at, "ITEM") end
   local stop = read_any(json, at)
-  local read = field.is_whole and whole or field.is_text and timestamp
-  if not read then return stop end
+  local is_text = sort == "text"
   local value = is_text and text:sub(at + 1, stop - 2) or text:sub(at, stop - 1)
-  local plain, kind = read(unescaped(value))
+  local plain, kind = read(is_text and unicode.unescaped(value) or value)
   if not plain then return refuse(json, path, at, kind or "ITEM") end
-  if plain ~= value then edit(json, at, stop, '"' .. plain .. '"') end
+  if plain ~= true and plain ~= value then edit(json, at, stop, '"' .. plain .. '"') end
   return stop
 end
 
@@ -133,7 +167,7 @@ end
 local function read_items(json, at, close, read)
   local text = json.text
   json.depth = json.depth + 1
-  if json.depth > MAX_DEPTH then return malformed(at) end
+  if json.depth > settings.max_depth then return unreadable("DEPTH", at) end
   at = text:match(SPACE, at + 1)
   local char = text:sub(at, at)
   while char ~= close do
@@ -159,23 +193,28 @@ function read_object(json, at, fields, prefix)
   return read_items(json, at, "}", function(start)
     if text:sub(start, start) ~= '"' then return malformed(start) end
     local stop = after_text(text, start)
-    local key = unescaped(text:sub(start, stop - 1))
+    local key = unicode.unescaped(text:sub(start, stop - 1))
     local field = fields and fields[key]
     local name = field and field.name or key
     if seen[name] and json.body then return wrong(field and prefix .. name or "", key, "TWICE") end
     seen[name] = true
-    if key == '""' then edit(json, start + 1, start + 1, "_") end -- the transcoder can't read it
     local value = text:match("^[ \t\n\r]*:[ \t\n\r]*()", stop) or malformed(stop)
     if field then return read_field(json, value, field, prefix .. name) end
-    return read_any(json, value)
+    local last = read_any(json, value)
+    if fields then edit(json, start, last, '"_":0') end
+    return last
   end)
 end
 
 local function read_body(json)
-  local start = json.text:match(SPACE)
+  local text = json.text
+  if text:find("^\239\187\191") then unreadable("MARK", 1) end
+  local start = text:match(SPACE)
   local stop = json.body and read_item(json, start, json.body, json.body.name) or read_any(json, start)
-  local last = json.text:match(SPACE, stop)
-  if last <= #json.text then malformed(last) end
+  local last = text:match(SPACE, stop)
+  if last <= #text then malformed(last) end
+  local other = unicode.find_other(text)
+  if other then unreadable("UTF8", other) end
 end
 
 -- The fields of the request's body; nil if it has none.

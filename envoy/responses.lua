@@ -19,6 +19,7 @@ end
 -- The request that a local reply is for. Envoy describes it in headers of the reply (envoy/config/local-replies.ts).
 local function take_request(headers)
   -- As in caller.lua: what has no route is judged.
+  local content_type = take(headers, HEADERS.refused .. "-content-type")
   local judge, errors = (take(headers, HEADERS.refused .. "-kind") or ""):match("^(%l+) (%l+)$")
   return {
     judge = judge,
@@ -28,7 +29,7 @@ local function take_request(headers)
     authorization = take(headers, HEADERS.refused .. "-authorization"),
     forwarded_for = take(headers, HEADERS.refused .. "-forwarded-for"),
     request_id = take(headers, HEADERS.refused .. "-request-id"),
-    content_type = take(headers, HEADERS.refused .. "-content-type"),
+    content_type = content_type and content_type:sub(2), -- as in rest.lua
   }
 end
 
@@ -67,8 +68,8 @@ local function on_local_reply(handle)
     headers:replace(name, value)
   end
   headers:replace("content-type", "application/json")
-  -- Envoy has dropped its message to HEAD, which names the wrong value in the response to GET.
-  if refused.method == "HEAD" and status == 400 then return headers:remove("content-length") end
+  -- Envoy has dropped the filter's or its own message to HEAD, which the response to GET quotes.
+  if refused.method == "HEAD" and (status == 400 or status == 415) then return headers:remove("content-length") end
   headers:replace("content-length", tostring(#error))
 end
 

@@ -9,6 +9,13 @@ local HEADERS = settings.headers
 
 local M = {}
 
+-- The first coding of the body, if it has one (RFC 9110, section 8.4).
+local function content_coding(headers)
+  for coding in (headers:get("content-encoding") or ""):gmatch("[^,%s]+") do
+    if coding:lower() ~= "identity" then return coding end
+  end
+end
+
 -- Checks the body, which is complete.
 function M.on_request(handle)
   local body = handle:body()
@@ -16,11 +23,13 @@ function M.on_request(handle)
   if length == 0 then return end
   if length > settings.max_body_bytes then return handle:respond({ [":status"] = "413" }, "") end
   local headers, text = handle:headers(), body:getBytes(0, length)
-  -- The server would not see a value with a byte that gRPC's metadata can't have.
+  local coding = content_coding(headers)
+  if coding then return handle:respond({ [":status"] = "415" }, coding) end
+  -- The server would not see a value with a byte that gRPC's metadata can't have. Envoy leaves out an empty header, so
+  -- "=" stands before it.
   local content_type = (headers:get("content-type") or ""):gsub("%s", " "):gsub("[^ -~]", "?")
-  headers:replace(HEADERS.body_type, content_type)
+  headers:replace(HEADERS.body_type, "=" .. content_type)
   local wrong, checked = json.read(headers:get(":method"), headers:get(":path"), text)
-  if wrong == "JSON ends at 1" and headers:get("content-encoding") then wrong = wrong .. ", encoded" end
   if wrong then return handle:respond({ [":status"] = "400" }, wrong) end
   if checked == text then return end
   handle:clearRouteCache()

@@ -15,7 +15,8 @@ const REQUEST_HEADERS =
 /** The response headers of REST (components.headers of the OpenAPI document) and of gRPC-Web. */
 const RESPONSE_HEADERS =
   'x-ratelimit-limit, x-ratelimit-remaining, x-ratelimit-reset, ratelimit-policy, ratelimit, x-request-id, ' +
-  'retry-after, www-authenticate, allow, location, etag, link, idempotency-replayed, deprecation, sunset, ' +
+  'retry-after, www-authenticate, allow, accept-encoding, location, etag, link, idempotency-replayed, ' +
+  'deprecation, sunset, ' +
   'grpc-status, grpc-message, grpc-status-details-bin, grpc-retry-pushback-ms';
 
 /** Responds to preflights, which have no API key, and lets pages of other origins read responses. */

@@ -37,16 +37,31 @@ function fieldsOf(message: DescMessage, parents: readonly DescMessage[]): LuaTab
 
 function shapeOf(field: DescField, parents: readonly DescMessage[]): LuaTable {
   const wrapped = wrappedList(field);
-  const { message, fieldKind, scalar } = wrapped ?? field;
-  // The messages of google.protobuf have JSON of their own: a Timestamp is a text.
-  const isObject = message !== undefined && !message.typeName.startsWith('google.protobuf.');
+  const { message, fieldKind } = wrapped ?? field;
+  const kind = kindOf(wrapped ?? field);
   return {
     name: field.name,
+    kind,
     is_list: fieldKind === 'list',
     is_wrapped: wrapped !== undefined,
-    is_text: message?.typeName === TIMESTAMP,
-    is_bool: scalar === ScalarType.BOOL,
-    is_whole: scalar === ScalarType.INT64 || scalar === ScalarType.INT32,
-    fields: isObject ? fieldsOf(message, parents) : undefined,
+    fields: kind === 'object' && message !== undefined ? fieldsOf(message, parents) : undefined,
   };
+}
+
+const SCALARS: Readonly<Partial<Record<ScalarType, string>>> = {
+  [ScalarType.BOOL]: 'bool',
+  [ScalarType.INT64]: 'whole',
+  [ScalarType.INT32]: 'whole',
+  [ScalarType.STRING]: 'string',
+};
+
+/** What json.lua takes for a value of the field. A Timestamp is a text. */
+function kindOf(field: DescField): string {
+  const { message, scalar } = field;
+  if (message?.typeName === TIMESTAMP) return 'time';
+  // The other messages of google.protobuf have JSON of their own, too.
+  if (message && !message.typeName.startsWith('google.protobuf.')) return 'object';
+  const kind = field.enum === undefined ? SCALARS[scalar ?? ScalarType.BYTES] : 'enum';
+  if (kind === undefined) throw new Error(`${field} has a type that is not supported yet`);
+  return kind;
 }

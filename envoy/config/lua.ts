@@ -1,7 +1,13 @@
 /** The Lua filters in envoy/, and what they need to know of the proto files, the server and the settings. */
 import { CLUSTERS, KEY_PREFIXES } from '../../src/identity.ts';
 import type { EdgeConfig } from '../../src/platform/config/config.ts';
-import { BODY_TIMEOUT_MS, CALL_TIMEOUT_MS, KEY_LENGTH, MAX_BODY_BYTES } from '../../src/platform/config/constants.ts';
+import {
+  BODY_TIMEOUT_MS,
+  CALL_TIMEOUT_MS,
+  KEY_LENGTH,
+  MAX_BODY_BYTES,
+  MAX_JSON_DEPTH,
+} from '../../src/platform/config/constants.ts';
 import { type ApiError, apiError } from '../../src/platform/errors.ts';
 import { connectBody, connectHttpStatus } from '../../src/platform/rest/connect.ts';
 import { BAD_HOST, EDGE_HEADERS } from '../../src/platform/rest/headers.ts';
@@ -37,6 +43,7 @@ export function luaSettings(config: EdgeConfig): string {
     in_bad_host: IN_BAD_HOST,
     bad_host: BAD_HOST,
     max_body_bytes: MAX_BODY_BYTES,
+    max_depth: MAX_JSON_DEPTH,
     call_timeout_ms: CALL_TIMEOUT_MS,
     retry_on: HEDGED_RETRY_ON,
     max_retries: MAX_RETRIES,

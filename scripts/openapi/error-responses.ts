@@ -10,7 +10,7 @@ import { headers, headersIfKnown } from './parts.ts';
 /** The errors of any request. The document has one response per status, to which all operations refer. */
 const COMMON = [
   ...['API_KEY_MISSING', 'API_KEY_INVALID', 'METHOD_NOT_ALLOWED', 'REQUEST_TIMEOUT', 'BODY_TOO_LARGE'],
-  ...['RATE_LIMITED', 'API_KEY_BANNED', 'INTERNAL', 'UNAVAILABLE', 'DEADLINE_EXCEEDED'],
+  ...['UNSUPPORTED_CONTENT_ENCODING', 'RATE_LIMITED', 'API_KEY_BANNED', 'INTERNAL', 'UNAVAILABLE', 'DEADLINE_EXCEEDED'],
 ];
 
 /** The errors of any operation that changes something. */
@@ -27,6 +27,7 @@ const SAMPLE = {
   ...SHOP_SAMPLES,
   after: 7n,
   allow: 'GET, HEAD, POST',
+  coding: 'gzip',
   contentType: 'text/plain',
   etag: '"4lopUGI33HG_w_A_43xix1"',
   detail: 'it is not JSON at byte 17',
@@ -114,6 +115,7 @@ export class ErrorResponses {
 const HEADERS: Readonly<Record<number, readonly string[]>> = {
   401: ['WWW-Authenticate'],
   405: ['Allow'],
+  415: ['Accept-Encoding'],
   429: ['Retry-After'],
   503: ['Retry-After'],
 };

@@ -90,6 +90,14 @@ export const PLATFORM_ERRORS = {
     const said = contentType === '' ? 'nothing' : `"${short(contentType)}"`;
     return `a request with a body must say "Content-Type: application/json"; this one says ${said}`;
   }),
+  UNSUPPORTED_CONTENT_ENCODING: {
+    ...row<{ coding: string }>(
+      415,
+      Status.INVALID_ARGUMENT,
+      ({ coding }) => `a body with a content coding ("${short(coding)}") is not read: send it as it is`,
+    ),
+    headers: { 'accept-encoding': 'identity' }, // by this, clients that compress by default do so (RFC 9110, 15.5.16)
+  },
   API_KEY_MISSING: unauthenticated('Bearer', () => 'an API key is needed: send "Authorization: Bearer <API_KEY>"'),
   API_KEY_INVALID: unauthenticated<{ isSuspended: boolean }>(
     'Bearer error="invalid_token"',

@@ -3,9 +3,11 @@
  * what json.lua refuses or passes on of lists in the bodies of REST requests, as the server words it. The filters
  * themselves run in Envoy in most other tests, with lists in examples/harbour.
  */
+import { isUtf8 } from 'node:buffer';
 import { spawnSync } from 'node:child_process';
 import { readdirSync } from 'node:fs';
 import { fromJson, type JsonObject, type Message, toJson } from '@bufbuild/protobuf';
+import type { ExecutionContext } from 'ava';
 import { bodiesToRead } from '../../envoy/config/json.ts';
 import { luaSettings, toLua } from '../../envoy/config/lua.ts';
 import { readConfig } from '../../src/platform/config/config.ts';
@@ -91,17 +93,38 @@ const TEXTS: Readonly<Record<string, readonly string[]>> = {
   'escapes and quotes': textsOf(['\\', '"', "'", 'u', '004', 'x', '\n'], 5).map((text) => `{"a":"${text}"}`),
 };
 
+/** Checks that of these texts those are read that are JSON. */
+function readsOnly(t: ExecutionContext, texts: readonly Buffer[], isJson: (text: Buffer) => boolean): void {
+  const input = texts.map((text) => `${text.toString('hex')}\n`).join('');
+  const { output, errors } = runLua([...SETTINGS, '-e', READ_JSON], input);
+  t.is(errors, '');
+  const read = output.trimEnd().split('\n');
+  const wrong = texts.filter((text, index) => read[index] !== String(isJson(text))).map(String);
+  t.deepEqual([read.length, wrong], [texts.length, []]);
+}
+
 for (const [what, texts] of Object.entries(TEXTS)) {
   test(`Lua JSON - accepts what JSON.parse accepts, and nothing else: ${what}`, (t) => {
     const distinct = [...new Set(texts)].filter((text) => text !== '');
-    const input = distinct.map((text) => `${Buffer.from(text).toString('hex')}\n`).join('');
-    const { output, errors } = runLua([...SETTINGS, '-e', READ_JSON], input);
-    t.is(errors, '');
-    const read = output.trimEnd().split('\n');
-    const wrong = distinct.filter((text, index) => read[index] !== String(isJson(text)));
-    t.deepEqual([read.length, wrong], [distinct.length, []]);
+    readsOnly(
+      t,
+      distinct.map((text) => Buffer.from(text)),
+      (text) => isJson(text.toString()),
+    );
   });
 }
+
+/** The bytes with which the rows of the table of UTF-8 begin and end (RFC 3629, section 4), and those beside them. */
+const EDGES = [
+  ...[0x41, 0x7f, 0x80, 0x8f, 0x90, 0x9f, 0xa0, 0xbf, 0xc0, 0xc1, 0xc2, 0xdf, 0xe0, 0xe1, 0xec, 0xed, 0xee, 0xef],
+  ...[0xf0, 0xf1, 0xf3, 0xf4, 0xf5, 0xff],
+];
+
+test('Lua JSON - is UTF-8', (t) => {
+  const pairs = EDGES.flatMap((first) => EDGES.map((second) => [first, second]));
+  const texts = pairs.flatMap((start) => pairs.map((end) => Buffer.from([0x22, ...start, ...end, 0x22])));
+  readsOnly(t, texts, isUtf8);
+});
 
 function isJson(text: string): boolean {
   try {
@@ -116,7 +139,7 @@ const edge = edgeService(parcelOperations);
 
 const READ_BODIES = `
 package.path = "envoy/?.lua"
-package.loaded.settings = { bodies = ${toLua(bodiesToRead(parcelOperations))} }
+package.loaded.settings = { max_depth = 100, bodies = ${toLua(bodiesToRead(parcelOperations))} }
 for method, path, body in io.read("*a"):gmatch("(%S+) (%S+) ([^%z]*)%z") do
   local wrong, text = require("json").read(method, path, body)
   io.write(wrong and "!" .. wrong or text, "\\0")

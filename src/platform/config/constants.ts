@@ -6,6 +6,9 @@ import { readFileSync } from 'node:fs';
 /** The largest body of a REST request, and the largest gRPC message. */
 export const MAX_BODY_BYTES = 65_536;
 
+/** How deep the lists and objects of a JSON body may be, also in a member that is ignored. Protobuf's own limit. */
+export const MAX_JSON_DEPTH = 100;
+
 /** How long the body of a request may take after the headers. */
 export const BODY_TIMEOUT_MS = 30_000;
 

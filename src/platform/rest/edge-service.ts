@@ -5,9 +5,10 @@
 import type { DescField } from '@bufbuild/protobuf';
 import { status as Status } from '@grpc/grpc-js';
 import type { EdgeServiceServer, RefuseRequest } from '../../../gen/apiplatform/edge/v1/edge.ts';
+import { MAX_JSON_DEPTH } from '../config/constants.ts';
 import { type ApiError, apiError, errorSaying, invalidArgument, notAllowed, short } from '../errors.ts';
 import { fieldAt, wrappedList } from '../proto/fields.ts';
-import type { Operation, RestRoute } from '../proto/operations.ts';
+import { API_PREFIX, type Operation, type RestRoute } from '../proto/operations.ts';
 import type { Service } from '../rpc/service.ts';
 import { checkContentType, checkParameters, problemOf } from './requests.ts';
 
@@ -19,18 +20,29 @@ export function edgeService(operations: Iterable<Operation>): Service<EdgeServic
   return {
     judge: async () => ({}), // the interceptors have judged the caller already
     async refuse(request) {
-      if (request.status === 403) throw apiError('PERMISSION_DENIED');
-      if (request.status === 413) throw apiError('BODY_TOO_LARGE');
-      if (request.status === 408) throw apiError('REQUEST_TIMEOUT');
-      if (request.status === 405) throw notAllowed(request, 'POST', OF_HTTP);
-      if (request.status === 415) throw errorSaying('UNSUPPORTED_CONTENT_TYPE', SUPPORTED, NO_CALL);
-      if (request.status === 501) throw errorSaying('UNSUPPORTED_CONTENT_TYPE', SUPPORTED, NOT_SUPPORTED);
-      throw badRequest(request, routes);
+      throw (REFUSALS[request.status] ?? badRequest)(request, routes);
     },
     async fail({ status }) {
       throw apiError(status === 504 ? 'DEADLINE_EXCEEDED' : 'UNAVAILABLE');
     },
   };
+}
+
+/** The errors by the status that a filter or Envoy has chosen. All others are of a bad request. */
+const REFUSALS: Readonly<Record<number, (request: RefuseRequest) => ApiError>> = {
+  403: () => apiError('PERMISSION_DENIED'),
+  405: (request) => notAllowed({ ...request, path: pathOf(request) }, 'POST', OF_HTTP), // only connect.lua says so
+  408: () => apiError('REQUEST_TIMEOUT'),
+  413: () => apiError('BODY_TOO_LARGE'),
+  415: (request) =>
+    request.path.startsWith(API_PREFIX)
+      ? errorSaying('UNSUPPORTED_CONTENT_TYPE', SUPPORTED, NO_CALL)
+      : apiError('UNSUPPORTED_CONTENT_ENCODING', { coding: Buffer.from(request.reply).toString() }),
+  501: () => errorSaying('UNSUPPORTED_CONTENT_TYPE', SUPPORTED, NOT_SUPPORTED),
+};
+
+function pathOf({ path }: RefuseRequest): string {
+  return path.split('?', 1).join();
 }
 
 /** The code with which clients of Connect take a status of HTTP. */
@@ -45,8 +57,9 @@ const SUPPORTED =
 
 type Route = RestRoute & { readonly operation: Operation };
 
-function badRequest({ method, path, reply, contentType }: RefuseRequest, routes: readonly Route[]): ApiError {
-  const [pathname = ''] = path.split('?', 1);
+function badRequest(request: RefuseRequest, routes: readonly Route[]): ApiError {
+  const { method, path, reply, contentType } = request;
+  const pathname = pathOf(request);
   const onPath = routes.filter(({ pattern }) => pattern.test(pathname));
   if (onPath.length === 0) return apiError('ROUTE_NOT_FOUND', { method, path: pathname });
   const route = onPath.find((candidate) => candidate.method === method || candidate.method === '*');
@@ -61,16 +74,33 @@ function badRequest({ method, path, reply, contentType }: RefuseRequest, routes:
   return wrongBody(Buffer.from(reply).toString(), route.operation);
 }
 
+/** What json.lua says of a body that can't be read, and at which byte. */
+const UNREADABLE: ReadonlyMap<string, (at: string) => string> = new Map([
+  ['JSON', (at) => `it is not JSON at byte ${at}`],
+  ['DEPTH', (at) => `its lists and objects are more than ${MAX_JSON_DEPTH} deep at byte ${at}`],
+  ['UTF8', (at) => `it is not UTF-8 at byte ${at}`],
+  ['MARK', () => 'it begins with a byte order mark: send it without'],
+]);
+
+/** The types of wrong values that json.lua knows, and what it says of them alone. Others are the transcoder's. */
+const BY_LUA: ReadonlyMap<string, string> = new Map([
+  ...['ITEM', 'LIST', 'RANGE'].map((type) => [type, ''] as const),
+  ['TWICE', 'is given more than once'],
+  ['HALF', 'has half of a surrogate pair, which is no character'],
+  ['FINE', 'has more than nine digits of a second'],
+]);
+
 /**
- * Words what json.lua or the transcoder has found: where text is no JSON (`JSON ends at 17`), or a wrong value, which
- * both tell in one form (`thing.color_id: invalid value "x" for type TYPE_INT64`). No words of theirs are passed on.
+ * Words what json.lua or the transcoder has found: a body that can't be read (`unreadable JSON at 17`), or a wrong
+ * value, which both tell in one form (`thing.color_id: invalid value "x" for type TYPE_INT64`). No words of theirs are
+ * passed on.
  */
 function wrongBody(text: string, operation: Operation): ApiError {
-  const [, end, encoded = ''] = /^JSON ends at (\d+)(, encoded)?$/.exec(text) ?? [];
-  const advice = encoded && ': send it without a Content-Encoding';
-  if (end !== undefined) return apiError('MALFORMED_BODY', { detail: `it is not JSON at byte ${end}${advice}` });
+  const [, what = '', at = ''] = /^unreadable (\w+) at (\d+)$/.exec(text) ?? [];
+  const unreadable = UNREADABLE.get(what);
+  if (unreadable !== undefined) return apiError('MALFORMED_BODY', { detail: unreadable(at) });
   const [, path, finding = ''] = /^([\w.[\]]*): (.*)$/s.exec(text) ?? [];
-  if (path === undefined) return apiError('MALFORMED_BODY', { detail: 'it is not JSON' });
+  if (path === undefined) return apiError('MALFORMED_BODY', { detail: 'it is not what this operation reads' });
   // The end of a long value, and with it the type, may be missing.
   const [, value, type = ''] = /^invalid value (.*?)(?: for type (\S+))?$/s.exec(finding) ?? [];
   // The index of an item is that of json.lua. The transcoder counts only those items that it refuses.
@@ -81,15 +111,14 @@ function wrongBody(text: string, operation: Operation): ApiError {
   return invalidArgument([{ path, name: isWhole ? whole : name, description }]);
 }
 
-/** The types of values that json.lua refuses; others are the transcoder's. */
-const BY_LUA = new Set(['ITEM', 'LIST', 'RANGE', 'TWICE']);
-
 /** Says what a wrong value should be. */
 function describeValue(value: string | undefined, type: string, field: DescField | undefined, isInQuery: boolean) {
-  if (type === 'TWICE') return 'is given more than once';
+  const own = BY_LUA.get(type);
+  if (own !== undefined && type === 'TWICE') return own; // the value is the name
   if (value === undefined || field === undefined) return 'has a value of another type';
   if (value.startsWith("Field '")) return problemOf('', type, field); // the transcoder has no value
   const separated = isInQuery && field.fieldKind === 'list' && /^"(.*?),/.exec(value);
   const advice = separated ? `: repeat the name for each, ${field.jsonName}=${separated[1]}&${field.jsonName}=…` : '';
-  return `${short(value, MAX_VALUE)} ${problemOf(value, type, wrappedList(field) ?? field)}${advice}`;
+  const problem = own || problemOf(value, type, wrappedList(field) ?? field);
+  return `${short(value, MAX_VALUE)} ${problem}${advice}`;
 }

@@ -8,7 +8,7 @@ import type { Call } from '../rpc/chain.ts';
 export const EDGE_HEADERS = {
   /** To the server: EDGE_SECRET, the proof that the request comes from Envoy. */
   edge: `x-${NAME}-edge`,
-  /** To the server, for a request with a body: its content type; empty when it has none. */
+  /** To the server, for a request with a body: `=` and its content type; `=` when it has none. */
   bodyType: `x-${NAME}-body-type`,
   /** To the routes and the server: the caller speaks the Connect protocol. In a question `grpc`, if he speaks that. */
   connect: `x-${NAME}-connect`,

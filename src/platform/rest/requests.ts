@@ -28,7 +28,7 @@ export const rest: Interceptor = async (call, next) => {
   const isUnknown = call.isForwarded && call.header(EDGE_HEADERS.anonymous) !== undefined;
   if (isUnknown && call.caller) call.responseHeaders.set(EDGE_HEADERS.accepted, call.caller.permission);
   if (call.protocol.name !== 'REST') return next(call);
-  checkContentType(call.header(EDGE_HEADERS.bodyType));
+  checkContentType(call.header(EDGE_HEADERS.bodyType)?.slice(1));
   checkParameters(call.header(ORIGINAL_PATH) ?? '', call.operation);
   return call.operation.isFeed ? resume(call, next) : next(call);
 };
