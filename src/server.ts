@@ -12,11 +12,13 @@ import { authentication, operatorOnly } from './platform/access/interceptors/aut
 import { limits } from './platform/access/interceptors/limits.ts';
 import { permission } from './platform/access/interceptors/permission.ts';
 import type { ApiKeyCache } from './platform/access/keys/api-key-cache.ts';
+import { createAllowance } from './platform/access/limits/allowance.ts';
 import type { Limiter } from './platform/access/limits/limiter.ts';
 import type { UsageRecorder } from './platform/access/limits/usage-recorder.ts';
 import type { Ban } from './platform/access/tables/bans.ts';
 import { formatAddress } from './platform/config/checks.ts';
 import type { Config } from './platform/config/config.ts';
+import { tooMany } from './platform/errors.ts';
 import type { EventFeed } from './platform/events/feed.ts';
 import type { CallMetrics } from './platform/observe/metrics/calls.ts';
 import type { Tracing } from './platform/observe/tracing/otel.ts';
@@ -93,6 +95,12 @@ export function createServer(config: Config, parts: Parts) {
   const { interceptor: auditCall, refused } = audit(auditLog);
   const forOperator = [operatorOnly(operatorKey, anonymous, refused), auditCall, message];
 
+  const { addressBurst, addressPerSecond } = config.limits;
+  const hasAllowance = createAllowance(addressBurst, addressPerSecond);
+  const takeAllowance = (address: string) => {
+    if (!hasAllowance(address)) throw tooMany(addressPerSecond, 'second', `address:${address}`);
+  };
+
   const shop = shopServices(store, events);
   // Callers see these, and not the operator's services nor Envoy's.
   const open = all.flatMap(({ path, isPublic }) => (isPublic ? (path.split('/')[1] ?? '') : []));
@@ -111,7 +119,7 @@ export function createServer(config: Config, parts: Parts) {
       // No key is needed for files, health checks and reflection.
       ...serve(operations, implement<WebServiceServer>(WebServiceService, webService), forAnybody),
       ...serve(operations, implement<HealthServer>(HealthService, health.service), forAnybody),
-      ...serve(operations, reflection(operations, listed), [keyless, host]),
+      ...serve(operations, reflection(operations, listed, takeAllowance), [keyless, host]),
     ],
     forUnknown: judged,
     operations,

@@ -1,4 +1,5 @@
 /** Reflection, which needs no key: what it shows, and how much may be asked of it. */
+import { gzipSync } from 'node:zlib';
 import { type DescMessage, fromBinary } from '@bufbuild/protobuf';
 import { FileDescriptorProtoSchema } from '@bufbuild/protobuf/wkt';
 import { type ServiceError, status as Status } from '@grpc/grpc-js';
@@ -8,6 +9,7 @@ import { rawGrpc } from '../support/calls/http2.ts';
 import { grpcFrame, grpcHeaders, openSession, targetOf } from '../support/calls/sockets.ts';
 import { PUBLIC } from '../support/contract/resources.ts';
 import { reflectedMethods } from '../support/service/reflection.ts';
+import { startTestServer } from '../support/service/server.ts';
 import { serverTest } from '../support/service/shared-stack.ts';
 import { until } from '../support/until.ts';
 
@@ -68,12 +70,39 @@ test('Reflection - the first answer has the file of a method with all imports, o
   t.like(second, { length: 1, 0: { name: 'petstore/v1/pets.proto' } });
 });
 
-test('Reflection - one stream gets at most 200 answers, and 256 KiB of them', async (t) => {
+test('Reflection - one stream gets at most 256 KiB of answers', async (t) => {
   const { code, answers } = await ask(t.context.grpc, 'petstore.v1.PetService', 200);
   t.is(code, Status.RESOURCE_EXHAUSTED);
   t.true(Buffer.concat(answers).length <= 2 ** 18);
-  const small = await ask(t.context.grpc, 'none', 201);
-  t.deepEqual([small.code, small.answers.length], [Status.RESOURCE_EXHAUSTED, 200]);
+});
+
+test('Reflection - an address is answered as often as it may send requests without a key', async (t) => {
+  const { grpc } = await startTestServer(t, { ADDRESS_BURST: '30', ADDRESS_PER_SECOND: '1' });
+  const [first, second] = [await ask(grpc, 'none', 20), await ask(grpc, 'none', 20)];
+  t.deepEqual([first.code, first.answers.length, second.code], [Status.OK, 20, Status.RESOURCE_EXHAUSTED]);
+  t.true(second.answers.length >= 10 && second.answers.length <= 15, `${second.answers.length} answers`);
+});
+
+test('Keyless messages - of reflection and health have 1 KiB at most, also when they are compressed', async (t) => {
+  const unknown = Buffer.from(Array(20_000).fill([0x98, 0x06, 1]).flat()); // fields that no message has
+  const symbol = (length: number) => Buffer.of(0x22, (length % 128) | 128, length >> 7, ...Buffer.alloc(length, 'a.'));
+  const target = targetOf(t.context.address, '127.0.0.1');
+  const send = async (path: string, message: Buffer, isGzip: boolean) => {
+    const body = grpcFrame(isGzip ? gzipSync(message) : message, isGzip);
+    const { status, reason } = await rawGrpc(target, {
+      path,
+      headers: isGzip ? { 'grpc-encoding': 'gzip' } : {},
+      body,
+    });
+    return reason ?? status;
+  };
+  for (const isGzip of [true, false]) {
+    for (const path of [PATH, ...['Check', 'Watch', 'List'].map((name) => `/grpc.health.v1.Health/${name}`)]) {
+      t.is(await send(path, unknown, isGzip), 'BODY_TOO_LARGE', path);
+      t.is(await send(path, symbol(1_022), isGzip), 'BODY_TOO_LARGE', path);
+    }
+    t.is(await send(PATH, symbol(1_021), isGzip), Status.OK, 'a long name');
+  }
 });
 
 for (const version of ['v1', 'v1alpha'] as const) {

@@ -59,6 +59,7 @@ export class IncomingCall implements Call {
   resumeAfter?: bigint;
   identify?: () => Identity | Promise<Identity>;
   readonly #exchange: Exchange;
+  readonly #messages: Messages;
   readonly #headers: IncomingHttpHeaders;
   /** True on a connection of Envoy. */
   readonly isByEdge: boolean;
@@ -81,9 +82,9 @@ export class IncomingCall implements Call {
   ) {
     this.#headers = headers;
     const timeoutMs = parseTimeout(this.header('grpc-timeout'));
-    const messages = new Messages(this.header('grpc-encoding'));
+    this.#messages = new Messages(this.header('grpc-encoding'));
     const onExpired = () => this.giveUp(apiError('DEADLINE_EXCEEDED'));
-    this.#exchange = new Exchange(stream, messages, timeoutMs ?? Number.POSITIVE_INFINITY, onExpired);
+    this.#exchange = new Exchange(stream, this.#messages, timeoutMs ?? Number.POSITIVE_INFINITY, onExpired);
     this.isByEdge = isByEdge;
     this.#beforeResponse = options.beforeResponse;
     this.operation = operation;
@@ -134,6 +135,10 @@ export class IncomingCall implements Call {
     } finally {
       this.#isReceiving = false;
     }
+  }
+
+  boundMessages(maxBytes: number): void {
+    this.#messages.maxBytes = maxBytes;
   }
 
   async *messages(): AsyncIterable<Buffer> {

@@ -53,6 +53,8 @@ export interface Call {
   readonly isFromEdge: boolean;
   /** Reads the request message, once for all. Rejects with ApiError when it is too large, too slow or malformed. */
   receive(): Promise<void>;
+  /** Bounds the messages that are yet to be read. */
+  boundMessages(maxBytes: number): void;
   /** The messages of a method whose request is a stream. Reads each when it is asked for, so it holds one at a time. */
   messages(): AsyncIterable<Buffer>;
   /** The request message. Available after `receive`. */

@@ -5,7 +5,7 @@
 import { gunzipSync, inflateSync } from 'node:zlib';
 import { status as Status } from '@grpc/grpc-js';
 import { MAX_BODY_BYTES } from '../config/constants.ts';
-import { type ApiError, apiError } from '../errors.ts';
+import { type ApiError, apiError, errorSaying } from '../errors.ts';
 
 const PREFIX_BYTES = 5;
 const NOTHING = Buffer.alloc(0);
@@ -25,6 +25,8 @@ export class Messages {
   #bytes = 0;
   /** How many bytes the next message has with its prefix, as far as is known. */
   #wanted = PREFIX_BYTES;
+  /** The largest message, compressed or not. */
+  maxBytes = MAX_BODY_BYTES;
 
   /** `encoding` is the header `grpc-encoding`. */
   constructor(encoding: string = IDENTITY) {
@@ -45,7 +47,7 @@ export class Messages {
       const [first = NOTHING] = this.#chunks;
       const bytes = this.#chunks.length > 1 ? Buffer.concat(this.#chunks) : first;
       const end = PREFIX_BYTES + bytes.readUInt32BE(1);
-      if (end > PREFIX_BYTES + MAX_BODY_BYTES) throw apiError('BODY_TOO_LARGE');
+      if (end > PREFIX_BYTES + this.maxBytes) throw this.#tooLarge();
       const isWhole = bytes.length >= end;
       const rest = isWhole ? bytes.subarray(end) : bytes;
       [this.#chunks, this.#bytes, this.#wanted] = [[rest], rest.length, isWhole ? PREFIX_BYTES : end];
@@ -63,11 +65,16 @@ export class Messages {
     }
     if (bytes.length === 0) return bytes;
     try {
-      return decompress(bytes, { maxOutputLength: MAX_BODY_BYTES });
+      return decompress(bytes, { maxOutputLength: this.maxBytes });
     } catch (error) {
       const isTooLarge = error instanceof RangeError; // of more than `maxOutputLength`
-      throw isTooLarge ? apiError('BODY_TOO_LARGE') : unreadable(`a message is not compressed as ${this.#encoding}`);
+      throw isTooLarge ? this.#tooLarge() : unreadable(`a message is not compressed as ${this.#encoding}`);
     }
+  }
+
+  #tooLarge(): ApiError {
+    if (this.maxBytes === MAX_BODY_BYTES) return apiError('BODY_TOO_LARGE');
+    return errorSaying('BODY_TOO_LARGE', `a message is larger than ${this.maxBytes} bytes`);
   }
 }
 

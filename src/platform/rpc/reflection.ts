@@ -14,8 +14,7 @@ import { type Implementation, RAW } from './service.ts';
 
 const PATHS = ['v1', 'v1alpha'].map((version) => `/grpc.reflection.${version}.ServerReflection/ServerReflectionInfo`);
 
-/** More than any tool asks on one stream. Anybody may ask, and a response is many times larger than its request. */
-const MAX_REQUESTS = 200;
+/** What a stream gets, which is more than any tool asks for. A response is many times larger than its request. */
 const MAX_BYTES = 262_144;
 
 /** A request of either version, with the cases that are supported. */
@@ -27,8 +26,15 @@ type Request = Message & {
   };
 };
 
-/** Both versions of reflection, which list `services`. A request is read when the response to the last is sent. */
-export function reflection({ registry }: Operations, services: readonly string[]): Implementation {
+/**
+ * Both versions of reflection, which list `services`. A request is read when the response to the last is sent. Each
+ * takes one from the allowance of its address by `take`, which throws when nothing is left.
+ */
+export function reflection(
+  { registry }: Operations,
+  services: readonly string[],
+  take: (address: string) => void,
+): Implementation {
   const files = withImports([...services, 'google.rpc.ErrorInfo'].flatMap((name) => registry.get(name)?.file ?? []));
   /** Serialised: that takes some 100 µs. */
   const bytesOf = new Map([...files].map((file) => [file, toBinary(FileDescriptorProtoSchema, file.proto)]));
@@ -58,10 +64,9 @@ export function reflection({ registry }: Operations, services: readonly string[]
   async function* reflect(call: Call): AsyncIterable<Buffer> {
     const { input, output } = call.operation;
     const sent = new Set<DescFile>();
-    let [requests, sentBytes] = [0, 0];
+    let sentBytes = 0;
     for await (const bytes of call.messages()) {
-      requests += 1;
-      if (requests > MAX_REQUESTS) throw tooMany(MAX_REQUESTS, 'stream', `address:${call.address}`);
+      take(call.address);
       const originalRequest = readRequest({ input }, bytes) as Request;
       const messageResponse = responseTo(originalRequest, sent);
       const response: Record<string, unknown> = { validHost: originalRequest.host, originalRequest, messageResponse };

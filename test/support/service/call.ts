@@ -61,6 +61,7 @@ export function newCall(
     metadata: received,
     codec: jsonCodec,
     receive: async () => undefined,
+    boundMessages: () => undefined,
     async *messages() {
       yield Buffer.from(bytes);
     },

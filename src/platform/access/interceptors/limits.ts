@@ -11,6 +11,12 @@ import { type Attempt, type Decision, type Limiter, type Subject, subjectName } 
 import { secondsUntil } from '../limits/windows.ts';
 import type { Ban } from '../tables/bans.ts';
 
+/**
+ * The largest message of a service that needs no key. The name of a file, a symbol or a service is shorter. To read
+ * 64 KiB of unknown fields takes 50 times as long as a refusal, and they may be compressed to 100 bytes.
+ */
+const MAX_KEYLESS_BYTES = 1_024;
+
 interface LimitsOptions {
   /** Bounds the open calls of accounts and addresses. Both throw RATE_LIMITED past the share. */
   readonly shares: {
@@ -63,8 +69,9 @@ export function limits(limiter: Limiter, { shares, onBan, addressPerMinute }: Li
     else if (!(await peek(call, attempt)).allowed && counting === 'refusals') await count(call, attempt);
     return next(call);
   };
-  /** Bounds the open calls of an address, for services that need no key. */
+  /** Bounds the open calls of an address and their messages, for services that need no key. */
   const keyless: Interceptor = async (call, next) => {
+    call.boundMessages(MAX_KEYLESS_BYTES);
     await hold(call, attemptOf(call), () => shares.holdForAddress(call, call.operation.path));
     return next(call);
   };
