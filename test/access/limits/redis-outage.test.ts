@@ -1,5 +1,6 @@
 /** Redis becomes unavailable: every request is decided, from the known counts; afterwards the largest counts stand. */
 import assert from 'node:assert/strict';
+import { setTimeout as delay } from 'node:timers/promises';
 import type { ExecutionContext } from 'ava';
 import fc from 'fast-check';
 import type { Limiter } from '../../../src/platform/access/limits/limiter.ts';
@@ -55,6 +56,11 @@ async function restart(...limiters: readonly RedisLimiter[]): Promise<void> {
 
 async function remaining(limiter: Limiter, attempt = LARGE): Promise<number> {
   return (await limiter.peek(attempt)).remaining;
+}
+
+/** How many connections Redis has accepted so far. */
+async function connections(): Promise<number> {
+  return Number(/total_connections_received:(\d+)/.exec(String(await redis.command('INFO', 'stats')))?.[1]);
 }
 
 /** Makes Redis refuse all writes, so that it counts nothing. */
@@ -150,6 +156,25 @@ test('Start without Redis - requests are served, and Redis is used once it is av
   t.like(await other.admit(attempt), { remaining: 79 });
   t.is(await remaining(one, attempt), 79, 'of 110 and 120 the larger count stands');
 });
+
+for (const [what, refuse, accept] of [
+  ['is full', fill, unfill],
+  ['is a replica', () => redis.command('REPLICAOF', '127.0.0.1', '1'), () => redis.command('REPLICAOF', 'NO', 'ONE')],
+] as const) {
+  test(`Refusing - a Redis that ${what} is away until it writes again, in one log line`, async (t) => {
+    const servers = await openThree(t);
+    await flood(servers, 30, LARGE);
+    await refuse();
+    const before = await connections();
+    const endMs = performance.now() + 3_000;
+    for (; performance.now() < endMs; await delay(10)) await flood(servers, 3, LARGE);
+    t.deepEqual(levels(), ['warn', 'warn', 'warn']);
+    t.true((await connections()) - before < 40);
+    await accept();
+    await untilBack(...servers);
+    t.deepEqual(levels(), ['info', 'info', 'info', 'warn', 'warn', 'warn']);
+  });
+}
 
 test('Replica - a Redis that may not write any more is left for the one that its address leads to now', async (t) => {
   const successor = await startRedis(t);

@@ -1,18 +1,22 @@
 /**
  * A client of Redis, for a single server or a cluster, that knows whether Redis is available.
  *
- * Redis is unavailable when a connection is lost, and after the first command that fails for whatever reason or has no
- * reply in time, on a cluster of any node. Then no commands are sent until a probe has succeeded, which is tried again
- * and again. The log has one line per outage, with the cause, and one when it is over. The cause never shows the
- * password.
+ * | | available | unavailable |
+ * |---|---|---|
+ * | a command is asked for | it is sent | it is not sent: the server decides by itself |
+ * | its reply | is used, if the connection is still the same | is ignored |
+ * | an error of PASSING or MOVING | the command is sent again while it has time | the same, then the attempt fails |
+ * | MOVING still | the server decides by itself on this one | the attempt fails |
+ * | any other failure, silence, a lost connection | unavailable, on a cluster for all slots | the attempt fails |
  *
- * The library connects again when a connection is lost or silent for 3 seconds. A connection on which a command has
- * failed, but for an error that Redis replied, is opened anew: its replies may be those of other commands from then on.
+ * Recovery has one owner, `#recover`: the library never connects again by itself. Each attempt opens a new client, from
+ * the next of the addresses, and probes it. It has a time limit, and a failed one leaves no connection. The log has one
+ * line per outage, with the cause, and one when it is over. The cause never shows the password.
  */
 import { createHash } from 'node:crypto';
 import { readFileSync } from 'node:fs';
 import { setTimeout as delay, setImmediate as settled } from 'node:timers/promises';
-import { ClientOfflineError, createClient, createCluster, ErrorReply, RootNodesUnavailableError } from '@redis/client';
+import { ClientOfflineError, createClient, createCluster, RootNodesUnavailableError } from '@redis/client';
 import type { Logger } from 'pino';
 import type { RedisConfig } from '../../config/config.ts';
 
@@ -20,17 +24,26 @@ import type { RedisConfig } from '../../config/config.ts';
 const START_MS = 1_000;
 /** One slow reply is no outage: a busy machine, or a long command of another client, takes less than this. */
 const TIMEOUT_MS = 1_000;
-const PROBE_PAUSE_MS = 200;
-const SOCKET = {
-  connectTimeout: 5_000,
-  socketTimeout: 3_000,
-  reconnectStrategy: (retries: number) => Math.min(50 * 2 ** retries, 500),
-} as const;
+/** How long an attempt may take to connect, on a cluster to all its masters. */
+const CONNECT_MS = 3_000;
+const ATTEMPT_PAUSE_MS = 400;
+/** Before the first attempt. It doubles with each outage that begins within STEADY_MS of the end of the one before. */
+const FIRST_PAUSE_MS = 100;
+const MAX_PAUSE_MS = 10_000;
+const STEADY_MS = 15_000;
+/** The pause before a command is sent again. It doubles each time. */
+const AGAIN_MS = 10;
+/** What a cluster replies, and the library says, while a slot moves to another node. Nothing has been executed. */
+const MOVING = /^(TRYAGAIN|MOVED|ASK|Too many Cluster redirections|Cannot find node)/;
+/** Other errors that may pass within moments. */
+const PASSING = /^(CLUSTERDOWN|LOADING|MASTERDOWN)/;
+/** When no request has met a slot that moves for so long, none does. */
+const MOVED_MS = 5_000;
+/** A connection that is silent for longer than `socketTimeout` is lost. */
+const SOCKET = { socketTimeout: 3_000, reconnectStrategy: false } as const;
 const COMMON = { disableOfflineQueue: true, maintNotifications: 'disabled', pingInterval: 1_000 } as const;
 // The library's own time limit ends when a command is written, and costs 5 µs.
 const commandOptions = { timeout: 0 };
-/** A replica, which keeps its connections. After a failover its address may lead to another server. */
-const READ_ONLY = /\bREADONLY\b/;
 /** What shows a password: a server's error may repeat the arguments of HELLO, and the library's the URL of a node. */
 const SECRETS = /, with args .*|(?<=:\/\/)[^\s/]*@/gs;
 
@@ -51,26 +64,34 @@ export interface RedisClientOptions {
   readonly logger: Pick<Logger, 'info' | 'warn'>;
 }
 
+type Connection = ReturnType<typeof openConnection>;
+
 export class RedisClient {
-  readonly #client: ReturnType<typeof createSingleClient> | ReturnType<typeof createClusterClient>;
+  readonly #redis: RedisConfig;
   readonly #timeoutMs: number;
   readonly #logger: RedisClientOptions['logger'];
   readonly #closing = new AbortController();
+  /** The one in use, or of the last attempt. */
+  #connection: Connection | undefined;
   #isAvailable = false;
   /** The log has a line about the current outage. */
   #isReported = false;
-  /** Why a connection, a command or a probe failed last. */
+  /** Why a connection, a command or an attempt failed last. */
   #cause: unknown;
   #probe: () => Promise<unknown> = async () => undefined;
   #recovery: Promise<void> | undefined;
+  /** How many attempts have failed: each begins with the next address. */
+  #attempts = 0;
+  #backAtMs = Number.NEGATIVE_INFINITY;
+  /** How many outages in a row have begun soon after the one before. */
+  #relapses = 0;
+  /** Set while a slot moves for longer than a command may take: then nobody waits for it. */
+  #moving: NodeJS.Timeout | undefined;
 
-  /** Throws when an address is invalid. */
   constructor({ redis, timeoutMs = TIMEOUT_MS, logger }: RedisClientOptions) {
-    this.#client = redis.isCluster ? createClusterClient(redis) : createSingleClient(redis);
+    this.#redis = redis;
     this.#timeoutMs = timeoutMs;
     this.#logger = logger;
-    const onError = (error: unknown) => this.#fail(error);
-    this.#client.on('error', onError).on('node-error', onError);
   }
 
   /** Whether commands are sent. */
@@ -81,115 +102,167 @@ export class RedisClient {
   /** Connects. Resolves when `probe` has succeeded, which sends commands; or after a second without that. */
   async start(probe: () => Promise<unknown>): Promise<void> {
     this.#probe = probe;
-    this.#recovery = this.#recover();
+    this.#recovery = this.#recover(0);
     await Promise.race([this.#recovery, delay(START_MS, undefined, { ref: false })]);
     if (!this.#isAvailable) this.#report();
   }
 
   /**
-   * Sends a command. Resolves with the reply; with undefined if Redis is or becomes unavailable before it: then this
-   * server has begun to count by itself, and the reply would hide what it has counted.
+   * Sends a command. Resolves with the reply; with undefined if Redis is or becomes unavailable before it, or a slot
+   * moves: then this server has begun to count by itself, and the reply would hide what it has counted.
    */
   async run<T>(command: () => Promise<T>): Promise<T | undefined> {
+    const connection = this.#connection;
+    const isInUse = () => this.#isAvailable && this.#connection === connection;
     if (!this.#isAvailable) return undefined;
     try {
-      const reply = await this.#inTime(command());
-      return this.#isAvailable ? reply : undefined;
+      const reply = await inTime(this.#timeoutMs, command());
+      return isInUse() ? reply : undefined;
     } catch (error) {
-      this.#fail(error);
+      if (isInUse()) matches(MOVING, error) ? this.#onMoving(error) : this.#onFailure(error);
       return undefined;
     }
   }
 
   /**
    * Runs a Lua script by its hash, and sends the script itself to a server that does not know it yet. For commands of
-   * `run` and for probes: rejects when it fails, at once without a connection.
+   * `run` and for probes: rejects when it fails.
    */
   async evaluate({ text, sha1 }: Script, keys: string[], args: string[]): Promise<unknown> {
+    const connection = this.#connection;
     const options = { keys, arguments: args };
-    return this.#client.evalSha(sha1, options).catch((error: Error) => {
-      if (!error.message.startsWith('NOSCRIPT')) throw error;
-      return this.#client.eval(text, options);
-    });
+    const endMs = performance.now() + this.#timeoutMs;
+    for (let pauseMs = AGAIN_MS; ; pauseMs *= 2) {
+      try {
+        if (connection === undefined || connection !== this.#connection) throw new ClientOfflineError();
+        return await connection.client.evalSha(sha1, options).catch((error: Error) => {
+          if (!error.message.startsWith('NOSCRIPT')) throw error;
+          return connection.client.eval(text, options);
+        });
+      } catch (error) {
+        const isPassing = matches(PASSING, error) || (this.#moving === undefined && matches(MOVING, error));
+        if (!isPassing || performance.now() + pauseMs >= endMs) throw error;
+        await delay(pauseMs);
+      }
+    }
   }
 
   async close(): Promise<void> {
     this.#closing.abort();
     this.#isAvailable = false;
-    if (this.#client.isOpen) this.#client.destroy();
+    clearTimeout(this.#moving);
+    this.#connection?.close();
     await this.#recovery;
   }
 
-  /** Rejects when there is no reply in time. A process that was itself busy first reads what has arrived. */
-  async #inTime<T>(reply: Promise<T>): Promise<T> {
-    const { promise, reject } = Promise.withResolvers<never>();
-    const late = () => setImmediate(reject, new Error(`no reply in ${this.#timeoutMs} ms`));
-    const timer = setTimeout(late, this.#timeoutMs);
-    try {
-      return await Promise.race([reply, promise]);
-    } finally {
-      clearTimeout(timer);
-    }
-  }
-
-  #fail(error: unknown): void {
-    // A missing connection is missing for another reason.
-    if (!(error instanceof ClientOfflineError || error instanceof RootNodesUnavailableError)) this.#cause = error;
+  #onFailure(error: unknown): void {
+    this.#note(error);
     if (!this.#isAvailable) return;
     this.#isAvailable = false;
     this.#report();
-    this.#recovery = this.#recover(error);
+    this.#relapses = performance.now() - this.#backAtMs < STEADY_MS ? this.#relapses + 1 : 0;
+    this.#recovery = this.#recover(Math.min(FIRST_PAUSE_MS * 2 ** this.#relapses, MAX_PAUSE_MS));
+  }
+
+  #note(error: unknown): void {
+    // A missing connection is missing for another reason.
+    if (!(error instanceof ClientOfflineError || error instanceof RootNodesUnavailableError)) this.#cause = error;
   }
 
   #report(): void {
     this.#isReported = true;
-    const { message, code = 'it does not respond' } = (this.#cause ?? {}) as Partial<NodeJS.ErrnoException>;
-    const cause = (message || code).replace(SECRETS, ''); // the message of an AggregateError is empty
+    const cause = describe(this.#cause);
     this.#logger.warn({ cause }, 'Redis is unavailable: this server counts the limits by itself until Redis is back');
   }
 
-  async #recover(failure?: unknown): Promise<void> {
+  /** A slot moves, or does so still. */
+  #onMoving(error: unknown): void {
+    if (this.#moving !== undefined) return void this.#moving.refresh();
+    const cause = describe(error);
+    this.#logger.warn({ cause }, 'A slot of Redis moves: this server counts the limits in it by itself until then');
+    this.#moving = setTimeout(() => {
+      this.#moving = undefined;
+      this.#logger.info('The slot of Redis has moved: Redis counts all limits again');
+    }, MOVED_MS).unref();
+  }
+
+  async #recover(firstPauseMs: number): Promise<void> {
     const { signal } = this.#closing;
+    const lost = this.#connection;
+    this.#connection = undefined;
     await settled(); // the library may be handling the failure
-    while (!this.#isAvailable && !signal.aborted) {
-      try {
-        if (this.#client.isOpen && mustReopen(failure)) this.#client.destroy();
-        // The library reconnects by itself. It gives up only for a cluster of which no node runs yet.
-        if (!this.#client.isOpen) await this.#client.connect();
-        if (signal.aborted) this.#client.destroy(); // a cluster that was closed meanwhile has connected all the same
-        await this.#inTime(this.#probe());
-        this.#isAvailable = !signal.aborted;
-      } catch (error) {
-        this.#fail(error);
-        failure = error;
-        await delay(PROBE_PAUSE_MS, undefined, { signal, ref: false }).catch(() => undefined);
-      }
+    lost?.close();
+    for (let pauseMs = firstPauseMs; !signal.aborted && !this.#isAvailable; pauseMs = ATTEMPT_PAUSE_MS) {
+      await delay(pauseMs, undefined, { signal }).catch(() => undefined);
+      if (!signal.aborted) await this.#attempt();
     }
-    if (this.#isAvailable && this.#isReported) {
-      this.#logger.info('Redis is back: it counts the limits of all servers again');
-    }
+    if (!this.#isAvailable) return;
+    this.#backAtMs = performance.now();
+    if (this.#isReported) this.#logger.info('Redis is back: it counts the limits of all servers again');
     this.#isReported = false;
+  }
+
+  async #attempt(): Promise<void> {
+    let connection: Connection | undefined;
+    try {
+      const onError = (error: unknown) => this.#connection === connection && this.#onFailure(error);
+      this.#connection = connection = openConnection(this.#redis, this.#attempts, onError);
+      await inTime<unknown>(CONNECT_MS, connection.client.connect());
+      await inTime(this.#timeoutMs, Promise.all([connection.client.ping(), this.#probe()]));
+      this.#isAvailable = !this.#closing.signal.aborted;
+    } catch (error) {
+      this.#note(error);
+      this.#attempts += 1;
+      this.#connection = undefined;
+      connection?.close();
+    }
   }
 }
 
-function mustReopen(failure: unknown): boolean {
-  if (failure instanceof ClientOfflineError || failure instanceof RootNodesUnavailableError) return false;
-  return failure !== undefined && !(failure instanceof ErrorReply && !READ_ONLY.test(failure.message));
+function matches(pattern: RegExp, error: unknown): boolean {
+  return error instanceof Error && pattern.test(error.message);
 }
 
-function createSingleClient({ urls: [url] }: RedisConfig) {
-  // The library adds the address to the settings of the socket.
-  return createClient({ ...COMMON, url, socket: { ...SOCKET }, commandOptions });
+function describe(error: unknown): string {
+  const { message, code = 'it does not respond' } = (error ?? {}) as Partial<NodeJS.ErrnoException>;
+  return (message || code).replace(SECRETS, ''); // the message of an AggregateError is empty
 }
 
-/** All nodes that the cluster names are reached with the user, password and TLS of the first address. */
-function createClusterClient({ urls }: RedisConfig) {
+/** Rejects when there is no reply in time. A process that was itself busy first reads what has arrived. */
+async function inTime<T>(timeoutMs: number, reply: Promise<T>): Promise<T> {
+  const { promise, reject } = Promise.withResolvers<never>();
+  const late = () => setImmediate(reject, new Error(`no reply in ${timeoutMs} ms`));
+  const timer = setTimeout(late, timeoutMs);
+  try {
+    return await Promise.race([reply, promise]);
+  } finally {
+    clearTimeout(timer);
+  }
+}
+
+/** A client that has not connected yet. `close` also ends connections that are being opened: the library does not. */
+function openConnection({ urls, isCluster }: RedisConfig, attempt: number, onError: (error: unknown) => void) {
+  const sockets = new AbortController();
+  const socket = { ...SOCKET, signal: sockets.signal };
+  const url = urls[attempt % urls.length] ?? urls[0];
   const { username, password, protocol } = new URL(urls[0]);
-  const defaults = {
-    ...COMMON,
-    ...(username === '' ? {} : { username: decodeURIComponent(username) }),
-    ...(password === '' ? {} : { password: decodeURIComponent(password) }),
-    socket: protocol === 'rediss:' ? { ...SOCKET, tls: true as const } : SOCKET,
+  const client = isCluster
+    ? createCluster({
+        rootNodes: [{ url }],
+        // All nodes that the cluster names are reached with the user, password and TLS of the first address.
+        defaults: {
+          ...COMMON,
+          ...(username === '' ? {} : { username: decodeURIComponent(username) }),
+          ...(password === '' ? {} : { password: decodeURIComponent(password) }),
+          socket: protocol === 'rediss:' ? { ...socket, tls: true as const } : socket,
+        },
+        commandOptions,
+      })
+    : createClient({ ...COMMON, url, socket, commandOptions }); // the library adds the address to the socket
+  client.on('error', onError).on('node-error', onError);
+  const close = () => {
+    client.destroy();
+    sockets.abort();
   };
-  return createCluster({ rootNodes: urls.map((url) => ({ url })), defaults, commandOptions });
+  return { client, close };
 }

@@ -12,7 +12,7 @@
 import { randomUUID } from 'node:crypto';
 import { NAME } from '../../../identity.ts';
 import { CALL_TIMEOUT_MS } from '../../config/constants.ts';
-import type { KeyId } from '../../rpc/caller.ts';
+import { type AccountId, type KeyId, toAccountId, toKeyId } from '../../rpc/caller.ts';
 import type { Attempt, Limiter, LimiterOptions, Outcome, Subject } from './limiter.ts';
 import { subjectName, toDecision } from './limiter.ts';
 import { createMemoryLimiter } from './memory.ts';
@@ -25,9 +25,9 @@ const STREAMS = loadScript(new URL('./streams.lua', import.meta.url));
 /** Longer than the edge waits for the response to a request, and so than it sends it again. */
 const REPEATED_MS = CALL_TIMEOUT_MS + 5_000;
 
-/** Addresses that no caller has, probably on all nodes of a cluster. If they can be counted, requests can. */
-const PROBES = Array.from({ length: 16 }, (_, index) => ({ kind: 'address', address: `probe ${index}` }) as const);
-const ROOM = { perMinute: 1, perDay: 1 };
+/** Accounts that nobody has, probably on all nodes of a cluster. */
+const PROBES = Array.from({ length: 16 }, (_, index) => toAccountId(-1n - BigInt(index)));
+const PROBE_KEY = toKeyId(0n);
 
 const SPAN = { 'db.system.name': 'redis', 'db.operation.name': 'EVALSHA' };
 
@@ -60,31 +60,40 @@ export async function openRedisLimiter(options: RedisLimiterOptions) {
     subject: Subject,
     { keyId, requestId, nowMs }: { readonly keyId?: KeyId; readonly requestId?: string | undefined; nowMs: number },
     args: (number | string)[],
+    { durationMs, refusals, windowMs, graceMs } = ban,
   ) {
     const ofKey =
       keyId === undefined ? [] : ['refusals', 'ban', 'first'].map((entry) => nameOf(subject, `${entry}:${keyId}`));
     if (requestId !== undefined) ofKey.push(nameOf(subject, `request:${requestId}`));
-    const common = [action, time === 'attempt' ? nowMs : 0, ban.durationMs, ban.refusals, ban.windowMs, ban.graceMs];
+    const common = [action, time === 'attempt' ? nowMs : 0, durationMs, refusals, windowMs, graceMs];
     const keys = [nameOf(subject, 'used'), ...ofKey];
     return inSpan(`limits.${action}`, SPAN, () => client.evaluate(LIMITS, keys, [...common, ...args].map(String)));
   }
 
-  async function admit(attempt: Attempt, known = memory.known(attempt, attempt.nowMs)): Promise<Outcome> {
-    const { subject, counter, lastBanEndMs } = known;
+  async function admit(attempt: Attempt): Promise<Outcome> {
+    const { subject, counter, lastBanEndMs } = memory.known(attempt, attempt.nowMs);
     const { perMinute, perDay } = attempt.quota;
     const quota = [perMinute, perDay].map((limit) => Math.min(limit, Number.MAX_SAFE_INTEGER));
     return toOutcome(await run('admit', subject, attempt, [toText(counter), ...quota, lastBanEndMs, REPEATED_MS]));
   }
+
+  const tellStreams = (accountId: AccountId, own: number, max: number) =>
+    client.evaluate(STREAMS, [nameOf({ kind: 'account', accountId }, 'streams')], [server, `${own}`, `${max}`]);
 
   function read(subject: Subject, nowMs: number): Promise<Outcome | undefined> {
     const known = memory.known(subject, nowMs);
     return client.run(async () => toOutcome(await run('read', known.subject, { nowMs }, [toText(known.counter)])));
   }
 
-  const probe = (subject: Subject) => {
-    const attempt = { ...subject, quota: ROOM, nowMs: Date.now() };
-    return admit(attempt, { subject, counter: newCounter(0), lastBanEndMs: 0 });
-  };
+  /** Runs each command that requests run, writes too: what Redis refuses is known before they ask, and its cause. */
+  async function probe(accountId: AccountId): Promise<void> {
+    const subject = { kind: 'account', accountId } as const;
+    const key = { keyId: PROBE_KEY, nowMs: Date.now() };
+    await run('unban', subject, key, []);
+    const noRoom = [toText(newCounter(0)), 0, 0, 0, REPEATED_MS];
+    await run('admit', subject, { ...key, requestId: randomUUID() }, noRoom, { ...ban, refusals: 1, graceMs: 0 });
+    for (const own of [1, 0]) await tellStreams(accountId, own, Number.MAX_SAFE_INTEGER);
+  }
   await client.start(() => Promise.all(PROBES.map(probe)));
   return {
     ...memory,
@@ -98,8 +107,7 @@ export async function openRedisLimiter(options: RedisLimiterOptions) {
       return state === undefined ? memory.peek(attempt) : toDecision(attempt, state, options);
     },
     async countStreams(accountId, own, max) {
-      const name = nameOf({ kind: 'account', accountId }, 'streams');
-      return (await client.run(() => client.evaluate(STREAMS, [name], [server, `${own}`, `${max}`]))) !== 0;
+      return (await client.run(() => tellStreams(accountId, own, max))) !== 0;
     },
     async now() {
       const nowMs = Date.now();
