@@ -1,5 +1,6 @@
 /** SQLite: the rules of all engines, its plans, what its settings and files guarantee, how writes share commits. */
 import { statSync } from 'node:fs';
+import { setTimeout as delay } from 'node:timers/promises';
 import knex from 'knex';
 import { ConfigError } from '../../src/platform/config/setting.ts';
 import type { Runner } from '../../src/platform/storage/engine.ts';
@@ -7,6 +8,7 @@ import type { Row } from '../../src/platform/storage/fields.ts';
 import { recordEvents } from '../../src/platform/storage/migrations/event-triggers.ts';
 import { SqliteConnection } from '../../src/platform/storage/sqlite-connection.ts';
 import { compile } from '../../src/platform/storage/statement.ts';
+import { StoreUnavailable } from '../../src/platform/storage/store-errors.ts';
 import type { CategoryId } from '../../src/shop/categories/table.ts';
 import { createTestDatabase } from '../support/machine/database.ts';
 import type { SharedBy } from '../support/service/sharing.ts';
@@ -106,6 +108,26 @@ test('SQLite - a start with ids that would be read inexactly is refused', async 
   await sequence('9007199254740993');
   await t.throwsAsync(database.open(), { instanceOf: ConfigError, message: /the ids of pets are too large/ });
 });
+
+// Serial: SQLite waits for a locked file in one of Node's few threads.
+test.serial(
+  'SQLite - a start that must migrate waits for another process, says so, and fails with the reason',
+  async (t) => {
+    const database = createTestDatabase(t);
+    const other = await SqliteConnection.open(database.file, ['PRAGMA journal_mode = WAL', 'BEGIN IMMEDIATE']);
+    const logged: string[] = [];
+    const logger = { info: (_: object, text: string) => void logged.push(text), warn: () => undefined };
+    const refused = { instanceOf: StoreUnavailable, message: /SQLITE_BUSY: database is locked$/ };
+    await t.throwsAsync(database.open({ maxWaitMs: 1_000, logger }), refused);
+    const waiting = database.open({ logger });
+    await delay(6_000); // longer than SQLite waits by itself
+    await other.exec('COMMIT');
+    await (await waiting).close();
+    await other.close();
+    const text = 'another process is changing the database: waiting for it to be done';
+    t.deepEqual(logged, [text, text, "the database's schema is up to date now"]);
+  },
+);
 
 test('SQLite - temporary data stays in memory: the disk of temporary files may be full', async (t) => {
   const MEMORY = 2;

@@ -23,6 +23,8 @@ export interface EngineOptions {
   /** Whether to migrate the schema, as by default, rather than only check it. */
   readonly migrates?: boolean;
   readonly logger?: StorageLogger;
+  /** How long to wait for another process's migrations. */
+  readonly maxWaitMs?: number;
 }
 
 /** The current use of a connection pool. */

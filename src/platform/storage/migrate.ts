@@ -17,6 +17,9 @@ export interface Migration {
 }
 
 const TABLE = 'schema_migrations';
+/** How long a migration waits for another process, and when it reports that. */
+const MAX_WAIT_MS = 60_000;
+const REPORT_MS = 1_000;
 
 export interface MigrateOptions {
   /** All migrations of this release, in the order in which they run. */
@@ -24,8 +27,9 @@ export interface MigrateOptions {
   /** Whether to run missing migrations, rather than throw ConfigError. */
   readonly migrates: boolean;
   readonly logger: StorageLogger;
+  readonly maxWaitMs?: number | undefined;
   /** Prevents other processes from migrating until the transaction ends. */
-  readonly lock: (trx: Knex.Transaction) => Promise<void>;
+  readonly lock: (trx: Knex.Transaction, maxWaitMs: number) => Promise<void>;
   readonly transaction?: Knex.TransactionConfig;
 }
 
@@ -36,7 +40,7 @@ export interface MigrateOptions {
  */
 export async function migrate(
   knex: Knex,
-  { migrations, migrates, logger, lock, transaction = {} }: MigrateOptions,
+  { migrations, migrates, logger, lock, maxWaitMs = MAX_WAIT_MS, transaction = {} }: MigrateOptions,
 ): Promise<void> {
   const missing = namesOf(await findMissing(knex, migrations));
   if (missing.length === 0) return;
@@ -44,8 +48,11 @@ export async function migrate(
     const hint = 'run "npm run migrate", or start with MIGRATE_AT_START=yes';
     throw new ConfigError(`the database lacks the migrations ${missing.join(', ')}: ${hint}`);
   }
-  const done = await knex.transaction(async (trx) => {
-    await lock(trx);
+  const wait = { maxSeconds: maxWaitMs / 1_000 };
+  const report = () => logger.info(wait, 'another process is changing the database: waiting for it to be done');
+  const migrateIn = async (trx: Knex.Transaction) => {
+    const timer = setTimeout(report, REPORT_MS);
+    await lock(trx, maxWaitMs).finally(() => clearTimeout(timer));
     await prepareTable(trx);
     const pending = await findMissing(trx, migrations); // another process may have migrated meanwhile
     for (const { name, up, isAdditive } of pending) {
@@ -53,7 +60,17 @@ export async function migrate(
       await trx(TABLE).insert({ name, batch: 1, migration_time: new Date(), additive: isAdditive });
     }
     return namesOf(pending);
-  }, transaction);
+  };
+  let failure: unknown;
+  const noting = (error: unknown) => {
+    failure = error;
+    throw error;
+  };
+  const done = await knex
+    .transaction((trx) => migrateIn(trx).catch(noting), transaction)
+    .catch((error: unknown) => {
+      throw failure ?? error; // of a transaction that the database has ended, knex throws why it can't be rolled back
+    });
   if (done.length > 0) logger.info({ migrations: done }, "the database's schema is up to date now");
 }
 

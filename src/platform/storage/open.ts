@@ -7,7 +7,7 @@ import { diskFull, isDiskFull } from '../files/private-folder.ts';
 import type { Engine, StorageLogger } from './engine.ts';
 import type { Migration } from './migrate.ts';
 import { openSqlite } from './sqlite.ts';
-import { isLockedByOther, isUnusable } from './sqlite-connection.ts';
+import { isLocked, isUnusable } from './sqlite-connection.ts';
 import { StoreUnavailable } from './store-errors.ts';
 
 /**
@@ -49,7 +49,7 @@ export function explain(error: unknown, { databaseUrl, dataDir }: Config): unkno
   if (isDiskFull(error)) return diskFull(dataDir, error); // a key file did not fit
   if (!(error instanceof StoreUnavailable)) return error;
   if (databaseUrl !== undefined) return new TemporaryFailure(`DATABASE_URL can't be used: ${error.message}`);
-  if (!isLockedByOther(error)) return diskFull(dataDir, error);
+  if (!isLocked(error.cause)) return diskFull(dataDir, error);
   const what = `another process keeps the SQLite file in ${dataDir} (${error.message})`;
   return new TemporaryFailure(`${what}: end it, or wait until it is done`);
 }

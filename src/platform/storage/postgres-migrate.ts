@@ -1,16 +1,12 @@
 /** Migrates a PostgreSQL database: with the rights that a server needs, and one process at a time. */
 import type { Knex } from 'knex';
 import { ConfigError } from '../config/config.ts';
-import type { StorageLogger } from './engine.ts';
 import { type MigrateOptions, migrate } from './migrate.ts';
 import { is } from './postgres-errors.ts';
 import { StoreUnavailable } from './store-errors.ts';
 
 /** The number of the advisory lock. It must be unique in the database. */
 const LOCK_ID = 7_073_746_573;
-/** How long a migration waits for another one, and when it reports that. */
-const MAX_WAIT_MS = 60_000;
-const REPORT_MS = 1_000;
 /** How long a migration waits to lock a table, and holds locks while its process stands still. Others wait for them. */
 const TABLE_LOCK_MS = 10_000;
 
@@ -29,10 +25,7 @@ const LACKING_RIGHTS = `
  * @throws StoreUnavailable when another process migrates for too long, or a table is in use for too long.
  * @throws ConfigError when this release does not support the schema, or the user lacks rights on it.
  */
-export async function migratePostgres(
-  knex: Knex,
-  { maxWaitMs, ...options }: Omit<MigrateOptions, 'lock'> & { readonly maxWaitMs: number | undefined },
-): Promise<void> {
+export async function migratePostgres(knex: Knex, options: Omit<MigrateOptions, 'lock'>): Promise<void> {
   // Without rights on it, even the table of migrations looks as if it were missing.
   const { rows } = await knex.raw<{ rows: readonly { relname: string }[] }>(LACKING_RIGHTS);
   if (rows.length > 0) {
@@ -42,7 +35,7 @@ export async function migratePostgres(
   }
   await migrate(knex, {
     ...options,
-    lock: (trx) => lock(trx, options.logger, maxWaitMs),
+    lock,
     transaction: { isolationLevel: 'read committed' }, // sees what others committed while it waited for the lock
   });
 }
@@ -51,20 +44,14 @@ export async function migratePostgres(
  * Takes an advisory lock until the transaction ends. It belongs to the transaction, so it works through a pooler, and
  * PostgreSQL releases it when the process crashes.
  */
-async function lock(trx: Knex.Transaction, logger: StorageLogger, maxWaitMs = MAX_WAIT_MS): Promise<void> {
-  const maxSeconds = maxWaitMs / 1_000;
-  const report = () =>
-    logger.info({ maxSeconds }, 'another process is changing the database: waiting for it to be done');
-  const timer = setTimeout(report, REPORT_MS);
+async function lock(trx: Knex.Transaction, maxWaitMs: number): Promise<void> {
   try {
     await trx.raw(`SET LOCAL statement_timeout = 0; SET LOCAL idle_in_transaction_session_timeout = ${TABLE_LOCK_MS}`);
     await trx.raw(`SET LOCAL lock_timeout = ${maxWaitMs}; SELECT pg_advisory_xact_lock(${LOCK_ID})`);
     await trx.raw(`SET LOCAL lock_timeout = ${TABLE_LOCK_MS}`);
   } catch (error) {
     if (!is('timeout', error)) throw error;
-    const wait = `another process has been changing the database for ${maxSeconds} s`;
+    const wait = `another process has been changing the database for ${maxWaitMs / 1_000} s`;
     throw new StoreUnavailable(`${wait}: wait until it is done, or end it, and start again`, { cause: error });
-  } finally {
-    clearTimeout(timer);
   }
 }

@@ -35,8 +35,6 @@ export interface PostgresOptions extends EngineOptions {
   readonly connections?: number;
   /** Whether the URL leads to PgBouncer. */
   readonly isPooled?: boolean;
-  /** How long to wait for another process's migrations. */
-  readonly maxWaitMs?: number;
 }
 
 /**

@@ -121,15 +121,17 @@ function toSqlite(value: SqlValue): SqlValue {
 /** Result codes (https://sqlite.org/rescode.html): no room, a disk that fails, another process's lock, no memory. */
 const UNAVAILABLE = new Set(['SQLITE_FULL', 'SQLITE_IOERR', 'SQLITE_BUSY', 'SQLITE_NOMEM']);
 
+const LOCKED = new Set(['SQLITE_BUSY']);
+
 /** The driver's response to a call of a closed connection. */
 const CLOSED = new Set(['SQLITE_MISUSE']);
 
 /** The file is damaged, or not readable and writable for this user. */
 const UNUSABLE = new Set(['SQLITE_CORRUPT', 'SQLITE_NOTADB', 'SQLITE_CANTOPEN', 'SQLITE_READONLY']);
 
-/** Whether the store is unavailable because another process has locked the file. */
-export function isLockedByOther({ cause }: StoreUnavailable): boolean {
-  return cause instanceof Error && 'code' in cause && cause.code === 'SQLITE_BUSY';
+/** Whether another process has locked the file. */
+export function isLocked(error: unknown): boolean {
+  return hasCode(error, LOCKED);
 }
 
 /** Returns the error that storage throws for an error of sqlite3. */

@@ -13,7 +13,7 @@ import { type Engine, type EngineOptions, SILENT } from './engine.ts';
 import type { Row } from './fields.ts';
 import { GroupCommit } from './group-commit.ts';
 import { type Migration, migrate } from './migrate.ts';
-import { SqliteConnection, toStoreError } from './sqlite-connection.ts';
+import { isLocked, SqliteConnection, toStoreError } from './sqlite-connection.ts';
 import { SqliteWriter } from './sqlite-writer.ts';
 import { compile, type Params, param, toJson } from './statement.ts';
 import { StoreUnavailable } from './store-errors.ts';
@@ -40,9 +40,15 @@ const PRAGMAS = [
 const IN_MEMORY = 'PRAGMA temp_store = MEMORY';
 
 /** Waits for other writers at once. knex begins a transaction that fails if one of them writes before it does. */
-async function lock(trx: Knex.Transaction): Promise<void> {
+async function lock(trx: Knex.Transaction, maxWaitMs: number): Promise<void> {
   await trx.raw('COMMIT');
-  await trx.raw('BEGIN IMMEDIATE');
+  for (const endMs = performance.now() + maxWaitMs; ; ) {
+    try {
+      return await trx.raw('BEGIN IMMEDIATE');
+    } catch (error) {
+      if (!isLocked(error) || performance.now() > endMs) throw error;
+    }
+  }
 }
 
 /**
@@ -54,13 +60,13 @@ async function lock(trx: Knex.Transaction): Promise<void> {
 export async function openSqlite(
   file: string,
   migrations: readonly Migration[],
-  { migrates = true, logger = SILENT }: EngineOptions = {},
+  { migrates = true, logger = SILENT, maxWaitMs }: EngineOptions = {},
 ): Promise<Engine> {
   const log = { warn: () => undefined }; // knex throws these errors too
   const knex = makeKnex({ client: 'sqlite3', connection: { filename: file }, useNullAsDefault: true, log });
   try {
     for (const pragma of PRAGMAS) await knex.raw(pragma);
-    await migrate(knex, { migrations, migrates, logger, lock });
+    await migrate(knex, { migrations, migrates, logger, maxWaitMs, lock });
     const [large] = await knex('sqlite_sequence').where('seq', '>', MAX_ID).select('name');
     if (large) throw new ConfigError(`the ids of ${large.name} are too large for SQLite here, above 2^52`);
   } catch (error) {
