@@ -48,8 +48,11 @@ function cutter(isTyped: boolean) {
   };
 }
 
+/** The types of messages that are steps: the start of a connection, a query, a parse, a bind, an execute. */
+const STEPS = ['', 'Q', 'P', 'B', 'E'];
+
 /** Forwards a free port of the loopback to PostgreSQL's, until the end of the test. */
-export async function openPostgresProxy(t: Scope, targetPort: number) {
+export async function openPostgresProxy(t: Scope, targetPort: number, kinds: readonly string[] = STEPS) {
   const sockets = new Set<Socket>();
   /** The step that fails next: how many come before it. */
   let armed: { before: number; readonly way: Way } | undefined;
@@ -57,7 +60,7 @@ export async function openPostgresProxy(t: Scope, targetPort: number) {
 
   /** The way in which a step fails; undefined if it does not. */
   const failing = (type: string, bytes: Buffer): Way | undefined => {
-    if (!['', 'Q', 'P', 'B', 'E'].includes(type)) return undefined;
+    if (!kinds.includes(type)) return undefined;
     if (armed !== undefined) steps.push(`${type} ${bytes.toString('latin1', 5, 60).replaceAll(/[^ -~]+/g, ' ')}`);
     if (armed === undefined || armed.before-- > 0) return undefined;
     const { way } = armed;
@@ -127,8 +130,8 @@ export async function openPostgresProxy(t: Scope, targetPort: number) {
   return {
     port: typeof address === 'object' ? Number(address?.port) : 0,
     /** Lets the step after `before` others fail, once. */
-    fail(before: number, way: Way) {
-      [armed, steps] = [{ before, way }, []];
+    fail(before: number, way: string) {
+      [armed, steps] = [{ before, way: way as Way }, []];
     },
     /** Lets nothing fail from now on. Returns whether a step has failed, and which ones there were. */
     heal() {

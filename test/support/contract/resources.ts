@@ -5,18 +5,17 @@
 import { API_PACKAGE } from '../../../src/identity.ts';
 import { loadOperations, type Operation } from '../../../src/platform/proto/operations.ts';
 import { operationOptions } from '../../../src/platform/proto/options.ts';
-import { RESOURCES } from '../../shop/resources.ts';
-import type { RestClient } from '../calls/rest-client.ts';
+import { RESOURCES, type RestMakers } from '../../shop/resources.ts';
 
 export interface Resource {
   /** The first byte of its list's page tokens, which callers hold: never change one. A new list has the next number. */
   readonly pages?: number;
   /** The body of a valid POST. */
-  readonly whole?: (rest: RestClient) => Promise<object>;
+  readonly whole?: (rest: RestMakers) => Promise<object>;
   /** The body of a PATCH that changes what the POST has made. */
   readonly part?: object;
   /** Makes one and resolves with its id, where no POST does. */
-  readonly make?: (rest: RestClient) => Promise<number>;
+  readonly make?: (rest: RestMakers) => Promise<number>;
 }
 
 export interface PublicOperation extends Operation {
@@ -69,14 +68,15 @@ export interface TestRequest {
 
 /** A valid request to each operation for which `holds`, but not to streams. Each has a resource of its own. */
 export async function requestsTo(
-  rest: RestClient,
+  rest: RestMakers,
   holds: (operation: PublicOperation) => boolean = () => true,
 ): Promise<TestRequest[]> {
   const chosen = PUBLIC.filter((operation) => !operation.isStream && holds(operation));
   return Promise.all(chosen.map((operation) => requestTo(rest, operation)));
 }
 
-async function requestTo(rest: RestClient, operation: PublicOperation): Promise<TestRequest> {
+/** A valid request to the operation, with a resource of its own. */
+export async function requestTo(rest: RestMakers, operation: PublicOperation): Promise<TestRequest> {
   const { service, method, template, idName, bodyField } = operation;
   const { whole, part = {}, make = () => create(rest, service) } = RESOURCES[service] ?? {};
   const path = idName === undefined ? template : template.replace(`{${idName}}`, String(await make(rest)));
@@ -85,11 +85,9 @@ async function requestTo(rest: RestClient, operation: PublicOperation): Promise<
   return { operation, method, path, json };
 }
 
-async function create(rest: RestClient, service: string): Promise<number> {
+async function create(rest: RestMakers, service: string): Promise<number> {
   const operation = PUBLIC.find((one) => one.service === service && one.method === 'POST');
   if (operation === undefined) throw new Error(`no POST makes what ${service} serves: add a make to RESOURCES`);
   const { path, json } = await requestTo(rest, operation);
-  const response = await rest.post(path, json);
-  if (response.status !== 201) throw new Error(`POST ${path} answered ${response.status}: ${response.text}`);
-  return response.body.id;
+  return (await rest.created(path, json)).id;
 }

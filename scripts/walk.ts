@@ -1,0 +1,24 @@
+/** `npm run test:walk`: the walks of test/walk with every step in every way. */
+import { Option } from 'commander';
+import { createCommand, integer, run } from '../test/support/command-line.ts';
+import { runAva } from './run-ava.ts';
+
+const MAX_SEED = 9_999_999_999;
+
+const command = createCommand(
+  'test:walk',
+  `Runs each operation again and again, and lets one step of it fail: first its first, then its second, until none is
+left, each in every way. What got no answer is sent again. After each run the store, the answers, the events and the
+usage must be what they are when nothing fails. The exit code is 1 if they are not.`,
+)
+  .option('--only <text...>', 'only tests with this in their titles, such as PostgreSQL')
+  .addOption(
+    new Option('--seed <n>', 'the seed of what is not walked whole').argParser(integer(0, MAX_SEED)).default(57),
+  );
+
+await run(command, ({ only = [], seed }: { readonly only?: readonly string[]; readonly seed: number }) =>
+  runAva([...only.map((text) => `--match=*${text}*`), 'test/walk/*.test.ts'], {
+    WALK_ALL: 'yes',
+    WALK_SEED: `${seed}`,
+  }),
+);

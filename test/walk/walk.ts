@@ -1,0 +1,97 @@
+/**
+ * The walk: an operation is run again and again. First nothing fails, then its first step, then its second, until none
+ * is left, each in each way. What got no answer is sent again, as a client does. Whatever has failed, the run changes
+ * and answers what the first one did, its events are there once, and the next run finds nothing of the failure.
+ */
+import type { ExecutionContext } from 'ava';
+import { PUBLIC, type PublicOperation } from '../support/contract/resources.ts';
+import type { TestServer } from '../support/service/server.ts';
+import { until } from '../support/until.ts';
+import { Caller, type WalkRequest } from './caller.ts';
+import { OPERATIONS, type WalkOperation } from './operations.ts';
+import { normalized, Oracle } from './oracle.ts';
+
+/** What lets a step of an engine fail. */
+export interface Faults {
+  readonly ways: readonly string[];
+  /** The ways that may make an answer INTERNAL. */
+  readonly internal: readonly string[];
+  /** Lets the step after `before` others fail, once. */
+  fail(before: number, way: string): void;
+  /** Lets nothing fail from now on. Returns whether a step has failed, and which ones there were up to it. */
+  heal(): { readonly hasFailed: boolean; readonly steps: readonly string[] };
+}
+
+/** Set by scripts/walk.ts. Otherwise a step fails in one way, which the seed chooses; of many callers, a few steps. */
+const { WALK_SEED = '57', WALK_ALL } = process.env;
+export const isCampaign = WALK_ALL !== undefined;
+
+function chosen(ways: readonly string[], step: number, operation: number): readonly string[] {
+  return isCampaign ? ways : [ways[(step + operation + Number(WALK_SEED)) % ways.length] ?? ''];
+}
+
+/** Walks operations of a server that has no other callers, and then compares its lists and its usage. */
+export async function walkServer(
+  t: ExecutionContext<unknown>,
+  server: Pick<TestServer, 'address' | 'key' | 'operator'>,
+  faults: Faults,
+  operations: readonly WalkOperation[] = OPERATIONS,
+): Promise<void> {
+  const caller = new Caller(server.address, server.key);
+  t.teardown(() => caller.close());
+  const oracle = new Oracle(caller);
+  const used = async () => (await server.operator.usage(1n)).reduce((sum, { requests }) => sum + requests, 0n);
+  let failed = 0;
+  for (const [index, operation] of operations.entries()) {
+    const { outcome: expected, requests } = await run(operation, { caller, oracle, faults });
+    const stride = isCampaign ? 1 : requests;
+    for (let [step, isOver] = [0, false]; !isOver; step += stride) {
+      isOver = true;
+      for (const way of chosen(faults.ways, step, index)) {
+        const where = `${operation.name}, ${way} at step ${step}`;
+        const { outcome, hasFailed, steps } = await run(operation, { caller, oracle, faults }, { step, way }).catch(
+          (cause: unknown) => Promise.reject(new Error(`${where}: ${cause}`, { cause })),
+        );
+        t.deepEqual(outcome, expected, `${where}\n${steps.join('\n')}`);
+        if (hasFailed) [failed, isOver] = [failed + 1, false];
+      }
+    }
+  }
+  await oracle.checkLists();
+  await until(async () => (await used()) === BigInt(caller.counted), `a usage of ${caller.counted}`);
+  t.log(`${operations.length} operations, ${failed} steps that failed, ${caller.counted} requests`);
+}
+
+async function run(
+  { prepare }: WalkOperation,
+  { caller, oracle, faults }: { readonly caller: Caller; readonly oracle: Oracle; readonly faults: Faults },
+  fault?: { readonly step: number; readonly way: string },
+) {
+  const { cursor } = oracle;
+  const requests = await prepare(caller, cursor);
+  await oracle.catchUp();
+  if (fault !== undefined) faults.fail(fault.step, fault.way);
+  const answers = await Promise.all(requests.map((request) => caller.repeat(request)));
+  const { hasFailed, steps } = faults.heal();
+  const events = await oracle.catchUp();
+  await oracle.checkResources(events);
+  const final = requests.map((request, index) => {
+    const all = answers[index] ?? [];
+    const last = all.at(-1) ?? { code: '', body: undefined, isReplay: false };
+    if (!faults.internal.includes(fault?.way ?? '') && all.some(({ code }) => code === 'INTERNAL')) {
+      throw new Error(`${request.method} ${request.path} is INTERNAL\n${steps.join('\n')}`);
+    }
+    if (requests.length === 1 && all.length > 2) throw new Error(`one failure costs ${all.length - 1} answers`);
+    // Who repeats a DELETE that was carried out learns that it is gone.
+    const isGone = request.method === 'DELETE' && all.length > 1 && last.code.endsWith('_NOT_FOUND');
+    return [operationOf(request), isGone ? { ...last, code: 'OK', body: {} } : last] as const;
+  });
+  return { outcome: normalized(events, final), hasFailed, steps, requests: requests.length };
+}
+
+function operationOf({ method, path }: WalkRequest): PublicOperation {
+  const [route = ''] = path.split('?');
+  const found = PUBLIC.find((one) => one.method === method && one.routes[0]?.pattern.test(route));
+  if (found === undefined) throw new Error(`there is no operation ${method} ${path}`);
+  return found;
+}
