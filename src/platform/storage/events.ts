@@ -1,9 +1,9 @@
 /** The `events` table: what changed. Triggers write it (migrations/event-triggers.ts). */
 import type { Engine, Runner } from './engine.ts';
-import { bigInteger, integer, longText, optional, record, text } from './fields.ts';
+import { bigInteger, integer, longText, optional, text } from './fields.ts';
 import { type EventId, type EventRequest, type Page, type SeenEvent, START, type StoredEvent } from './model.ts';
 import { fitting, PAGE_BYTES, pages } from './pages.ts';
-import { compile, param } from './statement.ts';
+import { compile } from './statement.ts';
 import { lookup, oldest, onlyRow, table } from './table.ts';
 
 const FIELDS = {
@@ -12,7 +12,10 @@ const FIELDS = {
   timeMs: integer('time_ms'),
 };
 const EVENTS = table<StoredEvent>('events', { ...FIELDS, row: longText('resource') });
-const SEEN = record({ ...FIELDS, bytes: integer('bytes') });
+const SEEN = table<Omit<StoredEvent, 'row'> & { readonly bytes: number }>('seen_events', {
+  ...FIELDS,
+  bytes: integer('bytes'),
+});
 
 /** How many events are looked at for some of certain types. */
 const WINDOW = 500;
@@ -29,23 +32,22 @@ export function eventTable(engine: Engine) {
   const bounds = compile('events.bounds', ends);
   // The rows themselves are not read: neither engine fetches a text for its length.
   const size = knex.raw('octet_length(resource) as bytes');
-  const inOrder = knex('events').select('id', 'type', 'time_ms', size).where('id', '>', param('after'));
-  const look = compile('events.look', inOrder.orderByRaw('id limit ?', [param('rows')]));
+  const look = pages(engine, SEEN, () => knex('events').select('id', 'type', 'time_ms', size));
   const deleteOldest = oldest(engine, 'events', 'id', 'time_ms', newest);
 
   /** Reads only the rows that the page has: one of a rare type costs no more than one of all. */
   const pageOfTypes = async (request: EventRequest, types: readonly string[]): Promise<Page<SeenEvent>> => {
     const { after, limit, maxBytes = PAGE_BYTES } = request;
-    const seen = (await reader.all(look, { after, rows: WINDOW + 1 })).map(SEEN.read);
-    const wanted = seen.slice(0, WINDOW).filter(({ type }) => types.includes(type));
+    const { rows: seen, hasMore } = await look({ after, limit: WINDOW });
+    const wanted = seen.filter(({ type }) => types.includes(type));
     const sizes = wanted.slice(0, limit).map(({ bytes }) => bytes);
     const count = fitting(sizes, maxBytes);
     const found = count === 0 ? [] : await findAll(wanted.slice(0, count).map(({ id }) => id));
     if (found.length < count) return pageOfTypes(request, types); // some were deleted meanwhile: look again
     const rows = new Map(found.map((event) => [event.id, event]));
-    const end = count < wanted.length ? seen.findIndex(({ id }) => id === wanted[count]?.id) : WINDOW;
-    const looked = seen.slice(0, end);
-    return { rows: looked.map((event) => rows.get(event.id) ?? event), hasMore: seen.length > end };
+    const next = wanted[count];
+    const looked = next === undefined ? seen : seen.slice(0, seen.indexOf(next));
+    return { rows: looked.map((event) => rows.get(event.id) ?? event), hasMore: hasMore || next !== undefined };
   };
 
   return {

@@ -31,10 +31,14 @@ function memo<T>(): (name: string, make: (name: string) => T) => T {
 
 /** The maximum number of rows that one statement reads for pages. It takes some 2 ms. */
 const MAX_ROWS = 2_000;
-/** What the long texts of a page have together. A page of large rows is a short one. */
+/** What the long texts of a page have together in JSON. A page of large rows is a short one. */
 export const PAGE_BYTES = 65_536;
+/** The most bytes that JSON makes of one: `\u0001`. */
+const MAX_ESCAPED = 6;
 /** Any text is shorter. */
 const ANY_LENGTH = 2 ** 31 - 1;
+
+const bytesOf = (rows: readonly Row[]) => rows.reduce((sum, { bytes }) => sum + Number(bytes), 0);
 
 /** How many of these sizes fit, one at least. */
 export function fitting(sizes: readonly number[], maxBytes: number): number {
@@ -87,16 +91,21 @@ export function pages<R extends object>(
     const filters = table.toParams(Object.fromEntries(inUse) as Partial<R>);
     const page = statement(Object.keys(filters));
     const share = Math.floor(maxBytes / (limit + 1));
-    const toPage = (rows: readonly Row[], count: number) => ({
-      rows: rows.slice(0, count).map(table.toRecord),
-      hasMore: rows.length > count,
-    });
+    const inJson = (row: Row) =>
+      long.reduce((sum, name) => sum + Buffer.byteLength(JSON.stringify(row[name] ?? '')), 0);
+    const toPage = (rows: readonly Row[], atMost: number) => {
+      const mayExceed = long.length > 0 && MAX_ESCAPED * bytesOf(rows) > maxBytes;
+      const count = mayExceed ? fitting(rows.slice(0, atMost).map(inJson), maxBytes) : atMost;
+      return { rows: rows.slice(0, count).map(table.toRecord), hasMore: rows.length > count };
+    };
     const read = readers(`${page.name} ${limit} ${maxBytes}`, () => {
       const readOne = async (params: Params) => {
         const rows = await reader.all(page, params);
-        const sizes = long.length === 0 ? [] : rows.map((row) => Number(row.bytes));
-        if (sizes.every((bytes) => bytes <= share)) return toPage(rows, limit);
-        const count = fitting(sizes.slice(0, limit), maxBytes);
+        if (long.length === 0 || rows.every(({ bytes }) => Number(bytes) <= share)) return toPage(rows, limit);
+        const count = fitting(
+          rows.slice(0, limit).map(({ bytes }) => Number(bytes)),
+          maxBytes,
+        );
         return toPage(await reader.all(page, { ...params, share: ANY_LENGTH, rows: count + 1 }), count);
       };
       const load = async (all: readonly Params[]) => all.map(readOne); // in one run if the engine can
