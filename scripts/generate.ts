@@ -23,6 +23,7 @@ import { Scalar, stringify } from 'yaml';
 import { API_PACKAGE, NAME } from '../src/identity.ts';
 import { loadOperations } from '../src/platform/proto/operations.ts';
 import type { HttpRule } from '../src/platform/proto/options.ts';
+import { onOneLine } from '../src/platform/rest/json.ts';
 import { callersPage } from './callers-page.ts';
 import { clientIndex } from './client-index.ts';
 import { clientMethods, clientServices } from './client-methods.ts';
@@ -33,8 +34,6 @@ import { settingsPage } from './settings-page.ts';
 const GENERATED = ['gen', 'docs/settings.md'];
 /** No aliases and folded lines, which are hard to read; quotes where YAML 1.1 would read a string as a timestamp. */
 const YAML = { aliasDuplicateObjects: false, lineWidth: 0, schema: 'yaml-1.1' } as const;
-/** Line breaks to YAML 1.1, as parsers in Python, Go and Java read it, but not to 1.2: they need escapes. */
-const BREAKS_OF_OLD = /[\u0085\u2028\u2029]/g;
 
 // Here and not in the system's folder, which may be on another file system than `gen/`.
 mkdirSync('build', { recursive: true });
@@ -85,13 +84,16 @@ async function generate(target: string): Promise<void> {
   writeFileSync(join(target, 'docs/settings.md'), settingsPage());
 }
 
+/**
+ * Escapes what breaks lines in YAML 1.1, as parsers in Python, Go and Java read it, but not in 1.2: the same characters
+ * as in server-sent events.
+ */
 function toYaml(document: JsonObject): string {
   const quoted = (_: unknown, value: unknown) =>
-    typeof value === 'string' && value.search(BREAKS_OF_OLD) >= 0
+    typeof value === 'string' && onOneLine(value) !== value
       ? Object.assign(new Scalar(value), { type: Scalar.QUOTE_DOUBLE })
       : value;
-  const escaped = (character: string) => `\\u${character.charCodeAt(0).toString(16).padStart(4, '0')}`;
-  return stringify(document, quoted, YAML).replace(BREAKS_OF_OLD, escaped);
+  return onOneLine(stringify(document, quoted, YAML));
 }
 
 /** Writes a set of descriptors. */

@@ -326,7 +326,7 @@ export interface components {
              * @description When it happened.
              * @example 2026-10-01T12:00:00.500Z
              */
-            time: string;
+            readonly time: string;
             /**
              * @description A pet; `inventory` has its stock.
              * @example {
@@ -749,7 +749,7 @@ export interface components {
         "If-None-Match": string;
         /** @description Makes it safe to send the request again when no answer came: under one key it is carried out once, and answered alike each time. A new UUID for each new request is a good key. */
         "Idempotency-Key": string;
-        /** @description The id of the last event that you have: the stream goes on after it. It wins over `after`. An empty one is none. */
+        /** @description The id of the last event that you have: the stream goes on after it. It wins over `lastEventId` and `after`. An empty one is none. */
         "Last-Event-ID": string;
     };
     requestBodies: never;
@@ -3041,13 +3041,15 @@ export interface operations {
     watchEvents: {
         parameters: {
             query?: {
-                /** @description The stream goes on after this id. Absent: it begins now. Over REST the header Last-Event-ID wins. */
+                /** @description The stream goes on after this id. Absent: it begins now. `last_event_id` wins over it. */
                 after?: number;
                 /** @description Only events of these types. Absent: all. */
                 types?: ("pet.created" | "pet.updated" | "pet.deleted" | "category.created" | "category.updated" | "category.deleted" | "order.created" | "order.updated" | "order.deleted")[];
+                /** @description The same, for clients of server-sent events that can't send the header Last-Event-ID, which wins over this one. */
+                lastEventId?: number;
             };
             header?: {
-                /** @description The id of the last event that you have: the stream goes on after it. It wins over `after`. An empty one is none. */
+                /** @description The id of the last event that you have: the stream goes on after it. It wins over `lastEventId` and `after`. An empty one is none. */
                 "Last-Event-ID"?: components["parameters"]["Last-Event-ID"];
             };
             path?: never;

@@ -200,5 +200,5 @@ test('events - a stream without heartbeats is opened again', async (t) => {
   follow(t.context.client);
   (await nth(t.context, 0)).write(checkpoint(7n));
   await until(() => t.context.streams.length === 2, 'a second stream', 60_000);
-  t.deepEqual(t.context.streams[1]?.request, { after: 7n, types: [] });
+  t.like(t.context.streams[1]?.request, { after: 7n, types: [] });
 });

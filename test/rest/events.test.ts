@@ -53,6 +53,12 @@ test('Parameters - what is no id, or not reached, is a 400 that names it; so is 
   }
   isInvalid(t, await rest.get('/events?limit=101'), 'limit');
   isInvalid(t, await rest.get('/events/stream?limit=1'), 'limit');
+  isInvalid(t, await rest.get('/events?lastEventId=0'), 'lastEventId');
+  isInvalid(t, await rest.get('/events/stream?lastEventId=-1'), 'lastEventId');
+  for (const id of ['', 'x', '01', '9223372036854775808'])
+    t.is((await rest.get(`/events/stream?lastEventId=${id}`)).status, 400, id);
+  const ahead = await rest.get('/events/stream?after=0&lastEventId=999999999');
+  isError(t, ahead, 400, 'EVENT_NOT_REACHED');
 });
 
 test('Stream - is text/event-stream: ready, whose id is where the feed stands, then events', async (t) => {
@@ -67,7 +73,7 @@ test('Stream - is text/event-stream: ready, whose id is where the feed stands, t
   const ready = await stream.next();
   t.deepEqual([ready?.event, ready?.retry], ['ready', '2000']);
   t.true(Number(ready?.id) >= 1);
-  const name = 'Line\u2028break "quoted" \u{1f408}';
+  const name = 'Cats "quoted" \u{1f408}';
   const id = await rest.category(name);
   for (;;) {
     const [event] = await stream.take(1);
@@ -75,12 +81,25 @@ test('Stream - is text/event-stream: ready, whose id is where the feed stands, t
     t.deepEqual([event.event, event.id], ['category.created', String(event.data.id)]);
     t.deepEqual(event.data.category, { id, name });
     t.deepEqual(Object.keys(event.data), ['id', 'type', 'time', 'category']);
+    t.regex(event.data.time, /T..:..:..\.\d{3}Z$/);
     break;
   }
   stream.close();
 });
 
-test('Stream - goes on after Last-Event-ID, which wins, or after; with neither it begins now', async (t) => {
+test('Stream - U+0085, U+2028 and U+2029 in the data are escaped, for readers that end lines there', async (t) => {
+  const { key, rest } = t.context;
+  const stream = await openEvents(urlOf(t.context, '?types=category.created'), key);
+  await stream.next();
+  const written = { name: 'a\u2028b\u2029c', description: '\v\f\u0085\u2028\u2029\\u2028' };
+  const { body } = await rest.post('/categories', written);
+  let event = await stream.next();
+  while (event?.data.category.id !== body.id) event = await stream.next();
+  t.like(event?.data.category, written);
+  stream.close();
+});
+
+test('Stream - goes on after Last-Event-ID, else lastEventId, else after; with none it begins now', async (t) => {
   const { key, rest } = t.context;
   const petId = await rest.pet({});
   for (let quantity = 1; quantity <= 3; quantity += 1) await rest.put(`/store/inventory/${petId}`, { quantity });
@@ -95,8 +114,10 @@ test('Stream - goes on after Last-Event-ID, which wins, or after; with neither i
   const [first, second, third] = await ofPet('0', 3);
   t.deepEqual(quantities(await ofPet(`${first?.id}`, 2)), [2, 3]);
   t.deepEqual(quantities(await ofPet(`${first?.id}`, 1, { 'last-event-id': String(second?.id) })), [3]);
+  t.deepEqual(quantities(await ofPet(`0&lastEventId=${second?.id}`, 1)), [3]);
+  t.deepEqual(quantities(await ofPet(`0&lastEventId=0`, 1, { 'last-event-id': String(second?.id) })), [3]);
   const now = await openEvents(urlOf(t.context, '?types=pet.updated'), key);
-  t.true(Number((await now.next())?.id) >= Number(third?.id), 'with neither it begins now');
+  t.true(Number((await now.next())?.id) >= Number(third?.id), 'with none it begins now');
   now.close();
 });
 

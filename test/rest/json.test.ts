@@ -49,6 +49,19 @@ test('JSON - a list is an array, also one that may be absent; an empty list is l
   t.is(patch({ name: 'a', labels: { values: ['b'] } }), '{"name":"a","labels":["b"]}');
 });
 
+test('JSON - a time that the service makes has always three digits of a second', (t) => {
+  for (const [nanos, made, sent] of [
+    [0, '.000', ''],
+    [500_000_000, '.500', '.500'],
+    [1_000, '.000001', '.000001'],
+    [1, '.000000001', '.000000001'],
+  ] as const) {
+    const time = { seconds: 1_790_856_000n, nanos };
+    t.is(write('Event', { id: 1n, type: 'x', time }), `{"id":1,"type":"x","time":"2026-10-01T12:00:00${made}Z"}`);
+    t.is(write('Order', { shipDate: time }), `{"shipDate":"2026-10-01T12:00:00${sent}Z"}`);
+  }
+});
+
 const id = fc.bigInt({ min: -(2n ** 63n), max: 2n ** 63n - 1n });
 const optional = <T>(value: fc.Arbitrary<T>) => fc.option(value, { nil: undefined });
 const timestamp = fc.record({

@@ -76,12 +76,14 @@ export interface ListEventsResponse {
 
 /** Selects the events of a stream. */
 export interface WatchEventsRequest {
-  /** The stream goes on after this id. Absent: it begins now. Over REST the header Last-Event-ID wins. */
+  /** The stream goes on after this id. Absent: it begins now. `last_event_id` wins over it. */
   after?:
     | bigint
     | undefined;
   /** Only events of these types. Absent: all. */
   types: string[];
+  /** The same, for clients of server-sent events that can't send the header Last-Event-ID, which wins over this one. */
+  lastEventId?: bigint | undefined;
 }
 
 /** An event, or how far the stream has come. */
@@ -395,7 +397,7 @@ export const ListEventsResponse: MessageFns<ListEventsResponse> = {
 };
 
 function createBaseWatchEventsRequest(): WatchEventsRequest {
-  return { after: undefined, types: [] };
+  return { after: undefined, types: [], lastEventId: undefined };
 }
 
 export const WatchEventsRequest: MessageFns<WatchEventsRequest> = {
@@ -408,6 +410,12 @@ export const WatchEventsRequest: MessageFns<WatchEventsRequest> = {
     }
     for (const v of message.types) {
       writer.uint32(18).string(v!);
+    }
+    if (message.lastEventId !== undefined) {
+      if (BigInt.asIntN(64, message.lastEventId) !== message.lastEventId) {
+        throw new globalThis.Error("value provided for field message.lastEventId of type int64 too large");
+      }
+      writer.uint32(24).int64(message.lastEventId);
     }
     return writer;
   },
@@ -441,6 +449,14 @@ export const WatchEventsRequest: MessageFns<WatchEventsRequest> = {
             message.types.push(reader.string());
             continue;
           }
+          case 3: {
+            if (tag !== 24) {
+              break;
+            }
+
+            message.lastEventId = reader.int64() as bigint;
+            continue;
+          }
         }
         if ((tag & 7) === 4 || tag === 0) {
           break;
@@ -460,6 +476,9 @@ export const WatchEventsRequest: MessageFns<WatchEventsRequest> = {
     const message = createBaseWatchEventsRequest();
     message.after = (object.after !== undefined && object.after !== null) ? BigInt(object.after) : undefined;
     message.types = object.types?.map((e) => e) || [];
+    message.lastEventId = (object.lastEventId !== undefined && object.lastEventId !== null)
+      ? BigInt(object.lastEventId)
+      : undefined;
     return message;
   },
 };

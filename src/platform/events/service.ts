@@ -14,6 +14,7 @@ export interface WatchCall {
 
 interface Selection {
   readonly after?: bigint | undefined;
+  readonly lastEventId?: bigint | undefined;
   readonly types: readonly string[];
   readonly limit?: number | undefined;
 }
@@ -48,8 +49,8 @@ export function eventService<Resource>(feed: EventFeed, resourceOf: (type: strin
       return { events: page.events.map(toMessage), nextAfter: page.next ?? 0n };
     },
 
-    async *watchEvents({ after, types }: Selection, call: WatchCall) {
-      const from = call.resumeAfter ?? after;
+    async *watchEvents({ after, lastEventId = after, types }: Selection, call: WatchCall) {
+      const from = call.resumeAfter ?? lastEventId;
       const begin = from === undefined ? undefined : toEventId(from);
       for await (const progress of feed.follow(call, begin, types)) yield toMessages(progress);
     },

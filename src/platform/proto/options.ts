@@ -3,6 +3,7 @@
  * code is generated for them.
  */
 import {
+  createRegistry,
   type DescField,
   type DescMethod,
   type DescService,
@@ -43,7 +44,14 @@ type FieldOptions = Message & { readonly default: string; readonly outputOnly: b
 export const httpRule = option<DescMethod, HttpRule>('google.api.http');
 export const operationOptions = option<DescMethod, OperationOptions>('apiplatform.rest.v1.operation');
 export const serviceOptions = option<DescService, ServiceOptions>('apiplatform.rest.v1.service');
-export const fieldOptions = option<DescField, FieldOptions>('apiplatform.rest.v1.field');
+const OF_FIELD = 'apiplatform.rest.v1.field';
+export const fieldOptions = option<DescField, FieldOptions>(OF_FIELD);
+
+/** Whether the server alone sets a field. Who has no registry finds the option in what the field's file imports. */
+export function isOutputOnly(field: DescField): boolean {
+  const imported = createRegistry(...field.parent.file.dependencies);
+  return imported.getExtension(OF_FIELD) !== undefined && fieldOptions(field, imported)?.outputOnly === true;
+}
 
 /** Returns a function that reads an option of a descriptor; it returns undefined where the option is not set. */
 function option<D extends DescMethod | DescService | DescField, T>(name: string) {

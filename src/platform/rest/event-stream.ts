@@ -8,7 +8,7 @@ import type { DescMessage } from '@bufbuild/protobuf';
 import { invalidArgument } from '../errors.ts';
 import type { Call, HttpResponse, Next, Response } from '../rpc/chain.ts';
 import { isHead } from './headers.ts';
-import { jsonWriter } from './json.ts';
+import { jsonWriter, onOneLine } from './json.ts';
 
 /** When a browser whose connection is lost opens another. */
 const RETRY_MS = 2_000;
@@ -38,7 +38,9 @@ export function eventStream({ typeName, fields }: DescMessage): (call: Call, mes
   return (call, message) => {
     if (isHead(call)) return Buffer.alloc(0);
     const { event, checkpoint } = message as Message;
-    if (event !== undefined) return Buffer.from(`id: ${event.id}\nevent: ${event.type}\ndata: ${write(event)}\n\n`);
+    if (event !== undefined) {
+      return Buffer.from(`id: ${event.id}\nevent: ${event.type}\ndata: ${onOneLine(write(event))}\n\n`);
+    }
     const id = `id: ${checkpoint?.id}`;
     if (begun.has(call)) return Buffer.from(`: nothing new\n${id}\n\n`);
     begun.add(call);

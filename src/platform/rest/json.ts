@@ -9,12 +9,12 @@ import { type DescField, type DescMessage, ScalarType } from '@bufbuild/protobuf
 import type { Timestamp } from '../../../gen/google/protobuf/timestamp.ts';
 import { TIMESTAMP, wrappedList } from '../proto/fields.ts';
 import type { ListField } from '../proto/operations.ts';
+import { isOutputOnly } from '../proto/options.ts';
 
 type Write<T = unknown> = (value: T) => string;
 
 /** Compiles a writer for messages of this type, as ts-proto represents them. */
-export function jsonWriter({ typeName, fields }: DescMessage): Write {
-  if (typeName === TIMESTAMP) return writeTimestamp as Write;
+export function jsonWriter({ fields }: DescMessage): Write {
   const writers = fields.map((field) => ({
     property: field.localName,
     isList: field.fieldKind === 'list',
@@ -49,6 +49,11 @@ function fieldWriter(field: DescField): Write {
 }
 
 function valueWriter(field: DescField): Write {
+  if (field.message?.typeName === TIMESTAMP) {
+    // What a caller has sent has no more digits than it needs.
+    const surplus = isOutputOnly(field) ? /(000){1,2}$/ : /(000){1,3}$/;
+    return (value) => writeTimestamp(value as Timestamp, surplus);
+  }
   if (field.message !== undefined) return jsonWriter(field.message);
   if (field.enum !== undefined) {
     const names = new Map(field.enum.values.map(({ number, name }) => [number, JSON.stringify(name)]));
@@ -73,11 +78,17 @@ function writeInt32(value: number): string {
   return String(value);
 }
 
-/** RFC 3339 with 0, 3, 6 or 9 fractional digits, as few as the value needs. */
-function writeTimestamp({ seconds, nanos }: Timestamp): string {
-  const digits = String(nanos)
-    .padStart(9, '0')
-    .replace(/(000){1,3}$/, '');
+/** RFC 3339 with 0, 3, 6 or 9 digits of a second: all but those that are `surplus`. */
+function writeTimestamp({ seconds, nanos }: Timestamp, surplus: RegExp): string {
+  const digits = String(nanos).padStart(9, '0').replace(surplus, '');
   const second = new Date(Number(seconds) * 1_000).toISOString().slice(0, -'.000Z'.length);
   return `"${second}${digits === '' ? '' : `.${digits}`}Z"`;
+}
+
+/** Ends of lines to some readers of JSON line by line, who would stop there: Python's `splitlines` for one. */
+const LINE_ENDS = /[\u0085\u2028\u2029]/g;
+
+/** The same JSON as one line to every reader. */
+export function onOneLine(json: string): string {
+  return json.replace(LINE_ENDS, (end) => `\\u${end.charCodeAt(0).toString(16).padStart(4, '0')}`);
 }

@@ -20,6 +20,9 @@ export async function openEvents(
   return { response, ...readEvents(chunk), close: () => abort.abort() };
 }
 
+/** As Python's `splitlines` has it, by which clients there read; the standard has fewer. */
+const LINE_ENDS = /\r\n|[\n\r\v\f\u0085\u2028\u2029]/;
+
 /** Reads the events of a text that comes in pieces. */
 export function readEvents(chunk: () => Promise<IteratorResult<string>>) {
   let buffer = '';
@@ -33,7 +36,7 @@ export function readEvents(chunk: () => Promise<IteratorResult<string>>) {
       buffer += value;
     }
     const end = buffer.indexOf('\n\n');
-    const lines = buffer.slice(0, end).split('\n');
+    const lines = buffer.slice(0, end).split(LINE_ENDS);
     buffer = buffer.slice(end + 2);
     const field = (name: string) =>
       lines
