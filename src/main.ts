@@ -2,6 +2,7 @@
 import { logVerbosity, setLogVerbosity } from '@grpc/grpc-js';
 import type { Config } from './platform/config/config.ts';
 import { makePrivate } from './platform/files/private-folder.ts';
+import { watchForHangs } from './platform/observe/hangs/hangs.ts';
 import { LogFile } from './platform/observe/logging/log-file.ts';
 import { lockDataFolder } from './platform/process/data-lock.ts';
 import { checkFree, ofServers } from './platform/process/ports.ts';
@@ -17,7 +18,7 @@ async function main(config: Config): Promise<void> {
   const lock = isAlone && config.databaseUrl === undefined ? lockDataFolder(config.dataDir) : undefined;
   const log = new LogFile(config.logFile);
   const auditLog = config.auditFile === undefined ? log : new LogFile(config.auditFile);
-  const service = await createService(config, { log, auditLog });
+  const service = await createService(config, { log, auditLog, note: watchForHangs(log) });
   const { logger } = service;
   const stopped = nextSignal(); // before the first call
   const port = await service.listen();

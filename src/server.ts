@@ -29,6 +29,7 @@ import { addAccessLogHeaders, origins } from './platform/rest/protocols.ts';
 import { edgeOnly, host, rest } from './platform/rest/requests.ts';
 import { webService } from './platform/rest/web-service.ts';
 import type { Caller } from './platform/rpc/caller.ts';
+import type { Call } from './platform/rpc/chain.ts';
 import { createHealth } from './platform/rpc/health.ts';
 import { deprecation } from './platform/rpc/interceptors/deprecation.ts';
 import { etags } from './platform/rpc/interceptors/etags.ts';
@@ -60,10 +61,12 @@ export interface Parts {
   /** Undefined when metrics are off. */
   readonly metrics: CallMetrics | undefined;
   readonly events: EventFeed;
+  /** Notes each call that begins, in case it never ends. */
+  readonly note: ((call: Call) => void) | undefined;
 }
 
 export function createServer(config: Config, parts: Parts) {
-  const { store, keys, limiter, operatorKey, usage, logger, auditLog, tracing, metrics, events } = parts;
+  const { store, keys, limiter, operatorKey, usage, logger, auditLog, tracing, metrics, events, note } = parts;
   const operations = loadOperations();
   const all = [...operations.byPath.values()];
   const openCalls = new OpenCalls({ ...config.limits, countFeeds: limiter.countStreams });
@@ -126,6 +129,7 @@ export function createServer(config: Config, parts: Parts) {
     originOf,
     isEdge,
     openCalls,
+    note,
     beforeResponse: addAccessLogHeaders,
     observers: [...(metrics === undefined ? [] : [metrics.observe]), logging(logger)],
     traceCall: tracing?.traceCall,

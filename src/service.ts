@@ -11,6 +11,7 @@ import type { Config } from './platform/config/config.ts';
 import { EventFeed } from './platform/events/feed.ts';
 import { createLogger } from './platform/observe/logging/logger.ts';
 import { traceStorage } from './platform/observe/tracing/store.ts';
+import type { Call } from './platform/rpc/chain.ts';
 import { mutualTls } from './platform/rpc/mutual-tls.ts';
 import { explain, openEngine } from './platform/storage/open.ts';
 import { startRetention } from './platform/storage/retention.ts';
@@ -32,6 +33,8 @@ interface Logs {
   readonly log: DestinationStream;
   /** For what the operator does. */
   readonly auditLog: DestinationStream;
+  /** Notes each call that begins. */
+  readonly note?: (call: Call) => void;
 }
 
 /**
@@ -49,7 +52,7 @@ export async function createService(config: Config, logs: Logs): Promise<Service
 }
 
 /** Adds each part that has to be closed to `opened`, which closes the last one first. */
-async function openService(config: Config, { log, auditLog }: Logs, opened: AsyncDisposableStack) {
+async function openService(config: Config, { log, auditLog, note }: Logs, opened: AsyncDisposableStack) {
   const tracing = config.traces && (await loadTracing()).startTracing(config.traces, createLogger(config, log));
   opened.defer(() => tracing?.close());
   const logger = createLogger(config, log, tracing?.traceId);
@@ -97,7 +100,7 @@ async function openService(config: Config, { log, auditLog }: Logs, opened: Asyn
   const closeMetrics = config.metrics && (await metrics?.listen(config.metrics, dependencies, onScrapeFailure));
   opened.defer(() => closeMetrics?.());
   const server = createServer(config, {
-    ...{ store, keys, limiter, operatorKey, usage, logger, tracing, events, metrics: metrics?.calls },
+    ...{ store, keys, limiter, operatorKey, usage, logger, tracing, events, note, metrics: metrics?.calls },
     auditLog: createLogger({ ...config, logLevel: 'info' }, auditLog, tracing?.traceId),
   });
   opened.defer(() => server.drain());

@@ -1,5 +1,5 @@
 /** A component that dies or freezes is restarted, and the others keep running. One service has all faults. */
-import { writeFile } from 'node:fs/promises';
+import { readFile, writeFile } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { readConfig } from '../../src/platform/config/config.ts';
 import { findEnvoy } from '../../src/platform/launcher/envoy.ts';
@@ -20,10 +20,13 @@ mv "$file.new" "$file"
 exec '${findEnvoy(readConfig({ ENVOY: process.env.ENVOY }))}' "$@"
 `;
 
+/** A server that a signal sends into an endless loop. */
+const NODE_OPTIONS = `--import=data:text/javascript,${encodeURIComponent("process.on('SIGURG', () => { for (;;); })")}`;
+
 const shared = launchForAll(async ({ DATA_DIR = '' }) => {
   const ENVOY = join(dirname(DATA_DIR), 'hanging-envoy');
   await writeFile(ENVOY, HANGING, { mode: 0o700 });
-  return { ENVOY };
+  return { ENVOY, NODE_OPTIONS };
 });
 
 /** Asserts that a victim is restarted, and the other one keeps running. Resolves with how long that took. */
@@ -65,24 +68,32 @@ for (const [victim, signal, line] of FAULTS) {
   });
 }
 
+test.serial('A server that hangs - leaves its last calls in its log, and is restarted', async (t) => {
+  const { folder, url, key } = shared;
+  await new RestClient(url, key).get('/pets');
+  const line = /The server has not responded 4 times in a row: it is killed\.\n/;
+  await recovers(t, 'server', line, (pid) => process.kill(pid, 'SIGURG'));
+  const log = await readFile(join(folder, 'logs/server.log'), 'utf8');
+  const found = log.split('\n').filter((one) => one.includes('the event loop stands still'));
+  const { lastCalls } = JSON.parse(found.at(-1) ?? '{}');
+  t.true(
+    lastCalls.some(({ method }: { method: string }) => method === '/petstore.v1.PetService/ListPets'),
+    log,
+  );
+});
+
 test.serial('A thread of Envoy that hangs - ends Envoy within half a minute, and it is restarted', async (t) => {
   const line = /Envoy ended unexpectedly \(signal SIGABRT\): see .*envoy\.log\. Starting it again/;
   await recovers(t, 'envoy', line, () => t.throwsAsync(fetch(shared.url, { headers: HANG })));
 });
 
-test.serial('Repeated deaths of Envoy - end the service with one line, exit code 1 and nothing left', async (t) => {
-  const { launcher } = shared;
-  const { server } = await launcher.pair();
-  const killed = new Set<number>();
-  const killEach = async () => {
-    const pid = (await launcher.pair().catch(() => undefined))?.envoy.pid;
-    if (pid !== undefined && !killed.has(pid)) process.kill(pid, 'SIGKILL');
-    if (pid !== undefined) killed.add(pid);
-    return launcher.hasEnded;
-  };
-  await until(killEach, 'the end', 60_000);
+test.serial('Failed starts of Envoy - end the service with one line, exit code 1 and nothing left', async (t) => {
+  const { launcher, folder } = shared;
+  const { server, envoy } = await launcher.pair();
+  await writeFile(join(dirname(folder), 'hanging-envoy'), '#!/bin/sh\nexit 3\n');
+  process.kill(envoy.pid, 'SIGKILL');
   t.deepEqual(await launcher.ended, { code: 1, signal: null });
-  const line = 'Envoy failed 5 times in a row, the last time: Envoy ended unexpectedly \\(signal SIGKILL\\): see .*';
-  t.regex(launcher.errors, new RegExp(`^petstore: ${line}envoy\\.log\\n$`));
+  const line = 'Envoy could not be started 5 times in a row, the last time: Envoy ended unexpectedly \\(exit code 3\\)';
+  t.regex(launcher.errors, new RegExp(`^petstore: ${line}: see .*envoy\\.log\\n$`));
   t.false(isRunning(server));
 });

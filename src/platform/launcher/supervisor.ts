@@ -1,9 +1,10 @@
 /**
  * Keeps a component of the service running. Restarts a process that ends, with exponential backoff, and kills one that
- * does not respond (it is frozen, or in an endless loop).
+ * does not respond (it is frozen, or in an endless loop). A process that has served is restarted however often it ends:
+ * what ends it may be a request that somebody repeats, and the next one serves all others meanwhile.
  *
- * Too many failures in a row end the service, unless other components do the same work. Temporary failures (the disk is
- * full, the database is unavailable) don't count.
+ * Too many starts in a row that fail end the service, unless other components do the same work. Temporary failures (the
+ * disk is full, the database is unavailable) don't count.
  */
 import { ExpectedError, TemporaryFailure } from '../config/config.ts';
 import { type Child, ChildExited } from './child.ts';
@@ -14,9 +15,9 @@ import { pause } from './repeat.ts';
 export const START_MS = 60_000;
 const MIN_BACKOFF_MS = 200;
 const MAX_BACKOFF_MS = 5_000;
-/** A process that ran this long resets the count of failures. */
+/** A process that ran this long resets the backoff. */
 const STABLE_AFTER_MS = 10_000;
-/** How many failures in a row, during or soon after the start, end the service. */
+/** How many failed starts in a row end the service. */
 const MAX_FAILURES = 5;
 /** How often a process is pinged. */
 const PING_INTERVAL_MS = 1_000;
@@ -25,7 +26,7 @@ const LATE_MS = 1_100;
 /** Some slow turns of the launcher's event loop: it hears a response after about five. */
 const PING_TIMEOUT_MS = 10_000;
 
-/** A component has failed too often and is not restarted. */
+/** A component could not be started too often, and is not started again. */
 export class TooManyFailures extends ExpectedError {
   override name = 'TooManyFailures';
 }
@@ -42,7 +43,8 @@ export interface Supervision {
 /** Supervises a component that has been started. Resolves on shutdown. Rejects with TooManyFailures. */
 export async function supervise(component: Component, supervision: Supervision): Promise<void> {
   const { shutdown, report } = supervision;
-  let failures = 0;
+  /** How often it has ended soon after it had served. */
+  let deaths = 0;
   while (!shutdown.aborted) {
     const startedAtMs = performance.now();
     const { child } = component;
@@ -50,25 +52,19 @@ export async function supervise(component: Component, supervision: Supervision):
     const how = await child.ended;
     if (shutdown.aborted) return;
     if (!child.isDraining) {
-      const ended = new ChildExited(child, how);
       const wasStable = performance.now() - startedAtMs > STABLE_AFTER_MS;
-      failures = wasStable ? 0 : failures + 1;
-      checkFailureCount(failures, ended.message, component, supervision);
-      report(`${capitalize(ended.message)}. Starting it again …`);
+      deaths = wasStable ? 0 : deaths + 1;
+      report(`${capitalize(new ChildExited(child, how).message)}. Starting it again …`);
     }
-    failures = await restartUntilServing(component, failures, supervision);
+    await restartUntilServing(component, deaths, supervision);
   }
 }
 
-/** Tries until the component serves, or shutdown. Resolves with the number of failures in a row. */
-async function restartUntilServing(
-  component: Component,
-  failuresBefore: number,
-  supervision: Supervision,
-): Promise<number> {
+/** Tries until the component serves, or shutdown. */
+async function restartUntilServing(component: Component, deaths: number, supervision: Supervision): Promise<void> {
   const { shutdown, report } = supervision;
-  let failures = failuresBefore;
-  let backoffMs = Math.min(MIN_BACKOFF_MS * 2 ** Math.max(0, failures - 1), MAX_BACKOFF_MS);
+  let failures = 0;
+  let backoffMs = Math.min(MIN_BACKOFF_MS * 2 ** Math.max(0, deaths - 1), MAX_BACKOFF_MS);
   for (; !shutdown.aborted; backoffMs = Math.min(2 * backoffMs, MAX_BACKOFF_MS)) {
     await pause(backoffMs, shutdown);
     if (shutdown.aborted) break;
@@ -85,12 +81,11 @@ async function restartUntilServing(
       component.startFailure = reason;
     }
   }
-  return failures;
 }
 
 function checkFailureCount(failures: number, reason: string, { name }: Component, { isRedundant }: Supervision): void {
   if (failures < MAX_FAILURES || isRedundant()) return;
-  throw new TooManyFailures(`${name} failed ${failures} times in a row, the last time: ${reason}`);
+  throw new TooManyFailures(`${name} could not be started ${failures} times in a row, the last time: ${reason}`);
 }
 
 /**

@@ -51,6 +51,8 @@ export interface GrpcServerOptions extends CallOptions {
   readonly operations: Operations;
   readonly openCalls: OpenCalls;
   readonly isEdge: Handlers['isEdge'];
+  /** Called with each call that begins. */
+  readonly note?: ((call: Call) => void) | undefined;
   readonly observers?: readonly Observer[];
   /** Runs each call in a span. Undefined without a collector of traces. */
   readonly traceCall?: ((call: Call, run: () => Promise<End>) => void) | undefined;
@@ -59,7 +61,7 @@ export interface GrpcServerOptions extends CallOptions {
 /** @throws ConfigError when the proto files have a method that nothing serves. */
 export function createGrpcServer(options: GrpcServerOptions): Server {
   const { methods, forUnknown, operations, openCalls, isEdge } = options;
-  const { observers = [], traceCall = (_, run) => void run() } = options;
+  const { note, observers = [], traceCall = (_, run) => void run() } = options;
   const byPath = new Map(methods.map((method) => [method.operation.path, method]));
   const missing = [...operations.byPath.keys()].find((path) => !byPath.has(path));
   if (missing !== undefined) {
@@ -84,6 +86,7 @@ export function createGrpcServer(options: GrpcServerOptions): Server {
     const method = methodOf(path, httpMethod, headers['content-type'] ?? '');
     const call = new IncomingCall(stream, headers, isByEdge, method, options);
     openCalls.add(call);
+    note?.(call);
     const toEnd = () => run(call, method.enter, observers);
     // A span is sent when it ends, and a feed may be open for an hour.
     if (call.operation.isFeed) void toEnd();
