@@ -75,6 +75,75 @@ test('Gap - later transactions, however many, do not delay what an earlier one l
   t.deepEqual(await idsAfter(settled), [2, 3, 4]);
 });
 
+test('Page - one without a next has all that was there when it was asked for, however busy writers are', async (t) => {
+  const { store, connect } = t.context;
+  const feed = new EventFeed(store.events, () => undefined);
+  let [isDone, written] = [false, 0];
+  const clients = await Promise.all(Array.from({ length: 4 }, connect));
+  const writers = clients.map(async (client, index) => {
+    for (let round = 0; !isDone; round += 1) {
+      await client.query("BEGIN; INSERT INTO categories (name) VALUES ('a')");
+      await delay(5 * index);
+      await client.query(round % 3 === index % 3 ? 'ROLLBACK' : 'COMMIT');
+      written += 1;
+    }
+  });
+  for (let [pages, last] = [0, START]; pages < 6; pages += 1) {
+    await delay(150); // nobody reads meanwhile
+    const there = (await eventsOf(store)).at(-1)?.id ?? START;
+    for (let next: bigint | undefined = last; next !== undefined; ) {
+      const page = await feed.page(toEventId(next), [], 100);
+      [last, next] = [page.events.at(-1)?.id ?? last, page.next];
+    }
+    t.true(last >= there, `${last} of ${there}, ${written} written`);
+  }
+  isDone = true;
+  await Promise.all(writers);
+});
+
+test('Page - what a long transaction holds back is behind a next, which comes within a second', async (t) => {
+  const { store, connect } = t.context;
+  const feed = new EventFeed(store.events, () => undefined);
+  const late = await takeId(connect);
+  await add(t.context);
+  await t.throwsAsync(feed.page(START, [], 100), { instanceOf: StoreUnavailable });
+  await late.query('ROLLBACK');
+  t.deepEqual(
+    (await feed.page(START, [], 100)).events.map(({ id }) => id),
+    [toEventId(2n)],
+  );
+  const later = await takeId(connect);
+  await add(t.context);
+  const after = toEventId(2n);
+  t.deepEqual(await feed.page(after, [], 100), { events: [], next: after });
+  await later.query('COMMIT');
+  const { events, next } = await feed.page(after, [], 100);
+  t.deepEqual([events.map(({ id }) => id), next], [[toEventId(3n), toEventId(4n)], undefined]);
+});
+
+test('Gap - one that stays open is looked at ever less, and passed soon after its end', async (t) => {
+  const { store, connect } = t.context;
+  let asked = 0;
+  const writers = () => {
+    asked += 1;
+    return store.events.writers();
+  };
+  const feed = new EventFeed({ ...store.events, writers }, () => undefined);
+  const stream = feed.follow({ onClose: () => undefined }, undefined, []);
+  await stream.next();
+  const late = await takeId(connect);
+  await add(t.context);
+  const next = stream.next();
+  await delay(3_000);
+  t.true(asked > 5 && asked < 60, `${asked} times in 3 s`);
+  await late.query('ROLLBACK');
+  t.deepEqual(
+    (await next).value?.events.map(({ id }) => id),
+    [toEventId(2n)],
+  );
+  await stream.return();
+});
+
 test('SQL by hand - under another search_path is recorded too', async (t) => {
   const client = await t.context.connect();
   await client.query("SET search_path = ''; INSERT INTO public.categories (name) VALUES ('by hand')");

@@ -93,7 +93,7 @@ export class EventFeed {
    */
   async page(after: EventId, types: readonly string[], limit: number) {
     const { rows, hasMore } = await this.#events.page({ after, limit, types });
-    return { events: ofTypes(rows, types), next: hasMore ? rows.at(-1)?.id : undefined };
+    return { events: ofTypes(rows, types), next: hasMore ? (rows.at(-1)?.id ?? after) : undefined };
   }
 
   /**
@@ -197,7 +197,7 @@ export class EventFeed {
       const page = await this.#events.after({ after, limit: MAX_ROWS });
       const isEmpty = page.rows.length === 0;
       if (isEmpty && (await this.#events.bounds()).newest < after) return undefined;
-      if (!isEmpty || !this.#events.isWaiting) this.#readAtMs = performance.now();
+      if (!isEmpty || this.#events.waitMs === undefined) this.#readAtMs = performance.now();
       this.#isFailing = false;
       return page;
     } catch (error) {
@@ -208,8 +208,9 @@ export class EventFeed {
   }
 
   async #pause(beganMs: number): Promise<void> {
-    if (!this.#events.isWaiting) await before(performance.now() + POLL_MS, this.#news.promise);
-    await delay(Math.max(0, beganMs + GATHER_MS - performance.now()));
+    const { waitMs } = this.#events;
+    if (waitMs === undefined) await before(performance.now() + POLL_MS, this.#news.promise);
+    await delay(Math.max(waitMs ?? 0, beganMs + GATHER_MS - performance.now()));
   }
 
   /** Whether the loop has read more than this. */

@@ -6,6 +6,8 @@
  * table `events`: only these can still fill it, since a transaction locks the table before it takes an id, and unlocks
  * it after its events have become visible. When all of them have ended, the gap has been filled or never will be. A
  * long transaction that changes nothing of the shop, such as a backup's, is not among them and delays nobody.
+ *
+ * A page waits a little for the transactions before it ends at a gap. So it moves on without anybody else who reads.
  */
 import { setTimeout as delay } from 'node:timers/promises';
 import { apiError } from '../errors.ts';
@@ -13,9 +15,15 @@ import { type EventId, type EventRequest, type Page, type SeenEvent, START } fro
 import type { PLATFORM_TABLES, Reads } from '../storage/store.ts';
 import { StoreUnavailable } from '../storage/store-errors.ts';
 
-const RETRY_MS = 10;
-/** How long a caller waits to learn where the feed stands. */
+/** When the transactions are asked for again: after a tenth of the time that a gap has been open, within these. */
+const RETRY_MS = { least: 10, most: 250 };
+/** How long a caller waits to learn where the feed stands, and for the events behind a gap. */
 const MAX_WAIT_MS = 5_000;
+const PAGE_WAIT_MS = 1_000;
+const HELD = 'a long transaction holds up the events';
+
+/** `isHeld`: there are events behind it, which a gap holds back. */
+type HeldPage = Page<SeenEvent> & { readonly isHeld: boolean };
 
 export type EventReads = Reads<typeof PLATFORM_TABLES>['events'];
 
@@ -24,15 +32,20 @@ export class SettledEvents {
   /** Every event up to here is visible, or will never be. */
   #settled = START;
   /** Transactions that may fill the gaps up to an id. */
-  #suspects: { readonly upTo: EventId; readonly transactions: ReadonlySet<string> } | undefined;
+  #suspects:
+    | { readonly upTo: EventId; readonly transactions: ReadonlySet<string>; readonly sinceMs: number }
+    | undefined;
+  /** A question that has not been answered: all who have it share it. */
+  #asking: Promise<void> | undefined;
+  #askAgainMs = 0;
 
   constructor(events: EventReads) {
     this.#events = events;
   }
 
-  /** Whether there is a gap that may still be filled. */
-  get isWaiting(): boolean {
-    return this.#suspects !== undefined;
+  /** How long to wait before it looks for a gap's end again; undefined when there is no gap that may be filled. */
+  get waitMs(): number | undefined {
+    return this.#suspects && Math.max(RETRY_MS.least, this.#askAgainMs - performance.now());
   }
 
   /** The oldest and the newest event that are visible. */
@@ -44,8 +57,8 @@ export class SettledEvents {
     return bounds;
   }
 
-  /** Events after an id, in order, up to the first gap that may still be filled: behind that there is no more yet. */
-  async after(request: EventRequest): Promise<Page<SeenEvent>> {
+  /** Events after an id, in order, up to the first gap that may still be filled. */
+  async after(request: EventRequest): Promise<HeldPage> {
     const { after } = request;
     await this.#clearSuspects();
     const settled = this.#settled; // before the read, which has seen all events up to here
@@ -53,16 +66,31 @@ export class SettledEvents {
     const rows = upToGap(after, page.rows, settled);
     const last = rows.at(-1)?.id;
     if (last !== undefined && after <= settled) this.#settle(last);
-    if (rows.length === page.rows.length) return page;
+    if (rows.length === page.rows.length) return { ...page, isHeld: false };
     const isKnown = this.#suspects !== undefined;
     if (!isKnown) await this.#findSuspects();
-    return isKnown || this.#suspects !== undefined ? { rows, hasMore: false } : this.after(request);
+    return isKnown || this.#suspects !== undefined ? { rows, hasMore: false, isHeld: true } : this.after(request);
   }
 
-  /** Like `after`, for an id that a caller names. Checks it after the read: what is deleted meanwhile has been read. */
+  /**
+   * Like `after`, for an id that a caller names: unless `hasMore`, it has all that was visible when it was asked for.
+   * Checks the id after the read: what is deleted meanwhile has been read.
+   *
+   * @throws StoreUnavailable when a transaction that changes the shop holds up the first event for too long.
+   */
   async page(request: EventRequest): Promise<Page<SeenEvent>> {
-    const page = await this.after(request);
+    const deadlineMs = performance.now() + PAGE_WAIT_MS;
+    let page = await this.after(request);
     if (page.rows[0]?.id !== request.after + 1n) await this.check(request.after);
+    const newest = page.isHeld ? (await this.bounds()).newest : START;
+    while (page.isHeld && (page.rows.at(-1)?.id ?? request.after) < newest) {
+      const isLate = performance.now() > deadlineMs;
+      // 0 as the start of the next page would say that there is none.
+      if (isLate && page.rows.length === 0 && request.after === START) throw new StoreUnavailable(HELD);
+      if (isLate) return { rows: page.rows, hasMore: true };
+      await delay(this.waitMs);
+      page = await this.after(request);
+    }
     return page;
   }
 
@@ -86,8 +114,8 @@ export class SettledEvents {
       await this.#clearSuspects();
       if (this.#suspects === undefined) await this.#findSuspects();
       if (this.#settled >= newest) break;
-      if (performance.now() > deadlineMs) throw new StoreUnavailable('a long transaction holds up the events');
-      await delay(RETRY_MS);
+      if (performance.now() > deadlineMs) throw new StoreUnavailable(HELD);
+      await delay(this.waitMs);
     }
     return this.#settled;
   }
@@ -97,13 +125,21 @@ export class SettledEvents {
     const { newest: upTo } = await this.bounds();
     const transactions = await this.#events.writers();
     if (transactions.size === 0) this.#settle(upTo);
-    else this.#suspects = { upTo, transactions };
+    else this.#suspects = { upTo, transactions, sinceMs: performance.now() };
   }
 
-  async #clearSuspects(): Promise<void> {
+  #clearSuspects(): Promise<void> {
+    this.#asking ??= this.#ask().finally(() => (this.#asking = undefined));
+    return this.#asking;
+  }
+
+  async #ask(): Promise<void> {
     const suspects = this.#suspects;
     if (suspects === undefined) return;
     const writers = await this.#events.writers();
+    const now = performance.now();
+    const pauseMs = Math.max(RETRY_MS.least, Math.min((now - suspects.sinceMs) / 10, RETRY_MS.most));
+    this.#askAgainMs = now + pauseMs;
     if (!suspects.transactions.isDisjointFrom(writers)) return;
     this.#settle(suspects.upTo);
     if (this.#suspects === suspects) this.#suspects = undefined;
