@@ -12,7 +12,7 @@ const INTERVAL_MS = 3_600_000;
 const MAX_ROWS = 250;
 const PAUSE_MS = 50;
 
-/** Deletes at most `maxRows` rows that are old by now. Resolves with the number of deleted rows. */
+/** Deletes or looks at `maxRows` rows at most, by the time `nowMs`. Resolves with 0 when nothing is left. */
 export type DeletePortion = (maxRows: number, nowMs: number) => Promise<number>;
 type Now = () => number | Promise<number>;
 

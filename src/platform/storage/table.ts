@@ -65,7 +65,8 @@ const AGED = record({ key: bigInteger('key'), timeMs: integer('time_ms') });
 /**
  * Deletes at most `count` records that come before the first one whose column `timeMs` is no more than `keptMs` before
  * `nowMs`, in the ascending order of `key`, which is that of their age; all or only those below a `limit`. There is no
- * gap among those that stay. One that a wrong clock has dated ahead is as old as the next. Returns how many it deleted.
+ * gap among those that stay. One that a wrong clock has dated ahead is as old as the next. Returns how many rows it
+ * deleted or passed, since all of them are dated ahead: the next call goes on behind these. 0 when nothing is left.
  */
 export function oldest({ knex }: Engine, name: string, key: string, timeMs: string, limit?: Knex.Raw) {
   // Raw SQL since knex drops `returning` from a delete, and its `limit` takes no parameter.
@@ -78,16 +79,16 @@ export function oldest({ knex }: Engine, name: string, key: string, timeMs: stri
   if (limit !== undefined) old.where(key, '<', limit);
   const look = compile(`${name}.look_at_oldest`, next);
   const remove = compile(`${name}.delete_oldest`, knex.raw('? returning ??', [old.delete(), key]));
+  let after = 0n;
   return (tx: Runner) => async (count: number, nowMs: number, keptMs: number) => {
     const beforeMs = nowMs - keptMs;
-    for (let after = 0n; ; ) {
-      const rows = (await tx.all(look, { after, count })).map(AGED.read);
-      const end = rows.findIndex((row) => row.timeMs >= beforeMs && row.timeMs <= nowMs);
-      const last = rows.slice(0, end === -1 ? count : end).findLast((row) => row.timeMs < beforeMs);
-      if (last !== undefined) return (await tx.all(remove, { last: last.key, count })).length;
-      if (end !== -1 || rows.length < count) return 0;
-      after = rows.at(-1)?.key ?? after; // all of them are dated ahead
-    }
+    const rows = (await tx.all(look, { after, count })).map(AGED.read);
+    const end = rows.findIndex((row) => row.timeMs >= beforeMs && row.timeMs <= nowMs);
+    const last = rows.slice(0, end === -1 ? count : end).findLast((row) => row.timeMs < beforeMs);
+    if (last !== undefined) return (await tx.all(remove, { last: last.key, count })).length;
+    const isLast = end !== -1 || rows.length < count;
+    after = isLast ? 0n : (rows.at(-1)?.key ?? 0n);
+    return isLast ? 0 : count;
   };
 }
 
