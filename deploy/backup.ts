@@ -4,10 +4,12 @@
  * deletes the oldest ones. docs/operations.md says what else to back up. `deploy/restore.ts` restores a backup.
  */
 import {
+  closeSync,
   copyFileSync,
   existsSync,
   globSync,
   mkdirSync,
+  openSync,
   readFileSync,
   renameSync,
   rmSync,
@@ -15,6 +17,7 @@ import {
   writeFileSync,
 } from 'node:fs';
 import { basename, dirname, join, resolve } from 'node:path';
+import { setTimeout as delay } from 'node:timers/promises';
 import { parseArgs } from 'node:util';
 import { DATABASE_FILE, NAME } from '../src/identity.ts';
 import { type Config, ConfigError, readConfig } from '../src/platform/config/config.ts';
@@ -65,7 +68,7 @@ async function main(): Promise<void> {
   const config = readConfig();
   if (existsSync(config.dataDir)) await makePrivate(config.dataDir); // its user reads the metrics and the backup
   try {
-    backUp(config, folder, Number(values.keep));
+    await backUp(config, folder, Number(values.keep));
     writeMetrics(config, true);
   } catch (error) {
     try {
@@ -77,16 +80,34 @@ async function main(): Promise<void> {
   }
 }
 
-function backUp(config: Config, folder: string, keep: number): void {
+async function backUp(config: Config, folder: string, keep: number): Promise<void> {
   deleteUnfinished(folder);
-  const time = new Date().toISOString().replace(/[-:]|\.\d+/g, '');
-  const name = join(folder, `${NAME}-${time}`);
-  const backup =
-    config.databaseUrl === undefined ? backUpSqlite(config, name) : backUpPostgres(config.databaseUrl, name);
+  const { databaseUrl } = config;
+  const ending = databaseUrl === undefined ? '.sqlite' : '.dump';
+  const name = await takeName(folder, ending);
+  const backup = whole(name + ending, (part) =>
+    databaseUrl === undefined ? backUpSqlite(config, part) : backUpPostgres(databaseUrl, part),
+  );
   const key = join(config.dataDir, 'operator.key');
   if (existsSync(key)) whole(`${name}.operator.key`, (part) => copyFileSync(key, part));
   process.stdout.write(`${backup}\n`);
   deleteOldest(folder, basename(backup), keep);
+}
+
+/** Takes the name of this second, by an empty unfinished file. If another run has it, waits for the next second. */
+async function takeName(folder: string, ending: string): Promise<string> {
+  for (;;) {
+    const name = join(folder, `${NAME}-${new Date().toISOString().replace(/[-:]|\.\d+/g, '')}`);
+    const part = partOf(name + ending);
+    try {
+      closeSync(openSync(part, 'wx'));
+      if (!existsSync(name + ending)) return name;
+      rmSync(part);
+    } catch (error) {
+      if ((error as NodeJS.ErrnoException).code !== 'EEXIST') throw error;
+    }
+    await delay(100);
+  }
 }
 
 /** Leaves the result and the time of the last success for METRICS_PORT, in Prometheus's text format. */
@@ -97,8 +118,8 @@ function writeMetrics({ dataDir }: Config, isMade: boolean): void {
   const success = isMade
     ? [...LAST_SUCCESS, `${NAME}_backup_last_success_timestamp_seconds ${Date.now() / 1_000}`, '']
     : earlier;
-  writeFileSync(`${file}.next`, [...FAILED, `${NAME}_backup_failed ${isMade ? 0 : 1}`, ...success].join('\n'));
-  renameSync(`${file}.next`, file);
+  const text = [...FAILED, `${NAME}_backup_failed ${isMade ? 0 : 1}`, ...success].join('\n');
+  whole(file, (part) => writeFileSync(part, text), `${file}.${process.pid}`); // another run may end at the same time
 }
 
 /** Deletes what runs left behind that were killed. A run writes to its file all the time. */
@@ -109,27 +130,26 @@ function deleteUnfinished(folder: string): void {
 }
 
 /** Writes a consistent copy without deleted data. It does not block readers and writers. */
-function backUpSqlite({ dataDir }: Config, name: string): string {
+function backUpSqlite({ dataDir }: Config, part: string): void {
   const file = join(dataDir, DATABASE_FILE);
   if (!existsSync(file)) throw new ConfigError(`there is no ${file}: is DATA_DIR the service's?`);
-  return whole(`${name}.sqlite`, (part) => {
-    copySqlite(file, part);
-    checkSqlite(part);
-  });
+  copySqlite(file, part);
+  checkSqlite(part);
 }
 
-function backUpPostgres(databaseUrl: string, name: string): string {
-  return whole(`${name}.dump`, (part) => {
-    // Not what deploy/restore.ts has kept.
-    runProgram('pg_dump', ['--format=custom', '--exclude-schema=before_restore_*', `--file=${part}`], databaseUrl);
-    runProgram('pg_restore', ['--file=/dev/null', part]); // reads all of it
-    schemaOf(part, 'the database of DATABASE_URL');
-  });
+function backUpPostgres(databaseUrl: string, part: string): void {
+  // Not what deploy/restore.ts has kept.
+  runProgram('pg_dump', ['--format=custom', '--exclude-schema=before_restore_*', `--file=${part}`], databaseUrl);
+  runProgram('pg_restore', ['--file=/dev/null', part]); // reads all of it
+  schemaOf(part, 'the database of DATABASE_URL');
+}
+
+function partOf(file: string): string {
+  return `${file}.part`;
 }
 
 /** Writes a file under a temporary name, and renames it when it is complete and durable. */
-function whole(file: string, make: (part: string) => void): string {
-  const part = `${file}.part`;
+function whole(file: string, make: (part: string) => void, part = partOf(file)): string {
   try {
     make(part);
     sync(part);

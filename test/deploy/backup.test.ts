@@ -5,6 +5,7 @@ import {
   mkdirSync,
   readdirSync,
   readFileSync,
+  rmSync,
   statSync,
   utimesSync,
   writeFileSync,
@@ -131,15 +132,31 @@ test('Backup - leaves its result and time for the metrics, and deletes what kill
   t.true(Math.abs(Number(time) - Date.now() / 1_000) < 60, success);
 
   writeFileSync(join(dataDir, 'petstore.sqlite'), Buffer.alloc(8_192, 'no database '));
-  const fail = async () => {
+  const fail = () => {
     const line = /^petstore: .+petstore\.sqlite can't be copied to .+: file is not a database\n$/;
-    await fails(t, run('backup', ['--to', folder, '--keep', '1'], settings), line);
-    t.deepEqual(metrics(), ['petstore_backup_failed 1', success, '']);
+    return fails(t, run('backup', ['--to', folder, '--keep', '1'], settings), line);
   };
-  for (let nights = 2; nights > 0; nights -= 1) await fail();
-  mkdirSync(join(dataDir, 'backup.prom.next')); // the metrics can't be written
+  for (let nights = 2; nights > 0; nights -= 1) {
+    await fail();
+    t.deepEqual(metrics(), ['petstore_backup_failed 1', success, '']);
+  }
+  rmSync(join(dataDir, 'backup.prom'));
+  mkdirSync(join(dataDir, 'backup.prom')); // the metrics can't be written
   await fail();
   t.true(existsSync(file));
+});
+
+test('Backup - of those in one second each has a name of its own, and leaves the files of others alone', async (t) => {
+  const { settings, folder } = await places(t);
+  mkdirSync(folder);
+  const time = (ms: number) => new Date(Date.now() + ms).toISOString().replace(/[-:]|\.\d+/g, '');
+  const parts = Array.from({ length: 6 }, (_, seconds) => `petstore-${time(seconds * 1_000)}.sqlite.part`);
+  for (const part of parts) writeFileSync(join(folder, part), 'of another run');
+  const made = await Promise.all([1, 2, 3].map(() => backup(folder, settings)));
+  t.is(new Set(made).size, 3);
+  for (const part of parts) t.is(readFileSync(join(folder, part), 'utf8'), 'of another run');
+  const whole = made.flatMap((file) => [basename(file), basename(file).replace('.sqlite', '.operator.key')]);
+  t.deepEqual(readdirSync(folder).sort(), [...parts, ...whole].sort());
 });
 
 /** The places of a test, and a store in its data folder. */
