@@ -2,7 +2,7 @@
  * A restore drill: restores the newest backup into a scratch place, starts a server on it, reads every list from that
  * server, and compares the counts. It reads the service's settings, and changes nothing of the running service.
  */
-import { execFileSync, fork } from 'node:child_process';
+import { execFile, fork } from 'node:child_process';
 import { once } from 'node:events';
 import { existsSync, globSync, mkdtempSync, rmSync } from 'node:fs';
 import { createServer } from 'node:net';
@@ -10,7 +10,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { fileURLToPath } from 'node:url';
-import { parseArgs } from 'node:util';
+import { parseArgs, promisify } from 'node:util';
 import { createClient, pages } from '../gen/client/index.ts';
 import { SERVICES } from '../gen/client/services.ts';
 import { ConfigError, readConfig } from '../src/platform/config/config.ts';
@@ -32,6 +32,11 @@ const COUNT = TABLES.map((table) => `SELECT count(*) AS rows FROM ${table}`).joi
 const DATABASE = 'petstore_drill';
 const NO_LIMITS = { BUSINESS_PER_MINUTE: '1000000000', BUSINESS_PER_DAY: '1000000000' };
 
+/** The signals of a terminal and of systemd. */
+const SIGNALS = ['SIGINT', 'SIGTERM', 'SIGHUP'] as const;
+const interruption = new AbortController();
+const { signal } = interruption;
+
 /** The settings of the scratch place. Nothing else of this process's environment gets there. */
 type Place = Readonly<Record<string, string>>;
 
@@ -45,11 +50,12 @@ async function main(): Promise<void> {
   const [newest] = globSync('petstore-*T*Z.{sqlite,dump}', { cwd: values.from }).sort().reverse();
   if (newest === undefined) throw new ConfigError(`there is no backup in ${values.from}`);
   const { dataDir, databaseUrl } = readConfig();
+  for (const name of SIGNALS) process.once(name, () => interruption.abort(new ConfigError(`ended by ${name}`)));
   const beganMs = performance.now();
   const folder = mkdtempSync(join(tmpdir(), 'petstore-drill-'));
   try {
     const place = { PATH: process.env.PATH ?? '', DATA_DIR: folder, ...NO_LIMITS, ...makeDatabase(databaseUrl) };
-    run('deploy/restore.ts', [join(values.from, newest)], place);
+    await run('deploy/restore.ts', [join(values.from, newest)], place);
     const now = count({ DATA_DIR: dataDir, ...(databaseUrl && { DATABASE_URL: databaseUrl }) });
     const restored = count(place) ?? [];
     const served = await readFromServer(place);
@@ -59,9 +65,12 @@ async function main(): Promise<void> {
     }
     if (String(served) !== String(restored)) throw new ConfigError(`the server does not return what ${newest} has`);
     process.stdout.write(`${newest} can be restored. It took ${Math.ceil((performance.now() - beganMs) / 1_000)} s\n`);
+  } catch (error) {
+    signal.throwIfAborted();
+    throw error;
   } finally {
     if (databaseUrl !== undefined) dropDatabase(databaseUrl);
-    rmSync(folder, { recursive: true });
+    rmSync(folder, { recursive: true, maxRetries: 50 }); // a program that was ended may still write there
   }
 }
 
@@ -101,13 +110,13 @@ async function readFromServer(place: Place): Promise<readonly number[]> {
   const server = fork(new URL('src/main.ts', ROOT), { env, stdio: ['ignore', 'ignore', 'inherit', 'ipc'] });
   const ended = once(server, 'exit');
   try {
-    const [started] = await Promise.race([once(server, 'message'), ended]);
+    const [started] = await Promise.race([once(server, 'message', { signal }), ended]);
     if (typeof started !== 'object') throw new ConfigError(`the server did not start on the restored data`);
     const account = JSON.parse(
-      run('src/platform/cli/main.ts', ['account', 'create', '--name=drill', '--plan=business', '--json'], env),
+      await run('src/platform/cli/main.ts', ['account', 'create', '--name=drill', '--plan=business', '--json'], env),
     );
     const key = JSON.parse(
-      run('src/platform/cli/main.ts', ['key', 'create', `--account=${account.id}`, '--json'], env),
+      await run('src/platform/cli/main.ts', ['key', 'create', `--account=${account.id}`, '--json'], env),
     );
     const client = createClient({ address: `127.0.0.1:${port}`, apiKey: key.key });
     const served: number[] = [];
@@ -127,18 +136,18 @@ async function countListed(service: object): Promise<number> {
   const [, list] = Object.entries<List>({ ...service }).find(([method]) => method.startsWith('list')) ?? [];
   if (list === undefined) throw new Error('a service has no list');
   let count = 0;
-  for await (const page of pages(list, { limit: 100 })) count += Object.values(page).find(Array.isArray)?.length ?? 0;
+  for await (const page of pages(list, { limit: 100 })) {
+    signal.throwIfAborted();
+    count += Object.values(page).find(Array.isArray)?.length ?? 0;
+  }
   return count;
 }
 
-/** Runs one of the repository's programs. Returns its output. */
-function run(file: string, args: readonly string[], env: Place): string {
+/** Runs one of the repository's programs. Resolves with its output. */
+async function run(file: string, args: readonly string[], env: Place): Promise<string> {
   try {
-    return execFileSync(process.execPath, [fileURLToPath(new URL(file, ROOT)), ...args], {
-      env,
-      encoding: 'utf8',
-      stdio: 'pipe',
-    });
+    const all = [fileURLToPath(new URL(file, ROOT)), ...args];
+    return (await promisify(execFile)(process.execPath, all, { env, signal })).stdout;
   } catch (error) {
     throw new ConfigError(
       String((error as { stderr?: string }).stderr)

@@ -2,6 +2,7 @@
 import {
   chownSync,
   existsSync,
+  globSync,
   mkdirSync,
   readdirSync,
   readFileSync,
@@ -15,6 +16,7 @@ import { launch, launchForAll, type Test, test } from '../launcher/launch.ts';
 import { startLoad } from '../support/calls/load.ts';
 import { RestClient } from '../support/calls/rest-client.ts';
 import { temporaryFolder } from '../support/machine/folder.ts';
+import { Program } from '../support/service/process.ts';
 import { until } from '../support/until.ts';
 import { backup, fails, makeStore, run, succeeds } from './backups.ts';
 
@@ -55,11 +57,29 @@ test.serial('Drill - restores the newest backup beside the running service', asy
   t.is(orders, 'orders      0 in the backup, 0 served, 0 now');
   t.true(last.startsWith(`${basename(file)} can be restored. It took `), last);
 
-  writeFileSync(join(folder, 'petstore-99990101T000000Z.sqlite'), '');
+  const bad = join(folder, 'petstore-99990101T000000Z.sqlite');
+  writeFileSync(bad, '');
   const line = /^petstore: \S+petstore-99990101T000000Z\.sqlite is no backup of the pet store.*\n$/;
   await fails(t, run('drill', ['--from', folder], settings), line);
+  rmSync(bad);
   t.deepEqual(readdirSync(TMPDIR), [], 'no copy is left');
 });
+
+for (const [moment, name] of [
+  ['its restore', 'petstore.sqlite'],
+  ['its server', 'drill.log'],
+] as const) {
+  test.serial(`Drill - that is interrupted during ${moment} leaves nothing behind`, async (t) => {
+    const TMPDIR = temporaryFolder(t);
+    const env = { ...process.env, ...shared.launcher.settings, TMPDIR };
+    const drill = new Program(process.execPath, ['deploy/drill.ts', '--from', dirname(file)], { env });
+    await until(() => globSync(`petstore-drill-*/${name}*`, { cwd: TMPDIR }).length > 0, name);
+    drill.process.kill('SIGINT');
+    t.deepEqual(await drill.ended, { code: 1, signal: null });
+    t.is(drill.errors, 'petstore: ended by SIGINT\n');
+    t.deepEqual(readdirSync(TMPDIR), []);
+  });
+}
 
 test.serial('Restore - is refused while the service runs, and changes nothing', async (t) => {
   const line = /^petstore: \S.* is in use by another service: stop that one.*\n$/;
