@@ -29,6 +29,7 @@ import { clientIndex } from './client-index.ts';
 import { clientMethods, clientServices } from './client-methods.ts';
 import { describe } from './openapi/document.ts';
 import type { JsonObject } from './openapi/json.ts';
+import { publicProto } from './openapi/public-proto.ts';
 import { settingsPage } from './settings-page.ts';
 
 const GENERATED = ['gen', 'docs/settings.md'];
@@ -71,6 +72,7 @@ async function generate(target: string): Promise<void> {
   const published = join(gen, 'public.binpb');
   build(published, '--path', join('proto', API_PACKAGE.replaceAll('.', '/')));
   writeFileSync(published, withOwnComments(readFileSync(published)));
+  writeFileSync(join(gen, 'public.proto'), publicProto(operations.registry)); // the same, for compilers and people
   // For the typed client.
   mkdirSync(join(gen, 'client'));
   writeFileSync(join(gen, 'client/methods.ts'), clientMethods(operations));

@@ -1,6 +1,6 @@
 import { Code, ConnectError, createClient } from '@connectrpc/connect';
 import { createGrpcWebTransport } from '@connectrpc/connect-web';
-import { CategoryService } from './gen/petstore/v1/categories_pb.js';
+import { CategoryService } from './gen/petstore_pb.js';
 
 const form = document.querySelector('form');
 const output = document.querySelector('output');

@@ -1,12 +1,13 @@
 /** Builds the interface description, OpenAPI 3.1, from the services of the proto files. */
 import type { FileRegistry } from '@bufbuild/protobuf';
-import { KEY_PREFIXES, SUMMARY, TITLE } from '../../src/identity.ts';
+import { KEY_PREFIXES, NAME, SUMMARY, TITLE } from '../../src/identity.ts';
 import { serviceOptions } from '../../src/platform/proto/options.ts';
 import { ErrorResponses } from './error-responses.ts';
 import { exampleOfMessage, FIRST_ID } from './examples.ts';
 import type { JsonObject } from './json.ts';
 import { describeOperation } from './operations.ts';
-import { BASE, commentOf, readPage } from './parts.ts';
+import { BASE, commentOf, folded, readPage, toPage } from './parts.ts';
+import { protoParts } from './public-proto.ts';
 import { Schemas } from './schemas.ts';
 
 /** The pages after the operations. */
@@ -14,6 +15,8 @@ const PAGES = [
   ...['requests-and-responses', 'retrying', 'paging', 'following-changes', 'conditional-requests'],
   ...['errors', 'limits', 'versions'],
 ];
+
+const REFERENCE = 'gRPC reference';
 
 /** Describes all services that have a tag in the proto files. Their descriptors need the comments. */
 export function describe(registry: FileRegistry): JsonObject {
@@ -45,7 +48,7 @@ export function describe(registry: FileRegistry): JsonObject {
   const pages = PAGES.map((name) => readPage(name, errors.table()));
   const document = {
     ...BASE,
-    tags: [readPage('getting-started', ''), ...tags, ...pages],
+    tags: [readPage('getting-started', ''), readPage('grpc', ''), ...tags, reference(registry), ...pages],
     paths,
     components: { ...BASE.components, ...parts, parameters: used('parameters'), headers: used('headers') },
   };
@@ -61,6 +64,12 @@ export function describe(registry: FileRegistry): JsonObject {
     created: location?.replace(/\{\w+\}/g, String(FIRST_ID)),
     successor: deprecated?.deprecation?.successorOf(exampleOfMessage(deprecated.input)),
   });
+}
+
+/** All of the API over gRPC, beside the operations: `/petstore.proto` in parts. */
+function reference(registry: FileRegistry): JsonObject {
+  const parts = protoParts(registry).map(({ title, text }) => folded(title, 'proto', text));
+  return toPage(REFERENCE, [`All of \`/${NAME}.proto\`, by service.`, ...parts].join('\n\n'));
 }
 
 /** Fills in each `{{name}}` of a text. */

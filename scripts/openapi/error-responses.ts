@@ -1,5 +1,6 @@
 /** The error responses of the document, from the server's own tables of errors (error-table.ts). */
 import { STATUS_CODES } from 'node:http';
+import { status as Status } from '@grpc/grpc-js';
 import type { ApiError } from '../../src/platform/errors.ts';
 import { SHOP_SAMPLES } from '../../src/shop/errors.ts';
 import { anyError, type ErrorCode, isErrorCode } from './error-table.ts';
@@ -99,8 +100,10 @@ export class ErrorResponses {
   table(): string {
     const errors = [...this.#named, ...OF_NO_OPERATION].map((code) => sample(code));
     errors.sort((a, b) => a.httpStatus - b.httpStatus);
-    const rows = errors.map(({ code, httpStatus, message }) => `| ${httpStatus} | \`${code}\` | ${message} |`);
-    return ['| Status | Code | For example |', '|---|---|---|', ...rows].join('\n');
+    const rows = errors.map(({ code, httpStatus, grpcStatus, message }) => {
+      return `| ${httpStatus} | \`${code}\` | ${Status[grpcStatus]} | ${message} |`;
+    });
+    return ['| Status | Code | On gRPC | For example |', '|---|---|---|---|', ...rows].join('\n');
   }
 
   #responses(codes: readonly string[], fields: object = SAMPLE): Record<string, JsonObject> {
@@ -109,6 +112,14 @@ export class ErrorResponses {
     const byStatus = Map.groupBy(errors, ({ httpStatus }) => httpStatus);
     return Object.fromEntries([...byStatus].map(([status, same]) => [status, response(status, same)]));
   }
+}
+
+/** The errors of every method of gRPC. */
+export const EVERYWHERE = COMMON.filter((code) => code !== 'METHOD_NOT_ALLOWED').concat('INVALID_ARGUMENT');
+
+/** Codes as gRPC has them: each with its status. */
+export function onGrpc(codes: readonly string[]): string {
+  return codes.map((code) => `${code} (${Status[sample(code).grpcStatus]})`).join(', ');
 }
 
 /** Headers that all responses with a status have. */

@@ -35,15 +35,32 @@ export function headersIfKnown(...names: readonly string[]): JsonObject {
 /** What the page of errors has in the repository, in the place of the table. */
 const TABLE_OF_ERRORS = '[The table of all codes](../../gen/docs.md#errors)';
 
+/** What pages link to in the repository, and the heading on the docs page that has it. */
+const REFERENCE = ['](../../gen/public.proto)', '](#grpc-reference)'] as const;
+
+/** A link to a file in a folder of the page, alone on its line: the file is shown in its place. */
+const INCLUDED = /^\[`([^`\n]+\.(\w+))`\]\((\S+)\)$/gm;
+
 /**
- * A page as a tag without operations, which docs pages show as text. `x-traitTag` marks it for Redoc and others. A link
- * to another page becomes one to its heading.
+ * A page as a tag without operations, which docs pages show as text. A link to another page becomes one to its heading.
  */
 export function readPage(name: string, errors: string): JsonObject {
   const [, title = '', text = ''] = /^# (.+?)\n\n(.+)\n$/s.exec(readPart(`../../docs/callers/${name}.md`)) ?? [];
   if (text === '') throw new Error(`the page ${name}.md has no title or no text`);
-  const description = text.replace(TABLE_OF_ERRORS, () => errors).replace(/\]\(([\w-]+)\.md\)/g, '](#$1)');
-  return { name: title, description, 'x-traitTag': true };
+  const include = (_: string, file: string, language: string, path: string) =>
+    folded(file, language, readPart(`../../docs/callers/${path}`));
+  const whole = text.replace(INCLUDED, include).replace(TABLE_OF_ERRORS, () => errors).replaceAll(...REFERENCE);
+  return toPage(title, whole.replace(/\]\(([\w-]+)\.md\)/g, '](#$1)'));
+}
+
+/** `x-traitTag` marks a tag of text alone for Redoc and others. */
+export function toPage(name: string, description: string): JsonObject {
+  return { name, description, 'x-traitTag': true };
+}
+
+/** A block of code that a click opens. */
+export function folded(summary: string, language: string, code: string): string {
+  return `<details>\n<summary>${summary}</summary>\n\n\`\`\`${language}\n${code}\`\`\`\n\n</details>`;
 }
 
 type Commented = DescEnum | DescEnumValue | DescField | DescMessage | DescMethod | DescService;

@@ -1,20 +1,21 @@
 /** The description and the docs page as they are served; and the page "Getting started", followed word for word. */
 import { once } from 'node:events';
-import { readdirSync, readFileSync } from 'node:fs';
+import { copyFileSync, readdirSync, readFileSync } from 'node:fs';
 import { createServer, get, type IncomingMessage, request } from 'node:http';
-import { extname } from 'node:path';
+import { extname, join } from 'node:path';
 import { buffer } from 'node:stream/consumers';
 import { gunzipSync } from 'node:zlib';
 import { createFileRegistry, fromBinary } from '@bufbuild/protobuf';
 import { FileDescriptorSetSchema, type SourceCodeInfo_Location } from '@bufbuild/protobuf/wkt';
-import { status as Status } from '@grpc/grpc-js';
-import { PLATFORM_ERRORS } from '../../src/platform/errors.ts';
-import { SHOP_ERRORS } from '../../src/shop/errors.ts';
+import { API_PACKAGE } from '../../src/identity.ts';
+import { ROOT } from '../../src/platform/launcher/paths.ts';
 import { buildPrograms, GRPCURL, noGo } from '../conformance/programs.ts';
 import { isError } from '../support/contract/errors.ts';
 import { sh } from '../support/machine/find-program.ts';
+import { temporaryFolder } from '../support/machine/folder.ts';
 import { listen } from '../support/machine/ports.ts';
 import { testUnless } from '../support/machine/programs.ts';
+import { grpcPage } from '../support/service/first-programs.ts';
 import { Program } from '../support/service/process.ts';
 import { stackTest } from '../support/service/shared-stack.ts';
 import type { TestStack } from '../support/service/stack.ts';
@@ -31,6 +32,7 @@ const TYPES: Readonly<Record<string, string>> = {
   '.json': 'application/json',
   '.yaml': 'application/yaml',
   '.md': 'text/markdown; charset=utf-8',
+  '.proto': 'text/plain; charset=utf-8',
 };
 
 /** A page that may load from this server only. */
@@ -50,6 +52,7 @@ const OWN = ['page.js', 'plugin.js', 'chapters.js', 'feed.js', 'page.css', 'oper
 /** Paths, the files that they are, and their headers. */
 const FILES: readonly (readonly [path: string, file: string, headers: Readonly<Record<string, string>>])[] = [
   ...['/openapi.json', '/openapi.yaml'].map((path) => [path, `gen/openapi${path}`, DESCRIPTION] as const),
+  ['/petstore.proto', 'gen/public.proto', DESCRIPTION],
   ['/docs.md', 'gen/docs.md', DESCRIPTION],
   ['/docs', 'docs-page/index.html', PAGE],
   ...OWN.map((name) => [`/docs/${name}`, `docs-page/${name}`, PAGE] as const),
@@ -77,6 +80,49 @@ test('GET /petstore.binpb - is the descriptor set of the public services alone, 
 /** FileDescriptorProto.service, ServiceDescriptorProto.method, by their field numbers and indexes. */
 const isOfMethod = ({ path, leadingComments }: SourceCodeInfo_Location) =>
   leadingComments !== '' && path.length === 4 && path[0] === 6 && path[2] === 2;
+
+test('GET /petstore.proto - compiles to what the descriptor set has, and tells of REST, rules and errors', async (t) => {
+  const cwd = temporaryFolder(t);
+  copyFileSync('gen/public.proto', join(cwd, 'petstore.proto'));
+  const buf = join(ROOT, 'node_modules/.bin/buf');
+  await sh(buf, ['build', 'petstore.proto', '--as-file-descriptor-set', '-o', 'set.binpb'], { cwd });
+  const [ours, compiled] = ['gen/public.binpb', join(cwd, 'set.binpb')].map(shapeOf);
+  t.true((ours?.length ?? 0) > 30);
+  t.deepEqual(compiled, ours);
+  const text = readFileSync('gen/public.proto', 'utf8');
+  for (const { path, method } of operations) {
+    const line = `\n  // REST: ${method.toUpperCase()} ${path.replaceAll(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`)}\n`;
+    t.true(text.includes(line), line);
+  }
+  t.regex(
+    text,
+    /Errors: UNKNOWN_PET \(INVALID_ARGUMENT\), INSUFFICIENT_STOCK\s[^;]+ALREADY_EXISTS\)\n {2}rpc PlaceOrder/,
+  );
+  t.regex(text, /Rules: required; 0 to 1000000000\.\n {2}optional int32 quantity/);
+});
+
+/** The types and methods of a file with descriptors, without what only servers and readers need. */
+function shapeOf(file: string): readonly object[] {
+  const { file: files } = fromBinary(FileDescriptorSetSchema, readFileSync(file));
+  return files
+    .filter((one) => one.package === API_PACKAGE)
+    .flatMap(({ messageType, enumType, service }) => [
+      ...messageType.map((message) => ({
+        ...message,
+        field: message.field.map((one) => ({ ...one, options: undefined })),
+      })),
+      ...enumType,
+      ...service.map(({ name, method }) => ({
+        name,
+        method: method.map(({ options, ...one }) => [
+          one,
+          options?.idempotencyLevel ?? 0,
+          options?.deprecated ?? false,
+        ]),
+      })),
+    ])
+    .sort((a, b) => a.name.localeCompare(b.name));
+}
 
 for (const [path, file, expected] of FILES) {
   test(`GET, HEAD ${path} - return the file on disk, without a key, compressed for those who accept it`, async (t) => {
@@ -144,21 +190,12 @@ test('GET /docs.md - has every page for callers, and every operation with its ma
     const markers = [stability, deprecated && 'deprecated'].filter(Boolean).map((marker) => ` (${marker})`);
     t.true(text.includes(`\n- \`${method.toUpperCase()} ${path}\`: ${summary}${markers.join('')}\n`), path);
   }
-  for (const file of readdirSync('docs/callers')) {
+  for (const file of readdirSync('docs/callers').filter((name) => name.endsWith('.md'))) {
     const [, title] = /^# (.+)/.exec(readFileSync(`docs/callers/${file}`, 'utf8')) ?? [];
     t.true(text.includes(`\n## ${title}\n`), file);
   }
   t.notRegex(text, /\{\{|\{base_url\}|\.md[#)]/, 'a gap that nobody filled, or a link within the repository');
   t.regex(text, /\n\| 409 \| `INSUFFICIENT_STOCK` \| /, 'the table of errors');
-});
-
-test('Errors - the page has the status on gRPC of every status of HTTP', (t) => {
-  const page = readFileSync('docs/callers/errors.md', 'utf8');
-  const stated = [...page.matchAll(/`([A-Z_]+)`\s\(([^)]+)\)/g)].flatMap(([, name = '', text = '']) =>
-    [...text.matchAll(/\d{3}/g)].map(([http]) => `${http} ${name}`),
-  );
-  const rows = Object.values({ ...PLATFORM_ERRORS, ...SHOP_ERRORS }).map(({ http, grpc }) => `${http} ${Status[grpc]}`);
-  t.deepEqual(stated.sort(), [...new Set(rows)].sort());
 });
 
 test('GET /pets - is not compressed: the size could reveal the content', async (t) => {
@@ -253,12 +290,12 @@ for (const [language, ...command] of [
 }
 
 testUnless<TestStack>(noGo)(
-  'Getting started - the call by grpcurl works as it stands, and shows the code of an error',
+  'gRPC - the call by grpcurl works as it stands, and shows the code of an error',
   async (t) => {
     t.timeout(600_000, 'grpcurl is compiled');
     const { rest, key } = t.context;
     const PATH = `${await buildPrograms(GRPCURL)}:${process.env.PATH}`;
-    const command = blocks('bash').find((block) => block.startsWith('grpcurl')) ?? 'false';
+    const [, command = 'false'] = /^```bash\n(grpcurl .+?)^```/ms.exec(grpcPage) ?? [];
     const withKey = (API_KEY: string) => ({ env: { ...process.env, PATH, API: rest.url, API_KEY } });
     const { stdout } = await sh('bash', ['-euc', command], withKey(key));
     t.notThrows(() => JSON.parse(stdout));
@@ -266,16 +303,3 @@ testUnless<TestStack>(noGo)(
     t.regex(refused.stderr, /Code: Unauthenticated\n[\s\S]+"reason": "API_KEY_INVALID"/);
   },
 );
-
-test('Getting started - the inputs for generators are those of examples/go and browser, which are run', (t) => {
-  const [inputs = '-'] = blocks('yaml');
-  for (const example of ['go', 'browser']) {
-    const file = readFileSync(`examples/${example}/buf.gen.yaml`, 'utf8').replaceAll(/^ *#.*\n/gm, '');
-    t.true(file.includes(inputs), example);
-  }
-});
-
-test('Getting started - the commands for Python are those of examples/python, which are run', (t) => {
-  const commands = blocks('bash').find((block) => block.startsWith('python3')) ?? '-';
-  t.true(readFileSync('examples/python/README.md', 'utf8').includes(commands));
-});

@@ -8,8 +8,7 @@ import { findProgram, sh } from '../support/machine/find-program.ts';
 import { temporaryFolder } from '../support/machine/folder.ts';
 import { listen } from '../support/machine/ports.ts';
 import { testUnless } from '../support/machine/programs.ts';
-import { openProxy } from '../support/machine/tcp-proxy.ts';
-import { missesNothing } from '../support/service/following-programs.ts';
+import { ordersAndFollows } from '../support/service/first-programs.ts';
 import { type SharedBy, sharing } from '../support/service/sharing.ts';
 import { startTestStack } from '../support/service/stack.ts';
 import { until } from '../support/until.ts';
@@ -34,13 +33,6 @@ const test = sharing(undefined, async (t) => {
 });
 type Context = SharedBy<typeof test>;
 
-const goTest = testWith('go');
-const pythonTest = testWith('python3');
-
-function testWith(program: string) {
-  return testUnless<Context>(findProgram([program]) === undefined ? `NO ${program} FOUND for its example` : undefined);
-}
-
 /** The commands in the README of an example, with the folder and the environment that they run in. */
 async function commandsOf({ folder, rest, key }: Context, example: string) {
   const cwd = join(folder, example);
@@ -49,14 +41,9 @@ async function commandsOf({ folder, rest, key }: Context, example: string) {
     ...process.env,
     API: rest.url,
     API_KEY: key,
-    // Programs and packages are installed in the copy. buf is in the repository.
-    GOBIN: join(cwd, 'bin'),
-    PIP_TARGET: cwd,
-    PIP_ROOT_USER_ACTION: 'ignore',
-    PATH: `${join(cwd, 'bin')}:${ROOT}/node_modules/.bin:${process.env.PATH}`,
+    PATH: `${ROOT}/node_modules/.bin:${process.env.PATH}`, // buf is in the repository
   };
-  // As the README has it, pyenv writes its own folder anew afterwards, which fails when two do so at once.
-  return { commands: block.replace('python3 -m pip ', 'python3 -mpip --quiet '), cwd, env };
+  return { commands: block, cwd, env };
 }
 
 /** Runs them, and returns what they print. */
@@ -80,33 +67,16 @@ test.serial('Examples - curl: the commands of the README print what they should'
   ]);
 });
 
-for (const [example, testOf] of [
-  ['go', goTest],
-  ['python', pythonTest],
+for (const [language, ...programs] of [
+  ['Python', 'python3'],
+  ['Go', 'go', 'protoc'],
 ] as const) {
-  testOf.serial(`Examples - ${example}: the README’s commands work, also when a response is lost`, async (t) => {
-    t.timeout(600_000, 'packages are fetched and compiled');
-    const PRINTED = /^\d+ Cats\nINVALID_ARGUMENT\ncategory\.name value is required\n$/;
-    t.regex(await run(t.context, example), PRINTED);
-
-    const categories = async () => (await t.context.rest.get('/categories')).body.length;
-    const before = await categories();
-    const proxy = await openProxy(t, t.context.config.port);
-    proxy.slow(1_000);
-    const { commands, cwd, env } = await commandsOf(t.context, example);
-    const [program = 'false'] = /.+\n$/.exec(commands) ?? [];
-    const again = sh('bash', ['-euc', program], { cwd, env: { ...env, API: `http://127.0.0.1:${proxy.port}` } });
-    await until(async () => (await categories()) > before, 'the category, whose response takes a second more');
-    proxy.cut();
-    proxy.restore();
-    t.regex((await again).stdout, PRINTED);
-    t.is(await categories(), before + 1);
-  });
+  const missing = programs.find((name) => findProgram([name]) === undefined);
+  testUnless<Context>(missing && `NO ${missing} FOUND for the first program in ${language}`).serial(
+    `gRPC - the first program in ${language} orders once, and deals with each event once, whatever ends`,
+    (t) => ordersAndFollows(t, t.context, language),
+  );
 }
-
-pythonTest.serial('Examples - the follower deals with each event once, whatever it is that ends', async (t) => {
-  await missesNothing(t, t.context, await commandsOf(t.context, 'follower'));
-});
 
 testUnless<Context>(noBrowser).serial(
   'Examples - browser: the page shows the new category, or the error',

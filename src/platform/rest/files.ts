@@ -40,6 +40,7 @@ export const FILES: ReadonlyMap<string, ServedFile> = new Map([
   ['openapi.json', served('gen/openapi/openapi.json', 'application/json', DESCRIPTION)],
   ['openapi.yaml', served('gen/openapi/openapi.yaml', 'application/yaml', DESCRIPTION)], // RFC 9512
   [`${NAME}.binpb`, served('gen/public.binpb', 'application/octet-stream', DESCRIPTION)], // the proto files
+  [`${NAME}.proto`, served('gen/public.proto', 'text/plain; charset=utf-8', DESCRIPTION)], // the same, to compile
   ['docs.md', served('gen/docs.md', 'text/markdown; charset=utf-8', DESCRIPTION)], // RFC 7763
   ['docs', served('docs-page/index.html', 'text/html; charset=utf-8', { ...PAGE, ...FIVE_MINUTES })],
   ...ofPage('text/javascript; charset=utf-8', 'page.js', 'plugin.js', 'chapters.js', 'feed.js', 'swagger-ui-bundle.js'),

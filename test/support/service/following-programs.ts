@@ -17,6 +17,8 @@ interface Follower {
   readonly commands: string;
   readonly cwd: string;
   readonly env: NodeJS.ProcessEnv;
+  /** Of one that writes before it follows, so that the feed is never older than its cursor: what it prints then. */
+  readonly writes?: RegExp;
 }
 
 type Victim = 'a server' | 'Envoy' | 'all in turn';
@@ -48,17 +50,17 @@ async function listed({ rest }: TestStack): Promise<string[]> {
   return events.map(({ id, type }) => `${id} ${type}`);
 }
 
-const linesOf = ({ output }: Program) => output.split('\n').slice(0, -1);
+const linesOf = ({ output }: Program) => output.match(/^\d+ \w+\.\w+(?=\n)/gm) ?? [];
 
 /**
  * Starts the program. Ends servers and Envoy under its stream while writes go on. Kills the program, and starts it
  * again. It must have dealt with each event once and in order. At last it must tell that events have expired, and that
- * the feed is older than its cursor.
+ * the feed is older than its cursor, unless it `writes`.
  */
 export async function missesNothing(
   t: ExecutionContext,
   stack: TestStack,
-  { commands, ...options }: Follower,
+  { commands, writes, ...options }: Follower,
 ): Promise<void> {
   t.timeout(600_000, 'the service restarts several times');
   const kill = async (program: Program) => {
@@ -77,6 +79,7 @@ export async function missesNothing(
     t.regex(program.errors, text);
   };
   const caughtUp = async (program: Program) => {
+    if (writes !== undefined) await program.says(writes, 120_000);
     const events = await until(() => listed(stack).catch(() => undefined), 'the list');
     const newest = Number.parseInt(events.at(-1) ?? '', 10);
     const hasAll = async () => {
@@ -109,6 +112,7 @@ export async function missesNothing(
   for (let i = 0; i < 2; i += 1) await stack.rest.category('Soon expired');
   change(stack.config.dataDir, 'DELETE FROM events WHERE id < (SELECT max(id) FROM events)');
   await says(/EVENTS_EXPIRED|not kept any more/);
+  if (writes !== undefined) return;
   change(stack.config.dataDir, 'DELETE FROM events'); // as in a backup of before
   await says(/EVENT_NOT_REACHED|has not been reached/);
 }
