@@ -66,7 +66,7 @@ export function describe(registry: FileRegistry): JsonObject {
   });
 }
 
-/** All of the API over gRPC, beside the operations: `/petstore.proto` in parts. */
+/** All of the API over gRPC, beside the operations: the proto file for callers, in parts. */
 function reference(registry: FileRegistry): JsonObject {
   const parts = protoParts(registry).map(({ title, text }) => folded(title, 'proto', text));
   return toPage(REFERENCE, [`All of \`/${NAME}.proto\`, by service.`, ...parts].join('\n\n'));

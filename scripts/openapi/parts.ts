@@ -49,7 +49,10 @@ export function readPage(name: string, errors: string): JsonObject {
   if (text === '') throw new Error(`the page ${name}.md has no title or no text`);
   const include = (_: string, file: string, language: string, path: string) =>
     folded(file, language, readPart(`../../docs/callers/${path}`));
-  const whole = text.replace(INCLUDED, include).replace(TABLE_OF_ERRORS, () => errors).replaceAll(...REFERENCE);
+  const whole = text
+    .replace(INCLUDED, include)
+    .replace(TABLE_OF_ERRORS, () => errors)
+    .replaceAll(...REFERENCE);
   return toPage(title, whole.replace(/\]\(([\w-]+)\.md\)/g, '](#$1)'));
 }
 

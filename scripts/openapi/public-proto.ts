@@ -1,6 +1,6 @@
 /**
- * The public services as one proto file without options of ours, `/petstore.proto`: compilers of every language take it,
- * and people read it, since its comments have the paths on REST, the rules and the errors. All from the descriptors.
+ * The public services as one proto file without options of ours: compilers of every language take it, and people read
+ * it, since its comments have the paths on REST, the rules and the errors. All of it comes from the descriptors.
  */
 import type {
   DescEnum,

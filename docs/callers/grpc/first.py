@@ -6,7 +6,8 @@ import grpc
 import petstore_pb2 as shop
 from google.rpc.error_details_pb2 import BadRequest, ErrorInfo, RetryInfo
 from grpc_status import rpc_status
-from petstore_pb2_grpc import CategoryServiceStub, EventServiceStub, InventoryServiceStub, OrderServiceStub, PetServiceStub
+from petstore_pb2_grpc import CategoryServiceStub, EventServiceStub, InventoryServiceStub
+from petstore_pb2_grpc import OrderServiceStub, PetServiceStub
 
 API, KEY = os.environ["API"], ("authorization", f"Bearer {os.environ['API_KEY']}")
 PINGS = {"keepalive_time_ms": 25_000, "keepalive_timeout_ms": 10_000, "http2.ping_timeout_ms": 10_000}
@@ -69,9 +70,11 @@ def follow(events, cursor):
             time.sleep(pause)
 
 
-host = API.split("//")[1]
-tls = grpc.ssl_channel_credentials()
-channel = grpc.secure_channel(host, tls, KEEPALIVE) if API.startswith("https:") else grpc.insecure_channel(host, KEEPALIVE)
+scheme, host = API.split("://")
+if scheme == "https":
+    channel = grpc.secure_channel(host, grpc.ssl_channel_credentials(), KEEPALIVE)
+else:
+    channel = grpc.insecure_channel(host, KEEPALIVE)
 categories, pets = CategoryServiceStub(channel), PetServiceStub(channel)
 inventory, orders = InventoryServiceStub(channel), OrderServiceStub(channel)
 
