@@ -1,6 +1,7 @@
 /** The feed: pages and streams of events, on SQLite. */
 import { setTimeout as delay } from 'node:timers/promises';
 import { EventFeed, type Progress } from '../../src/platform/events/feed.ts';
+import { toAccountId } from '../../src/platform/rpc/caller.ts';
 import { toEventId } from '../../src/platform/storage/model.ts';
 import { StoreUnavailable } from '../../src/platform/storage/store-errors.ts';
 import type { Store } from '../../src/schema.ts';
@@ -30,10 +31,11 @@ type Context = SharedBy<typeof test>;
 test.afterEach.always((t) => t.true(t.context.failures.every((error) => error instanceof StoreUnavailable)));
 
 /** A stream that is read by hand. */
-function follow(feed: EventFeed, after?: bigint, types: readonly string[] = []) {
+function follow(feed: EventFeed, after?: bigint, account = 1n) {
   const { promise: closed, resolve: close } = Promise.withResolvers<void>();
-  const call = { onClose: (listener: () => void) => void closed.then(listener) };
-  const stream = feed.follow(call, after === undefined ? undefined : toEventId(after), types);
+  const caller = { accountId: toAccountId(account) };
+  const call = { caller, onClose: (listener: () => void) => void closed.then(listener) };
+  const stream = feed.follow(call, after === undefined ? undefined : toEventId(after), []);
   return {
     async next(): Promise<Progress> {
       const { value, done } = await stream.next();
@@ -85,10 +87,24 @@ test('Streams - a thousand of them read the table no more often than one, and sh
   await Promise.all(streams.map((stream) => stream.end()));
 });
 
+test('Streams - those of an account that begin with the oldest event share pages, and take 50 a second', async (t) => {
+  const { feed, reads } = t.context;
+  await addMany(t.context, 1_200); // a hundred batches are kept besides
+  const streams = Array.from({ length: 10 }, () => follow(feed, 0n));
+  const before = reads.count;
+  const beganMs = performance.now();
+  const all = await Promise.all(streams.map((stream) => stream.ids(1_200)));
+  const [turns, tookMs] = [10 * 12, performance.now() - beganMs];
+  t.true(reads.count - before < 60, `${reads.count - before} reads for ${turns} pages`);
+  t.true(tookMs > (turns - 1) * 19, `${tookMs} ms`);
+  for (const ids of all) t.deepEqual(ids, all[0]);
+  await Promise.all(streams.map((stream) => stream.end()));
+});
+
 test('Streams - many that begin with the oldest event leave the server to others', async (t) => {
   const { feed, reads } = t.context;
   await addMany(t.context, 1_000);
-  const streams = Array.from({ length: 100 }, () => follow(feed, 0n));
+  const streams = Array.from({ length: 100 }, (_, account) => follow(feed, 0n, BigInt(account)));
   const before = reads.count;
   const beganMs = performance.now();
   const reading = Promise.all(streams.map((stream) => stream.ids(1_000)));

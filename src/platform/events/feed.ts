@@ -2,15 +2,17 @@
  * The feed of events: pages of it, and streams (settled.ts says in which order).
  *
  * While there is a stream, one loop reads the newest events, once for all streams of this server: after each write of
- * this server, and every `POLL_MS` for the writes of others. A stream that is behind reads pages by itself until it has
- * caught up; all such streams take turns, so that they never occupy the server.
+ * this server, and every `POLL_MS` for the writes of others. A stream that is behind reads pages (backlog.ts) until it
+ * has caught up.
  *
  * Failure: while the database is away nothing is read, which is reported once. The streams stay open with their
  * heartbeats, and go on when it is back.
  */
 import { setTimeout as delay } from 'node:timers/promises';
+import type { AccountId } from '../rpc/caller.ts';
 import { type EventId, isRead, type Page, type SeenEvent, type StoredEvent } from '../storage/model.ts';
 import { StoreUnavailable } from '../storage/store-errors.ts';
+import { Backlog } from './backlog.ts';
 import { type EventReads, SettledEvents } from './settled.ts';
 
 const POLL_MS = 100;
@@ -18,8 +20,6 @@ const POLL_MS = 100;
 const GATHER_MS = 10;
 /** A stream on which nothing happens gets a checkpoint this often. */
 const HEARTBEAT_MS = 15_000;
-/** The pause after each page for a stream that is behind. */
-const BEHIND_MS = 5;
 /** The bounds of a batch: what a stream sends at once, and holds while nobody reads it. The largest event has 12 KB. */
 const MAX_ROWS = 100;
 const MAX_BATCH_BYTES = 17_408;
@@ -37,7 +37,13 @@ function ofTypes(events: readonly SeenEvent[], types: readonly string[]): readon
 interface Batch {
   /** The events follow this id. */
   readonly after: EventId;
-  readonly events: readonly SeenEvent[];
+  readonly events: readonly StoredEvent[];
+}
+
+/** What the feed uses of a call that follows it. */
+export interface Following {
+  onClose(listener: () => void): void;
+  readonly caller?: { readonly accountId: AccountId };
 }
 
 /** What a stream has to send next: events, or a checkpoint when there are none. */
@@ -53,6 +59,7 @@ export interface Progress {
 
 export class EventFeed {
   readonly #events: SettledEvents;
+  readonly #backlog: Backlog;
   readonly #onFailure: (error: unknown) => void;
   /** Wakes each stream that waits for events. */
   readonly #streams = new Set<() => void>();
@@ -64,8 +71,6 @@ export class EventFeed {
   #batches: Batch[] = [];
   /** Resolves when this server has written since the last read, or a stream has ended. */
   #news = Promise.withResolvers<void>();
-  /** Resolves when the next stream that is behind may read. */
-  #turn: Promise<unknown> = Promise.resolve();
   /** The last read has failed: an hour without the database is one line in the log. */
   #isFailing = false;
   /** When the loop last read an event, or found that there is no other. */
@@ -73,6 +78,7 @@ export class EventFeed {
 
   constructor(reads: EventReads, onFailure: (error: unknown) => void) {
     this.#events = new SettledEvents(reads);
+    this.#backlog = new Backlog(this.#events, { limit: MAX_ROWS, maxBytes: MAX_BATCH_BYTES });
     this.#onFailure = onFailure;
   }
 
@@ -100,11 +106,7 @@ export class EventFeed {
    * The stream's content, until the call is closed: first a checkpoint, then events, a checkpoint when none come.
    * Without `after` it begins now; without `types` it has all. Throws like `SettledEvents.check`.
    */
-  async *follow(
-    call: { onClose(listener: () => void): void },
-    after: EventId | undefined,
-    types: readonly string[],
-  ): AsyncGenerator<Progress, void> {
+  async *follow(call: Following, after: EventId | undefined, types: readonly string[]): AsyncGenerator<Progress, void> {
     if (after !== undefined) await this.#events.check(after);
     let [isClosed, news] = [false, Promise.withResolvers<void>()];
     const wake = () => news.resolve();
@@ -112,7 +114,7 @@ export class EventFeed {
       isClosed = true;
       wake();
     });
-    const next = this.#reader(types, () => isClosed);
+    const next = this.#reader(call.caller?.accountId, types, () => isClosed);
     this.#streams.add(wake);
     try {
       this.#beginning ??= this.#begin();
@@ -138,19 +140,20 @@ export class EventFeed {
   }
 
   /**
-   * Returns what finds the events after an id for one stream: those that are kept, or else a page for it alone; none if
-   * it takes too long. The stream itself holds no batch, which would stay in memory while nobody reads.
+   * Returns what finds the events after an id for one stream: those that are kept, or else a page; none if it takes too
+   * long. The stream itself holds no batch, which would stay in memory while nobody reads.
    */
-  #reader(types: readonly string[], isClosed: () => boolean) {
-    let reading: Promise<Batch | undefined> | undefined;
+  #reader(account: AccountId | undefined, types: readonly string[], isClosed: () => boolean) {
+    let reading: Promise<readonly SeenEvent[] | undefined> | undefined;
     return async (after: EventId, untilMs: number): Promise<Progress> => {
-      let batch = this.#kept(after);
-      if (batch === undefined && this.#isBehind(after)) {
-        reading ??= this.#readBehind(after, types, isClosed).finally(() => (reading = undefined));
-        batch = await before(untilMs, reading);
+      let events: readonly SeenEvent[] | undefined = this.#kept(after)?.events;
+      if (events === undefined && this.#isBehind(after)) {
+        reading ??= this.#readBehind(() => this.#backlog.page(account, after, types, isClosed)).finally(
+          () => (reading = undefined),
+        );
+        events = await before(untilMs, reading);
       }
-      const { events = [] } = batch ?? {};
-      return { events: ofTypes(events, types), upTo: events.at(-1)?.id ?? after };
+      return { events: ofTypes(events ?? [], types), upTo: events?.at(-1)?.id ?? after };
     };
   }
 
@@ -225,15 +228,10 @@ export class EventFeed {
     return { after, events: batch.events.filter(({ id }) => id > after) };
   }
 
-  /** A page for a stream that is behind, when it is its turn. While the database is away the stream waits. */
-  async #readBehind(after: EventId, types: readonly string[], isClosed: () => boolean): Promise<Batch | undefined> {
-    const request = { after, limit: MAX_ROWS, maxBytes: MAX_BATCH_BYTES, types };
-    const turn = this.#turn.then(() => (isClosed() ? undefined : this.#events.page(request)));
-    const pause = () => delay(BEHIND_MS);
-    this.#turn = turn.then(pause, pause);
+  /** The events of a page for a stream that is behind. While the database is away the stream waits. */
+  async #readBehind(page: () => Promise<Page<SeenEvent> | undefined>): Promise<readonly SeenEvent[] | undefined> {
     try {
-      const page = await turn;
-      return page && { after, events: page.rows };
+      return (await page())?.rows;
     } catch (error) {
       if (!(error instanceof StoreUnavailable)) throw error;
       await delay(RETRY_MS);

@@ -3,11 +3,10 @@ import { DEFAULT_LIMIT } from '../rpc/page-token.ts';
 import { SharedMessages } from '../rpc/service.ts';
 import type { Row } from '../storage/fields.ts';
 import { START, type StoredEvent, toEventId, toTimestamp } from '../storage/model.ts';
-import type { EventFeed, Progress } from './feed.ts';
+import type { EventFeed, Following, Progress } from './feed.ts';
 
 /** What the service uses of a call. */
-export interface WatchCall {
-  onClose(listener: () => void): void;
+export interface WatchCall extends Following {
   /** Where the caller goes on, if a header tells it. */
   readonly resumeAfter?: bigint;
 }

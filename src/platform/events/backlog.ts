@@ -1,0 +1,63 @@
+/**
+ * Pages of events for streams that are behind (feed.ts). They may have all that is kept to read, so two turns pace
+ * them. An account has a page each `ACCOUNT_MS` for all of its streams, and the table is read for one account at a
+ * time, with a pause. Streams at the same place share a page, and so the messages that are made of it.
+ */
+import { setTimeout as delay } from 'node:timers/promises';
+import type { AccountId } from '../rpc/caller.ts';
+import type { EventId, EventRequest, Page, SeenEvent } from '../storage/model.ts';
+import type { SettledEvents } from './settled.ts';
+
+/** The time from one page of an account to its next. */
+const ACCOUNT_MS = 20;
+/** The pause after each read. */
+const PAUSE_MS = 8;
+/** For how long a page is kept for others: the streams of an account come to it within some turns. */
+const SHARED_MS = 1_000;
+
+export type Bounds = Pick<EventRequest, 'limit' | 'maxBytes'>;
+
+export class Backlog {
+  readonly #events: SettledEvents;
+  readonly #bounds: Bounds;
+  readonly #pages = new Map<string, Promise<Page<SeenEvent>>>();
+  /** Resolves when the table may be read again. */
+  #turn: Promise<unknown> = Promise.resolve();
+  /** Resolves when the account may have another page. */
+  readonly #accounts = new Map<AccountId | undefined, Promise<unknown>>();
+
+  constructor(events: SettledEvents, bounds: Bounds) {
+    this.#events = events;
+    this.#bounds = bounds;
+  }
+
+  /** The events after an id, of these types or all, when it is the turn of the account; none once its stream ends. */
+  page(
+    account: AccountId | undefined,
+    after: EventId,
+    types: readonly string[],
+    isClosed: () => boolean,
+  ): Promise<Page<SeenEvent> | undefined> {
+    const turn = this.#accounts.get(account) ?? Promise.resolve();
+    const page = turn.then(() => (isClosed() ? undefined : this.#shared(after, types)));
+    const pause = () => delay(ACCOUNT_MS);
+    const next = page.then((read) => read && pause(), pause);
+    this.#accounts.set(account, next);
+    void next.then(() => this.#accounts.get(account) === next && this.#accounts.delete(account));
+    return page;
+  }
+
+  #shared(after: EventId, types: readonly string[]): Promise<Page<SeenEvent>> {
+    const name = `${after} ${types}`;
+    const shared = this.#pages.get(name);
+    if (shared !== undefined) return shared;
+    const page = this.#turn.then(() => this.#events.page({ ...this.#bounds, after, types }));
+    const pause = () => delay(PAUSE_MS);
+    this.#turn = page.then(pause, pause);
+    this.#pages.set(name, page);
+    const forget = () => this.#pages.delete(name);
+    // An empty one waits for others to commit: the next read may have more.
+    void page.then(({ rows }) => (rows.length > 0 ? setTimeout(forget, SHARED_MS).unref() : forget()), forget);
+    return page;
+  }
+}
