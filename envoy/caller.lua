@@ -1,7 +1,8 @@
 -- Decides by a request's headers who may use Envoy's memory and the server's time, before anything of the request is
 -- awaited:
 --
--- * A request with a known key passes.
+-- * A request with a known key passes, unless the server has just refused the key for its limits. The server then
+--   judges the request by its headers, so that none of its body is read in vain.
 -- * Any other request must be within the allowance of its address (allowance.lua). Without a key of the right format
 --   it has another allowance than with one: so a neighbour's noise locks out no valid key.
 -- * Then the server judges the caller of a REST or Connect request by the headers. gRPC calls go on at once, to the
@@ -58,7 +59,7 @@ local function check(handle, headers, judge, errors)
     if spelling then headers:replace("authorization", spelling) end
     is_known, must_renew = keys.is_known(spelling, now_ms)
   end
-  if is_known and not must_renew then return end
+  if is_known and not must_renew and (judge == "server" or not keys.is_refused(spelling, now_ms)) then return end
   if not is_known and not is_allowed(headers, spelling, now_ms) then refuse(handle, errors) end
   if judge == "server" then
     headers:replace(HEADERS.anonymous, "1")
@@ -68,7 +69,11 @@ local function check(handle, headers, judge, errors)
   end
   local is_valid, permission, reply, body = edge_service.judge(handle, errors)
   if spelling then keys.learn(spelling, is_valid, handle:timestamp(), permission) end
-  if reply then handle:respond(reply, body) end
+  if reply then
+    local is_over_limit = is_valid and (reply[":status"] == "429" or reply["grpc-status"] == "8")
+    if is_over_limit then keys.refuse(spelling, tonumber(reply["retry-after"]), handle:timestamp()) end
+    handle:respond(reply, body)
+  end
   handle:headers():replace(HEADERS.anonymous, "1") -- selects the route with the larger buffer
   handle:clearRouteCache()
 end
@@ -111,10 +116,13 @@ function M.on_request(handle)
   end
 end
 
--- Learns the key of an anonymous call that the server has accepted, with its permission.
-function M.on_accepted(handle, permission)
+-- Learns the key of an anonymous call that the server has accepted, with its permission; or for how long the server
+-- refuses a known one.
+function M.on_judged(handle, judgement)
+  local seconds, spelling = judgement:match("^(%d+) (.*)$")
+  if seconds then return keys.refuse(spelling, tonumber(seconds), handle:timestamp()) end
   local saved = handle:streamInfo():dynamicMetadata():get(NAMESPACE)
-  if saved then keys.learn(saved.authorization, true, handle:timestamp(), permission) end
+  if saved then keys.learn(saved.authorization, true, handle:timestamp(), judgement) end
 end
 
 return M

@@ -20,6 +20,8 @@ local TTL_MS, GRACE_MS = 60000, 10000
 local expires, is_renewing, count = {}, {}, 0
 -- Those whose permission is `read`. It never changes.
 local reads_only = {}
+-- Until when the server refuses a known key: it is banned, or its account is over its limit.
+local refused_until = {}
 
 -- When the server was last asked about each key that it has not judged since. At the limit, and after the time that an
 -- answer may take, all are forgotten.
@@ -41,6 +43,7 @@ function M.is_known(spelling, now_ms)
   if now_ms < expires_ms then return true, false end
   if is_renewing[spelling] then
     expires[spelling], is_renewing[spelling], reads_only[spelling], count = nil, nil, nil, count - 1
+    refused_until[spelling] = nil
     return false, false
   end
   expires[spelling], is_renewing[spelling] = now_ms + GRACE_MS, true
@@ -66,12 +69,23 @@ function M.learn(spelling, is_valid, now_ms, permission)
   if not is_valid then return end
   if not expires[spelling] then
     if count >= MAX_KEYS then
-      expires, is_renewing, reads_only, count = {}, {}, {}, 0
+      expires, is_renewing, reads_only, refused_until, count = {}, {}, {}, {}, 0
     end
     count = count + 1
   end
-  expires[spelling], is_renewing[spelling] = now_ms + TTL_MS, nil
+  expires[spelling], is_renewing[spelling], refused_until[spelling] = now_ms + TTL_MS, nil, nil
   if permission == "read" then reads_only[spelling] = true end
+end
+
+-- The server has refused a known key, for so many seconds.
+function M.refuse(spelling, seconds, now_ms)
+  if expires[spelling] and seconds then refused_until[spelling] = now_ms + seconds * 1000 end
+end
+
+-- Whether the server is likely to refuse a key. Only it knows: a ban may have been lifted.
+function M.is_refused(spelling, now_ms)
+  local until_ms = refused_until[spelling]
+  return until_ms and now_ms < until_ms
 end
 
 -- Whether a known key may only read.

@@ -81,8 +81,8 @@ function M.on_response(handle)
   if type and not headers:get("content-type") then
     headers:replace("content-type", type:lower():match("^application/grpc%-web[%l+-]*") or "application/grpc")
   end
-  local permission = take(headers, HEADERS.accepted)
-  if permission then caller.on_accepted(handle, permission) end
+  local judgement = take(headers, HEADERS.accepted)
+  if judgement then caller.on_judged(handle, judgement) end
   local length = take(headers, HEADERS.length)
   if length then headers:replace("content-length", length) end
 end

@@ -25,7 +25,7 @@ import type { Tracing } from './platform/observe/tracing/otel.ts';
 import { loadOperations } from './platform/proto/operations.ts';
 import { createValidation } from './platform/proto/validation-rules.ts';
 import { edgeService } from './platform/rest/edge-service.ts';
-import { addAccessLogHeaders, origins } from './platform/rest/protocols.ts';
+import { addEdgeHeaders, origins } from './platform/rest/protocols.ts';
 import { edgeOnly, host, rest } from './platform/rest/requests.ts';
 import { webService } from './platform/rest/web-service.ts';
 import type { Caller } from './platform/rpc/caller.ts';
@@ -130,7 +130,7 @@ export function createServer(config: Config, parts: Parts) {
     isEdge,
     openCalls,
     note,
-    beforeResponse: addAccessLogHeaders,
+    beforeResponse: addEdgeHeaders,
     observers: [...(metrics === undefined ? [] : [metrics.observe]), logging(logger)],
     traceCall: tracing?.traceCall,
   });

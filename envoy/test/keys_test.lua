@@ -28,6 +28,17 @@ test("known keys - are then checked again by one request, while the others go on
   end
 end)
 
+test("known keys - are refused for as long as the server has said, unless it accepts them before", function()
+  local keys = fresh("keys")
+  keys.refuse("Bearer a", 5, 0)
+  equal(keys.is_refused("Bearer a", 1), nil) -- only a known key
+  keys.learn("Bearer a", true, 0)
+  keys.refuse("Bearer a", 5, 1000)
+  equal({ keys.is_refused("Bearer a", 5999), keys.is_refused("Bearer a", 6000) }, { true, false })
+  keys.learn("Bearer a", true, 2000)
+  equal(keys.is_refused("Bearer a", 2000), nil)
+end)
+
 test("known keys - are at most 10,000, each counted once, then none; an expired one makes room for another", function()
   local keys = fresh("keys")
   for _ = 1, 3 do

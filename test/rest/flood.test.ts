@@ -6,16 +6,18 @@ import type { OutgoingHttpHeaders } from 'node:http2';
 import { availableParallelism } from 'node:os';
 import { status as Status } from '@grpc/grpc-js';
 import type { ExecutionContext } from 'ava';
-import { Plan } from '../../gen/apiplatform/admin/v1/admin.ts';
+import { AdminServiceService as Admin, Plan } from '../../gen/apiplatform/admin/v1/admin.ts';
 import { PetServiceService as Pets } from '../../gen/petstore/v1/pets.ts';
 import { generateKey } from '../../src/platform/access/keys/format.ts';
 import { exchange, exchangeAlone, rawGrpc } from '../support/calls/http2.ts';
 import { openSession, targetOf } from '../support/calls/sockets.ts';
 import { isError } from '../support/contract/errors.ts';
+import { cpuTimeUs } from '../support/machine/cpu-time.ts';
 import { statistic } from '../support/service/exposition.ts';
 import { withinOneMinute } from '../support/service/limit-windows.ts';
 import { stackTest } from '../support/service/shared-stack.ts';
 import type { TestStack } from '../support/service/stack.ts';
+import { until } from '../support/until.ts';
 
 const BURST = 30;
 /** Each worker thread of Envoy counts for itself. */
@@ -67,6 +69,56 @@ test.serial('Envoy - asks once about an accepted key, in any spelling, and each 
     total += asked;
     t.is(await questions(t.context), total, about);
   }
+});
+
+test.serial(
+  'Refused keys - are refused by their headers while they are, and served as soon as they may be',
+  async (t) => {
+    const { publicAddress, operator } = t.context;
+    const { id: accountId } = await operator.account({ perMinute: 3, perDay: 1_000 });
+    const { id: keyId, key } = await operator.key(accountId);
+    const session = await openSession(targetOf(publicAddress, '127.0.1.5'));
+    t.teardown(() => session.destroy());
+    const authorization = `Bearer ${key}`;
+    const send = async (headers: OutgoingHttpHeaders, sending = {}) => {
+      const sent = { ':path': '/pets', authorization, ...headers };
+      const { status, body, outcome } = await exchange(session, sent, { giveUpMs: 10_000, ...sending });
+      return { status, code: /"code":"(\w+)"/.exec(body.toString())?.[1] ?? outcome };
+    };
+    /** Requests whose body does not come. */
+    const rest = { ':method': 'POST', ':path': '/categories', 'content-type': 'application/json' };
+    const connect = { ':method': 'POST', ':path': METHOD, 'content-type': 'application/proto' };
+    const unfinished = (headers: OutgoingHttpHeaders) => send(headers, { body: Buffer.from('{'), isEnded: false });
+    await withinOneMinute(20_000);
+    await until(async () => (await send({})).status === 429, 'the limit');
+    t.like(await unfinished(rest), { status: 429, code: 'RATE_LIMITED' });
+    t.like(await unfinished(connect), { status: 429, code: 'resource_exhausted' });
+    await until(async () => (await send({})).code === 'API_KEY_BANNED', 'the ban');
+    for (const headers of [rest, { ...rest, ':method': 'GET' }]) {
+      t.like(await unfinished(headers), { status: 429, code: 'API_KEY_BANNED' });
+    }
+    await operator.call(Admin.unbanKey, { keyId });
+    await operator.call(Admin.updateAccount, { accountId, perMinute: 1_000 });
+    t.is((await send(rest, { body: Buffer.from('{"name":"Served again"}') })).status, 201);
+  },
+);
+
+test.serial('Keyless requests - their bodies are not read', async (t) => {
+  const { publicAddress, stack } = t.context;
+  const body = Buffer.from(`[${'{"":0},'.repeat(2_000)}0]`);
+  const envoy = stack.envoy.process.pid ?? 0;
+  const costUs = async (address: string, sending: object) => {
+    const session = await openSession(targetOf(publicAddress, address));
+    const before = cpuTimeUs(envoy);
+    for (let i = 0; i < 12; i += 1) {
+      for (const path of ['/healthz', '/docs']) t.is((await exchange(session, { ':path': path }, sending)).status, 200);
+    }
+    session.destroy();
+    return cpuTimeUs(envoy) - before;
+  };
+  await costUs('127.0.1.6', {});
+  const [without, withBodies] = [await costUs('127.0.1.7', {}), await costUs('127.0.1.8', { body })];
+  t.true(withBodies < 2 * without + 15_000, `${withBodies} µs of CPU time with bodies, ${without} µs without`);
 });
 
 /** Repeats a request until it `isRefused` by Envoy. Resolves with the refusal, and with how many requests it took. */

@@ -14,7 +14,10 @@ export const EDGE_HEADERS = {
   connect: `x-${NAME}-connect`,
   /** To the routes and the server: Envoy did not know the caller's key to be valid when the request came. */
   anonymous: `x-${NAME}-anonymous`,
-  /** From the server, for an anonymous caller: the key is valid and within its limits. The value is its permission. */
+  /**
+   * From the server, for an anonymous caller: the key is valid and within its limits. The value is its permission. For
+   * a caller beyond his limits: the seconds until he may come again, and his Authorization header.
+   */
   accepted: `x-${NAME}-accepted`,
   /** From the server, for files and HEAD: the length of the body in bytes; for HEAD, that of the GET. */
   length: `x-${NAME}-length`,

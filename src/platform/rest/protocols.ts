@@ -84,9 +84,17 @@ export function origins(operations: Iterable<Operation>, edgeSecret: string | un
   return { originOf, isEdge };
 }
 
-/** Adds headers for Envoy's access log, if the call came through it: whose it was, and the error that it ended with. */
-export function addAccessLogHeaders({ isForwarded, caller, responseHeaders }: Call, error?: ApiError): void {
+/**
+ * Adds headers for Envoy, if the call came through it: for its access log whose it was, and the error that it ended
+ * with; and that its caller is beyond his limits. Envoy learns that of its own questions without a header.
+ */
+export function addEdgeHeaders(call: Call, error?: ApiError): void {
+  const { isForwarded, caller, operation, responseHeaders } = call;
   if (!isForwarded) return;
+  const isBeyond = caller !== undefined && error?.httpStatus === 429 && error.retryAfterSeconds !== undefined;
+  if (isBeyond && !operation.path.startsWith(EDGE_SERVICES)) {
+    responseHeaders.set(EDGE_HEADERS.accepted, `${error.retryAfterSeconds} ${call.header('authorization')}`);
+  }
   if (caller !== undefined) {
     responseHeaders.set(EDGE_HEADERS.account, String(caller.accountId));
     responseHeaders.set(EDGE_HEADERS.key, String(caller.keyId));
