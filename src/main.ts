@@ -6,8 +6,11 @@ import { watchForHangs } from './platform/observe/hangs/hangs.ts';
 import { LogFile } from './platform/observe/logging/log-file.ts';
 import { lockDataFolder } from './platform/process/data-lock.ts';
 import { checkFree, ofServers } from './platform/process/ports.ts';
-import { fail, onStopSignals, run } from './platform/process/run.ts';
+import { fail, onStopSignals, type Progress, run } from './platform/process/run.ts';
 import { createService } from './service.ts';
+
+/** How often a launcher learns that a migration goes on. */
+const PROGRESS_MS = 5_000;
 
 async function main(config: Config): Promise<void> {
   // grpc-js writes to stderr, with its value, each header that it can't parse; anybody can send one.
@@ -18,7 +21,14 @@ async function main(config: Config): Promise<void> {
   const lock = isAlone && config.databaseUrl === undefined ? lockDataFolder(config.dataDir) : undefined;
   const log = new LogFile(config.logFile);
   const auditLog = config.auditFile === undefined ? log : new LogFile(config.auditFile);
-  const service = await createService(config, { log, auditLog, note: watchForHangs(log) });
+  let migrating: string | undefined;
+  const onMigration = (name: string) => {
+    migrating = name;
+  };
+  const tell = () => migrating && process.connected && process.send?.({ migrating } satisfies Progress);
+  const telling = setInterval(tell, PROGRESS_MS);
+  const service = await createService(config, { log, auditLog, note: watchForHangs(log), onMigration });
+  clearInterval(telling);
   const { logger } = service;
   const stopped = nextSignal(); // before the first call
   const port = await service.listen();

@@ -35,6 +35,8 @@ interface Logs {
   readonly auditLog: DestinationStream;
   /** Notes each call that begins. */
   readonly note?: (call: Call) => void;
+  /** Called with the name of each migration before it runs. */
+  readonly onMigration?: (name: string) => void;
 }
 
 /**
@@ -52,14 +54,14 @@ export async function createService(config: Config, logs: Logs): Promise<Service
 }
 
 /** Adds each part that has to be closed to `opened`, which closes the last one first. */
-async function openService(config: Config, { log, auditLog, note }: Logs, opened: AsyncDisposableStack) {
+async function openService(config: Config, { log, auditLog, note, onMigration }: Logs, opened: AsyncDisposableStack) {
   const tracing = config.traces && (await loadTracing()).startTracing(config.traces, createLogger(config, log));
   opened.defer(() => tracing?.close());
   const logger = createLogger(config, log, tracing?.traceId);
   const tls = config.internalTls && (await mutualTls(config.internalTls, logger));
   const metrics = config.metrics && (await loadMetrics()).createMetrics(config.dataDir);
 
-  const engine = await openEngine(config, MIGRATIONS, logger);
+  const engine = await openEngine(config, MIGRATIONS, logger, onMigration);
   const system = config.databaseUrl === undefined ? 'sqlite' : 'postgresql';
   const storage = tracing ? traceStorage(engine, TABLES, tracing, system) : { engine, tables: TABLES };
   const store = createStore(storage.engine, storage.tables);

@@ -17,26 +17,33 @@ const PROGRAM = `
   const starts = readFileSync(process.env.STARTS).length;
   if (starts > 1 && starts < 2 + Number(process.env.FAILS)) {
     process.send({ reason: 'not yet', isTemporary: process.env.IS_TEMPORARY === 'true' }, () => process.exit(1));
+  } else if (process.env.MIGRATES) {
+    const telling = setInterval(() => process.send({ migrating: '009-colours' }), 200);
+    setTimeout(() => process.send('serving', () => clearInterval(telling)), Number(process.env.MIGRATES));
   } else process.send('serving');
   process.on('message', (message) => process.send(message));
 `;
+
+/** Such a server, which has not been started. */
+async function prepare(t: ExecutionContext, settings: Readonly<Record<string, string>>) {
+  const folder = temporaryFolder(t);
+  await mkdir(join(folder, 'logs'));
+  const file = join(folder, 'server.mjs');
+  await writeFile(file, PROGRAM);
+  const env = { STARTS: join(folder, 'starts'), ...settings };
+  const server = new Instance(readConfig({ DATA_DIR: folder }), 0, file, env);
+  t.teardown(() => server.stop(1_000));
+  return { folder, server };
+}
 
 /** Kills such a server under supervision. `end` settles as the supervision does. */
 async function killed(
   t: ExecutionContext,
   how: Readonly<{ fails: number; isTemporary?: boolean; isRedundant?: boolean }>,
 ) {
-  const folder = temporaryFolder(t);
-  await mkdir(join(folder, 'logs'));
-  const file = join(folder, 'server.mjs');
-  await writeFile(file, PROGRAM);
-  const env = { STARTS: join(folder, 'starts'), IS_TEMPORARY: `${how.isTemporary}`, FAILS: `${how.fails}` };
-  const server = new Instance(readConfig({ DATA_DIR: folder }), 0, file, env);
+  const { folder, server } = await prepare(t, { IS_TEMPORARY: `${how.isTemporary}`, FAILS: `${how.fails}` });
   const stopping = new AbortController();
-  t.teardown(async () => {
-    stopping.abort();
-    await server.stop(1_000);
-  });
+  t.teardown(() => stopping.abort());
   await server.start();
   const lines: string[] = [];
   const report = (line: string) => lines.push(line.replaceAll(folder, ''));
@@ -91,4 +98,11 @@ test('Deaths - a server that has served is started again, however often it dies,
   }
   t.is(lines.filter((line) => line === 'The server serves again.').length, MOST + 1);
   t.true((pausesMs[0] ?? 0) < (pausesMs.at(-1) ?? 0) - 2_000, `${pausesMs}`);
+});
+
+test('Start - one that migrates is waited for as long as it says so, and told once', async (t) => {
+  const { server } = await prepare(t, { MIGRATES: '6000' });
+  const lines: string[] = [];
+  await server.start(3_000, (line) => lines.push(line));
+  t.deepEqual(lines, ['The server migrates the database: 009-colours …']);
 });

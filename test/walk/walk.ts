@@ -26,8 +26,9 @@ export interface Faults {
 const { WALK_SEED = '57', WALK_ALL } = process.env;
 export const isCampaign = WALK_ALL !== undefined;
 
-function chosen(ways: readonly string[], step: number, operation: number): readonly string[] {
-  return isCampaign ? ways : [ways[(step + operation + Number(WALK_SEED)) % ways.length] ?? ''];
+/** The ways in which a step is let fail. */
+export function walkedAt(ways: readonly string[], step: number): readonly string[] {
+  return isCampaign ? ways : [ways[(step + Number(WALK_SEED)) % ways.length] ?? ''];
 }
 
 /** Walks operations of a server that has no other callers, and then compares its lists and its usage. */
@@ -47,7 +48,7 @@ export async function walkServer(
     const stride = isCampaign ? 1 : requests;
     for (let [step, isOver] = [0, false]; !isOver; step += stride) {
       isOver = true;
-      for (const way of chosen(faults.ways, step, index)) {
+      for (const way of walkedAt(faults.ways, step + index)) {
         const where = `${operation.name}, ${way} at step ${step}`;
         const { outcome, hasFailed, steps } = await run(operation, { caller, oracle, faults }, { step, way }).catch(
           (cause: unknown) => Promise.reject(new Error(`${where}: ${cause}`, { cause })),

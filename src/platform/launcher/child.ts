@@ -62,13 +62,16 @@ export class Child {
     return pid !== undefined && exitCode === null && signalCode === null;
   }
 
-  /** Resolves with the next IPC message. Rejects if the process ends without one. */
-  async nextMessage(): Promise<unknown> {
+  /** Resolves with the next IPC message that `pass` does not take. Rejects if the process ends without one. */
+  async nextMessage(pass: (message: unknown) => boolean = () => false): Promise<unknown> {
+    const { promise: next, resolve } = Promise.withResolvers<unknown>();
+    const listen = (message: unknown) => pass(message) || resolve(message);
+    this.process.on('message', listen);
     const ended = this.ended.then(async () => {
       if (this.process.connected) await once(this.process, 'disconnect'); // its last message may not be read yet
       return this.failure();
     });
-    return Promise.race([once(this.process, 'message').then(([message]) => message as unknown), ended]);
+    return Promise.race([next, ended]).finally(() => this.process.off('message', listen));
   }
 
   /** Sends an IPC message. It is lost if the process has ended. */

@@ -29,8 +29,8 @@ export abstract class Component {
 
   protected abstract spawn(): Child;
 
-  /** Resolves when a new process serves. Rejects when it ends first. */
-  protected abstract waitUntilServing(child: Child): Promise<void>;
+  /** Resolves when a new process serves. Rejects when it ends first. Tells what takes long, as long as it goes on. */
+  protected abstract waitUntilServing(child: Child, onProgress: (what: string) => void): Promise<void>;
 
   /** Resolves when the process responds. */
   abstract ping(signal: AbortSignal): Promise<unknown>;
@@ -46,8 +46,11 @@ export abstract class Component {
     return this.#child?.hasServed === true && this.#child.isRunning;
   }
 
-  /** Starts a process and resolves when it serves. Stops it and rejects if that takes longer than `withinMs`. */
-  async start(withinMs?: number): Promise<void> {
+  /**
+   * Starts a process and resolves when it serves. Stops it and rejects if that takes longer than `withinMs`, or so long
+   * since its last sign of progress, which is reported.
+   */
+  async start(withinMs?: number, report: (line: string) => void = () => undefined): Promise<void> {
     if (this.#isStopping) throw new Error(`${this.name} is stopping`);
     const child = this.spawn();
     this.#child = child;
@@ -57,8 +60,14 @@ export abstract class Component {
       void child.stop(CLOSE_MS);
     };
     const timer = withinMs === undefined ? undefined : setTimeout(stopLate, withinMs);
+    let told: string | undefined;
+    const onProgress = (what: string) => {
+      timer?.refresh();
+      if (what !== told) report(`${capitalize(this.name)} ${what} …`);
+      told = what;
+    };
     try {
-      await this.waitUntilServing(child);
+      await this.waitUntilServing(child, onProgress);
       child.hasServed = true;
       this.startFailure = undefined;
     } catch (error) {
@@ -73,4 +82,8 @@ export abstract class Component {
     this.#isStopping = true;
     await this.#child?.stop(graceMs);
   }
+}
+
+export function capitalize(text: string): string {
+  return text.charAt(0).toUpperCase() + text.slice(1);
 }

@@ -3,7 +3,7 @@ import { once } from 'node:events';
 import { join } from 'node:path';
 import { type Config, ConfigError, portsOf, TemporaryFailure } from '../config/config.ts';
 import { LogFile } from '../observe/logging/log-file.ts';
-import type { Failure } from '../process/run.ts';
+import type { Failure, Progress } from '../process/run.ts';
 import { Child } from './child.ts';
 import { Component } from './component.ts';
 import { auditLog, logDir } from './paths.ts';
@@ -42,8 +42,13 @@ export class Instance extends Component {
   }
 
   /** Resolves when the server reports that it serves. Rejects with its reason when it can't start. */
-  protected async waitUntilServing(child: Child): Promise<void> {
-    const { reason, isTemporary } = (await child.nextMessage()) as Partial<Failure>;
+  protected async waitUntilServing(child: Child, onProgress: (what: string) => void): Promise<void> {
+    const isProgress = (message: unknown) => {
+      const { migrating } = message as Partial<Progress>;
+      if (migrating !== undefined) onProgress(`migrates the database: ${migrating}`);
+      return migrating !== undefined;
+    };
+    const { reason, isTemporary } = (await child.nextMessage(isProgress)) as Partial<Failure>;
     if (reason === undefined) return;
     await child.ended;
     throw isTemporary ? new TemporaryFailure(reason) : new ConfigError(reason);

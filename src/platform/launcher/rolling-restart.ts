@@ -9,11 +9,11 @@
  * If a new server does not start, the restart ends there, and the other servers keep running.
  */
 import type { Child } from './child.ts';
-import { CLOSE_MS, DRAIN_MS } from './component.ts';
+import { CLOSE_MS, capitalize, DRAIN_MS } from './component.ts';
 import type { Envoy, Host } from './envoy.ts';
 import type { Instance } from './instance.ts';
 import { waitFor } from './repeat.ts';
-import { capitalize, START_MS, type Supervision } from './supervisor.ts';
+import { START_MS, type Supervision } from './supervisor.ts';
 
 /** How long Envoy may take to exclude a server. Its health checks run twice a second. */
 const EXCLUDE_MS = 10_000;
@@ -41,7 +41,8 @@ export async function rollingRestart(
         report(`${capitalize(server.name)} still has open calls: they have ${DRAIN_MS / 1_000} seconds more.`);
       }
       await child.stop(DRAIN_MS + CLOSE_MS);
-      await waitFor(() => server.isServing || server.startFailure !== undefined, 2 * START_MS, shutdown);
+      // Its supervisor limits the time, but for a migration that goes on.
+      await waitFor(() => server.isServing || server.startFailure !== undefined, Number.POSITIVE_INFINITY, shutdown);
       if (server.startFailure !== undefined) throw new Error(server.startFailure);
     }
     await waitUntilAllHealthy(servers, envoy, shutdown);

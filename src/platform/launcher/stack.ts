@@ -73,7 +73,7 @@ export async function startStack(
     await check();
     const count = isEdge ? 0 : config.instances;
     servers = Array.from({ length: count }, (_, index) => new Instance(config, index, program, env));
-    const serving = startServers(servers);
+    const serving = startServers(servers, report);
     serving.catch(() => undefined); // handled below, unless Envoy can't be prepared
     envoy = await Envoy.prepare(config, binary, count); // while the servers load
     await Promise.race([serving, interrupted]);
@@ -96,8 +96,8 @@ async function rejectOnAbort(signal = new AbortController().signal): Promise<nev
 }
 
 /** The first server starts alone: it creates the tables and the keys. */
-async function startServers([first, ...others]: readonly Instance[]): Promise<void> {
-  await first?.start();
+async function startServers([first, ...others]: readonly Instance[], report: (line: string) => void): Promise<void> {
+  await first?.start(undefined, report);
   await Promise.all(others.map((server) => server.start()));
 }
 

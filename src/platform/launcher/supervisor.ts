@@ -8,7 +8,7 @@
  */
 import { ExpectedError, TemporaryFailure } from '../config/config.ts';
 import { type Child, ChildExited } from './child.ts';
-import type { Component } from './component.ts';
+import { type Component, capitalize } from './component.ts';
 import { pause } from './repeat.ts';
 
 /** How long a restarted process may take until it serves. */
@@ -69,7 +69,7 @@ async function restartUntilServing(component: Component, deaths: number, supervi
     await pause(backoffMs, shutdown);
     if (shutdown.aborted) break;
     try {
-      await component.start(START_MS);
+      await component.start(START_MS, report);
       report(`${capitalize(component.name)} serves again.`);
       break;
     } catch (error) {
@@ -119,8 +119,4 @@ async function killWhenUnresponsive(
 function describeStartFailure({ name, log }: Component, error: unknown): string {
   if (error instanceof ChildExited) return capitalize(error.message);
   return `${capitalize(name)} can't start: ${error instanceof Error ? error.message : error} (see ${log.path})`;
-}
-
-export function capitalize(text: string): string {
-  return text.charAt(0).toUpperCase() + text.slice(1);
 }

@@ -20,6 +20,11 @@ export interface Failure {
   readonly isTemporary: boolean;
 }
 
+/** What a server tells its launcher every few seconds while it migrates: the name of the migration. */
+export interface Progress {
+  readonly migrating: string;
+}
+
 /** Runs a program. An error ends it. */
 export async function run(main: (config: Config) => Promise<void>): Promise<void> {
   process.umask(PRIVATE_UMASK);

@@ -7,7 +7,7 @@
  */
 import type { Knex } from 'knex';
 import { ConfigError } from '../config/config.ts';
-import type { StorageLogger } from './engine.ts';
+import type { EngineOptions, StorageLogger } from './engine.ts';
 
 export interface Migration {
   /** Unique: the database records it. */
@@ -21,7 +21,7 @@ const TABLE = 'schema_migrations';
 const MAX_WAIT_MS = 60_000;
 const REPORT_MS = 1_000;
 
-export interface MigrateOptions {
+export interface MigrateOptions extends Pick<EngineOptions, 'onMigration'> {
   /** All migrations of this release, in the order in which they run. */
   readonly migrations: readonly Migration[];
   /** Whether to run missing migrations, rather than throw ConfigError. */
@@ -40,7 +40,7 @@ export interface MigrateOptions {
  */
 export async function migrate(
   knex: Knex,
-  { migrations, migrates, logger, lock, maxWaitMs = MAX_WAIT_MS, transaction = {} }: MigrateOptions,
+  { migrations, migrates, logger, onMigration, lock, maxWaitMs = MAX_WAIT_MS, transaction = {} }: MigrateOptions,
 ): Promise<void> {
   const missing = namesOf(await findMissing(knex, migrations));
   if (missing.length === 0) return;
@@ -55,7 +55,9 @@ export async function migrate(
     await lock(trx, maxWaitMs).finally(() => clearTimeout(timer));
     await prepareTable(trx);
     const pending = await findMissing(trx, migrations); // another process may have migrated meanwhile
+    if (pending.length > 0) logger.info({ migrations: namesOf(pending) }, 'migrating the database');
     for (const { name, up, isAdditive } of pending) {
+      onMigration?.(name);
       await up(trx);
       await trx(TABLE).insert({ name, batch: 1, migration_time: new Date(), additive: isAdditive });
     }

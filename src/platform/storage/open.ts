@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { DATABASE_FILE } from '../../identity.ts';
 import { type Config, ConfigError, TemporaryFailure } from '../config/config.ts';
 import { diskFull, isDiskFull } from '../files/private-folder.ts';
-import type { Engine, StorageLogger } from './engine.ts';
+import type { Engine, EngineOptions, StorageLogger } from './engine.ts';
 import type { Migration } from './migrate.ts';
 import { openSqlite } from './sqlite.ts';
 import { isLocked, isUnusable } from './sqlite-connection.ts';
@@ -19,9 +19,10 @@ export async function openEngine(
   config: Config,
   migrations: readonly Migration[],
   logger: StorageLogger,
+  onMigration?: EngineOptions['onMigration'],
 ): Promise<Engine> {
   const { databaseUrl, dataDir, databaseConnections, pgbouncer: isPooled, migrateAtStart: migrates } = config;
-  const options = { migrates, logger };
+  const options = { migrates, logger, onMigration };
   try {
     if (databaseUrl === undefined) return await openSqlite(findSqlite(dataDir), migrations, options);
     const { openPostgres } = await import('./postgres.ts');

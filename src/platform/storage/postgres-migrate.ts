@@ -1,5 +1,6 @@
 /** Migrates a PostgreSQL database: with the rights that a server needs, and one process at a time. */
 import type { Knex } from 'knex';
+import type { Client } from 'pg';
 import { ConfigError } from '../config/config.ts';
 import { type MigrateOptions, migrate } from './migrate.ts';
 import { is } from './postgres-errors.ts';
@@ -9,6 +10,12 @@ import { StoreUnavailable } from './store-errors.ts';
 const LOCK_ID = 7_073_746_573;
 /** How long a migration waits to lock a table, and holds locks while its process stands still. Others wait for them. */
 const TABLE_LOCK_MS = 10_000;
+
+/** How often a start that takes long asks whether the database is at work for it, and how often it may not be. */
+const ASK_MS = 5_000;
+const MAX_MISSES = 3;
+const AT_WORK = `SELECT FROM pg_stat_activity
+  WHERE pid = ? AND (state = 'active' OR state_change > now() - interval '${ASK_MS} ms')`;
 
 /** What a server needs, of tables of the owner of the service's. `deploy/grants.sql` grants it. */
 const LACKING_RIGHTS = `
@@ -20,12 +27,41 @@ const LACKING_RIGHTS = `
     ORDER BY relname`;
 
 /**
+ * Ends the connections of a start when a response is lost: a statement of a migration may take any time, but the
+ * database is at work on it. `work` gets what tells the session that does. Resolves as `work` does.
+ */
+export async function unlessLost<T>(
+  knex: Knex,
+  clients: ReadonlySet<Client>,
+  work: (onSession: (pid: number) => void) => Promise<T>,
+): Promise<T> {
+  let [pid, misses]: [number | undefined, number] = [undefined, 0];
+  const ask = async () => {
+    const asked = knex.raw<{ rows: readonly unknown[] }>(AT_WORK, [pid ?? 0]).timeout(ASK_MS);
+    const isAtWork = await asked.then(
+      ({ rows }) => rows.length > 0,
+      (error: unknown) => is('outOfConnections', error),
+    );
+    misses = isAtWork ? 0 : misses + 1;
+    if (misses < MAX_MISSES) return;
+    for (const { connection } of clients) connection.stream.destroy(new Error('no response on the connection'));
+  };
+  const asking = setInterval(ask, ASK_MS);
+  return work((id) => {
+    pid = id;
+  }).finally(() => clearInterval(asking));
+}
+
+/**
  * Migrates the schema, or only checks it.
  *
  * @throws StoreUnavailable when another process migrates for too long, or a table is in use for too long.
  * @throws ConfigError when this release does not support the schema, or the user lacks rights on it.
  */
-export async function migratePostgres(knex: Knex, options: Omit<MigrateOptions, 'lock'>): Promise<void> {
+export async function migratePostgres(
+  knex: Knex,
+  { onSession, ...options }: Omit<MigrateOptions, 'lock'> & { readonly onSession: (pid: number) => void },
+): Promise<void> {
   // Without rights on it, even the table of migrations looks as if it were missing.
   const { rows } = await knex.raw<{ rows: readonly { relname: string }[] }>(LACKING_RIGHTS);
   if (rows.length > 0) {
@@ -35,7 +71,11 @@ export async function migratePostgres(knex: Knex, options: Omit<MigrateOptions, 
   }
   await migrate(knex, {
     ...options,
-    lock,
+    async lock(trx, maxWaitMs) {
+      const { rows } = await trx.raw<{ rows: readonly { pid: number }[] }>('SELECT pg_backend_pid() AS pid');
+      onSession(rows[0]?.pid ?? 0);
+      await lock(trx, maxWaitMs);
+    },
     transaction: { isolationLevel: 'read committed' }, // sees what others committed while it waited for the lock
   });
 }

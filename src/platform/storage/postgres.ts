@@ -12,6 +12,7 @@
  */
 import { setTimeout as delay } from 'node:timers/promises';
 import makeKnex from 'knex';
+import type { Client } from 'pg';
 import { Availability } from './availability.ts';
 import { type Engine, type EngineOptions, SILENT } from './engine.ts';
 import type { Migration } from './migrate.ts';
@@ -19,7 +20,7 @@ import type { IsCancelled } from './model.ts';
 import { namedMutex } from './named-mutex.ts';
 import type { Connection } from './postgres-connection.ts';
 import { is, toStartError, unavailable } from './postgres-errors.ts';
-import { migratePostgres } from './postgres-migrate.ts';
+import { migratePostgres, unlessLost } from './postgres-migrate.ts';
 import { CONNECT_MS, PostgresPool } from './postgres-pool.ts';
 import { compile, param } from './statement.ts';
 import { Cancelled } from './store-errors.ts';
@@ -46,15 +47,20 @@ export interface PostgresOptions extends EngineOptions {
 export async function openPostgres(
   url: string,
   migrations: readonly Migration[],
-  { connections = 10, isPooled = false, migrates = true, logger = SILENT, maxWaitMs }: PostgresOptions = {},
+  { connections = 10, isPooled = false, migrates = true, logger = SILENT, ...rest }: PostgresOptions = {},
 ): Promise<Engine> {
   const connection = { connectionString: url, connectionTimeoutMillis: CONNECT_MS };
   const log = { warn: () => undefined }; // it also throws what it logs
-  const knex = makeKnex({ client: 'pg', connection, pool: { min: 0, max: 1 }, log });
+  const clients = new Set<Client>();
+  const afterCreate = (client: Client, done: (error: null, client: Client) => void) =>
+    done(null, clients.add(client) && client);
+  const knex = makeKnex({ client: 'pg', connection, pool: { min: 0, max: 2, afterCreate }, log });
   try {
-    await knex.raw('SELECT 1').catch((error: unknown) => Promise.reject(unavailable(error)));
-    await knex.raw("SELECT '\u{1f408}'"); // not every encoding has every character
-    await migratePostgres(knex, { migrations, migrates, logger, maxWaitMs });
+    await unlessLost(knex, clients, async (onSession) => {
+      await knex.raw('SELECT 1').catch((error: unknown) => Promise.reject(unavailable(error)));
+      await knex.raw("SELECT '\u{1f408}'"); // not every encoding has every character
+      await migratePostgres(knex, { migrations, migrates, logger, onSession, ...rest });
+    });
   } catch (error) {
     throw toStartError(error);
   } finally {

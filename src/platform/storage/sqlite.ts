@@ -60,13 +60,13 @@ async function lock(trx: Knex.Transaction, maxWaitMs: number): Promise<void> {
 export async function openSqlite(
   file: string,
   migrations: readonly Migration[],
-  { migrates = true, logger = SILENT, maxWaitMs }: EngineOptions = {},
+  { migrates = true, logger = SILENT, maxWaitMs, onMigration }: EngineOptions = {},
 ): Promise<Engine> {
   const log = { warn: () => undefined }; // knex throws these errors too
   const knex = makeKnex({ client: 'sqlite3', connection: { filename: file }, useNullAsDefault: true, log });
   try {
     for (const pragma of PRAGMAS) await knex.raw(pragma);
-    await migrate(knex, { migrations, migrates, logger, maxWaitMs, lock });
+    await migrate(knex, { migrations, migrates, logger, maxWaitMs, onMigration, lock });
     const [large] = await knex('sqlite_sequence').where('seq', '>', MAX_ID).select('name');
     if (large) throw new ConfigError(`the ids of ${large.name} are too large for SQLite here, above 2^52`);
   } catch (error) {
