@@ -71,6 +71,26 @@ test('Audit - an attempt without the key is a warning that contains nothing of t
   t.notRegex(JSON.stringify(lines), /SECRET/);
 });
 
+test('Audit - attempts without the key are few lines, whatever addresses they have, and all are counted', async (t) => {
+  const lines: Line[] = [];
+  let nowMs = 0;
+  const { refused } = audit(
+    pino({ base: null }, { write: (line: string) => lines.push(JSON.parse(line)) }),
+    () => nowMs,
+  );
+  const attempt = (index: number) => {
+    refused(
+      { ...operatorCall('ListAccounts'), address: `127.0.${index >> 8}.${index & 255}` },
+      apiError('API_KEY_MISSING'),
+    );
+  };
+  for (let index = 0; index < 1_000; index += 1) attempt(index);
+  t.is(lines.length, 20);
+  nowMs += 60_000;
+  attempt(1_000);
+  t.like(lines[20], { level: 40, leftOut: 980, address: '127.0.3.232' });
+});
+
 test('Operator - a call with the operator key passes, any other is OPERATOR_KEY_INVALID and counts', async (t) => {
   const operatorKey = generateKey('operator');
   let [counted, refused] = [0, 0];

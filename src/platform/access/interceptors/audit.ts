@@ -1,6 +1,7 @@
 /**
  * Writes each call of the operator to the audit log: time, method, address and outcome. Attempts with a wrong key are
- * logged too, but not those beyond the limit of their address: an attacker must not be able to force a rotation.
+ * logged too, but few of all together: nobody may push the operator's calls out of the log, and any user of this
+ * machine has thousands of addresses. A line says how many attempts before it were left out.
  *
  * Of a request only ids, plans, numbers and times are logged; of a response only the ids of what was created.
  */
@@ -9,8 +10,11 @@ import type { Logger } from 'pino';
 import type { ApiError } from '../../errors.ts';
 import type { Call, Interceptor, Response } from '../../rpc/chain.ts';
 import { toApiError } from '../../rpc/status.ts';
+import { createAllowance } from '../limits/allowance.ts';
 
 const MAX_USER_AGENT = 128;
+/** How many attempts are logged: at once, and a second after that. At 300 bytes, half a megabyte a day. */
+const [ATTEMPTS, ATTEMPTS_PER_SECOND] = [20, 1 / 60];
 
 const LOGGED_FIELDS = [
   'accountId',
@@ -25,7 +29,7 @@ const LOGGED_FIELDS = [
 ];
 
 /** `interceptor` is behind the check of the key. `refused` is for a call that does not pass it. */
-export function audit(log: Pick<Logger, 'info' | 'warn'>) {
+export function audit(log: Pick<Logger, 'info' | 'warn'>, nowMs = () => performance.now()) {
   const write = (call: Call, outcome: string, made?: object) =>
     log.info({ ...fieldsOf(call, outcome), arguments: argumentsOf(call), made }, 'the operator');
   const interceptor: Interceptor = async (call, next) => {
@@ -38,7 +42,17 @@ export function audit(log: Pick<Logger, 'info' | 'warn'>) {
       throw error;
     }
   };
-  const refused = (call: Call, { code }: ApiError) => log.warn(fieldsOf(call, code), 'refused: not the operator');
+  const mayBeLogged = createAllowance(ATTEMPTS, ATTEMPTS_PER_SECOND, nowMs);
+  let leftOut = 0;
+  const refused = (call: Call, { code }: ApiError) => {
+    if (!mayBeLogged('all')) {
+      leftOut += 1;
+      return;
+    }
+    const before = leftOut > 0 ? { leftOut } : {};
+    leftOut = 0;
+    log.warn({ ...fieldsOf(call, code), ...before }, 'refused: not the operator');
+  };
   return { interceptor, refused };
 }
 

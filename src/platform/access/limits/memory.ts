@@ -6,9 +6,9 @@
  *
  * Memory: fixed windows end for all at once, so nothing has to be swept. All addresses are dropped when a minute
  * begins, all accounts after three days. The operator decides how many accounts there are. Anybody can use many
- * addresses, so at most `maxAddresses` of them have counters of their own; all others share one until the minute ends.
- * A flood of addresses can turn the 401 of a new address into a 429, but grants no address more requests than its quota
- * and does not affect callers with a valid key.
+ * addresses, so at most `maxAddresses` of them have counters of their own until the minute ends. The requests of all
+ * others share one: a flood of addresses can turn the 401 of a new address into a 429. Their guesses of keys are not
+ * counted, since one of them may be the first use of a valid key: that is a look-up for each, as with a new address.
  *
  * Failure: nothing here can fail. For a crash, the owner stores the day's counts (`drain`, twice a second) and the
  * bans that begin, and restores them at the start. The minute's counts start from zero.
@@ -33,19 +33,20 @@ export function createMemoryLimiter(options: LimiterOptions) {
   /** When keys were last used, since the last drain. */
   let keyUses = new Map<KeyId, number>();
 
-  /** Returns what a subject counts under: itself, or with all others if it is one address too many. */
-  function counted(subject: Subject, nowMs: number): Subject {
+  /** Returns what a subject counts under: itself, or if it is one too many under all others; its guesses never. */
+  function counted(subject: Subject, nowMs: number): Subject | undefined {
     if (subject.kind === 'account') return subject;
     const tracked = addresses(nowMs);
-    return tracked.size < maxAddresses || tracked.has(subjectName(subject)) ? subject : OTHERS;
+    if (tracked.size < maxAddresses || tracked.has(subjectName(subject))) return subject;
+    return subject.kind === 'guesses' ? undefined : OTHERS;
   }
 
-  /** Returns the subject's counter in the windows of now. A new one is kept if it is to be changed. */
+  /** Returns the subject's counter in the windows of now. A new one is kept if it is to be changed, and counted. */
   function find(subject: Subject, nowMs: number, isToChange = false): Counter {
     const counters = (subject.kind === 'account' ? accounts : addresses)(nowMs);
-    const name = subjectName(counted(subject, nowMs));
-    const counter = counters.get(name) ?? newCounter(nowMs);
-    if (isToChange) counters.set(name, counter);
+    const under = counted(subject, nowMs);
+    const counter = (under && counters.get(subjectName(under))) ?? newCounter(nowMs);
+    if (isToChange && under !== undefined) counters.set(subjectName(under), counter);
     enterMinute(counter, nowMs);
     return counter;
   }
@@ -90,13 +91,15 @@ export function createMemoryLimiter(options: LimiterOptions) {
       return true;
     },
     /**
-     * Returns a copy of what is known of a subject and, with a key, the end of the key's last ban. Addresses may share
-     * a subject, and are kept from then on, so that many at once are bounded.
+     * Returns a copy of what is known of a subject and, with a key, the end of the key's last ban; undefined for one
+     * that is not counted. Addresses may share a subject, and are kept from then on, so that many at once are bounded.
      */
     known(asked: Subject & { readonly keyId?: KeyId }, nowMs: number) {
+      const subject = counted(asked, nowMs);
+      if (subject === undefined) return undefined;
       const counter: Readonly<Counter> = { ...find(asked, nowMs, asked.kind !== 'account') };
       const lastBanEndMs = asked.keyId === undefined ? 0 : bans.lastEnd(asked.keyId);
-      return { subject: counted(asked, nowMs), counter, lastBanEndMs };
+      return { subject, counter, lastBanEndMs };
     },
     /** Replaces what is known of the subject and the key. */
     learn(attempt: Attempt, { counter, bannedUntilMs, nowMs }: Outcome): void {

@@ -70,8 +70,11 @@ export async function openRedisLimiter(options: RedisLimiterOptions) {
     return inSpan(`limits.${action}`, SPAN, () => client.evaluate(LIMITS, keys, [...common, ...args].map(String)));
   }
 
-  async function admit(attempt: Attempt): Promise<Outcome> {
-    const { subject, counter, lastBanEndMs } = memory.known(attempt, attempt.nowMs);
+  /** Undefined for what is not counted. */
+  async function admit(attempt: Attempt): Promise<Outcome | undefined> {
+    const known = memory.known(attempt, attempt.nowMs);
+    if (known === undefined) return undefined;
+    const { subject, counter, lastBanEndMs } = known;
     const { perMinute, perDay } = attempt.quota;
     const quota = [perMinute, perDay].map((limit) => Math.min(limit, Number.MAX_SAFE_INTEGER));
     return toOutcome(await run('admit', subject, attempt, [toText(counter), ...quota, lastBanEndMs, REPEATED_MS]));
@@ -82,6 +85,7 @@ export async function openRedisLimiter(options: RedisLimiterOptions) {
 
   function read(subject: Subject, nowMs: number): Promise<Outcome | undefined> {
     const known = memory.known(subject, nowMs);
+    if (known === undefined) return Promise.resolve(undefined);
     return client.run(async () => toOutcome(await run('read', known.subject, { nowMs }, [toText(known.counter)])));
   }
 

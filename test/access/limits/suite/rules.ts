@@ -3,7 +3,7 @@
  * of accounts and keys: bans, usage, counts.
  */
 import type { TestFn } from 'ava';
-import type { Decision, Limiter } from '../../../../src/platform/access/limits/limiter.ts';
+import type { Attempt, Decision, Limiter } from '../../../../src/platform/access/limits/limiter.ts';
 import { toKeyId } from '../../../../src/platform/rpc/caller.ts';
 import {
   ACCOUNT,
@@ -339,5 +339,18 @@ function reportTests(test: TestFn, open: Open): void {
     t.like(shown, { allowed: false, remaining: 0 });
     t.like(await send(limiter, {}), { allowed: true, remaining: 59 });
     t.like(await send(limiter, { address: 'newcomer', at: 60_000 }), { allowed: true, remaining: 59 });
+  });
+
+  test('Guesses - beyond the maximum of addresses are not limited: one may be a valid key', async (t) => {
+    const limiter = await open(t, { maxAddresses: 100 });
+    const { quota, nowMs } = ofAddress('');
+    const guess = (address: string): Attempt => ({ kind: 'guesses', address, quota, nowMs });
+    for (let index = 0; index < 200; index += 1) await limiter.admit(guess(`${index}`));
+    for (let times = 0; times < 70; times += 1) {
+      t.like(await limiter.peek(guess('newcomer')), { allowed: true, remaining: 60 });
+      await limiter.admit(guess('newcomer'));
+      await limiter.admit(guess('0'));
+    }
+    t.like(await limiter.peek(guess('0')), { allowed: false, remaining: 0 }, 'one of the first');
   });
 }
