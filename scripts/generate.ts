@@ -17,7 +17,7 @@ import {
   setExtension,
   toBinary,
 } from '@bufbuild/protobuf';
-import { FileDescriptorSetSchema, type SourceCodeInfo_Location } from '@bufbuild/protobuf/wkt';
+import { FileDescriptorSetSchema } from '@bufbuild/protobuf/wkt';
 import openapiTS, { astToString } from 'openapi-typescript';
 import { Scalar, stringify } from 'yaml';
 import { API_PACKAGE, NAME } from '../src/identity.ts';
@@ -125,14 +125,17 @@ function withBindings(set: Uint8Array): Uint8Array {
   return toBinary(FileDescriptorSetSchema, descriptors);
 }
 
-/** Keeps of the source info what generators write into code: the comments of our own files. */
+/**
+ * Keeps the source info of our own files, with the comments that generators write into code, and of these the locations
+ * of elements, whose paths are of pairs. Strict readers, such as prost-build, want all of these or no source info.
+ */
 function withOwnComments(set: Uint8Array): Uint8Array {
   const descriptors = fromBinary(FileDescriptorSetSchema, set);
-  for (const { name, sourceCodeInfo } of descriptors.file) {
-    if (sourceCodeInfo === undefined) continue;
-    const isOwn = existsSync(join('proto', name));
-    const isKept = ({ leadingComments }: SourceCodeInfo_Location) => isOwn && leadingComments !== '';
-    sourceCodeInfo.location = sourceCodeInfo.location.filter(isKept);
+  for (const file of descriptors.file) {
+    if (!existsSync(join('proto', file.name))) delete file.sourceCodeInfo;
+    const { location = [] } = file.sourceCodeInfo ?? {};
+    const elements = location.filter(({ path }) => path.length % 2 === 0);
+    location.splice(0, location.length, ...elements);
   }
   return toBinary(FileDescriptorSetSchema, descriptors);
 }

@@ -1,6 +1,6 @@
 /**
- * What others' tools make of the description: generated clients in Go and Python, each in a session with the service,
- * and a validator of Python's. `npm run test:clients` fetches them.
+ * What others' tools make of the description and the descriptor set: generated clients in Go and Python, each in a
+ * session with the service, a validator of Python's, and Rust. `npm run test:clients` fetches them.
  */
 import { copyFile } from 'node:fs/promises';
 import { join } from 'node:path';
@@ -14,7 +14,7 @@ import { startTestStack, type TestStack } from '../support/service/stack.ts';
 const OAPI_CODEGEN = 'github.com/oapi-codegen/oapi-codegen/v2/cmd/oapi-codegen@v2.8.0';
 const DOCUMENT = join(ROOT, 'gen/openapi/openapi.yaml');
 
-const missing = ['go', 'python3'].find((name) => findProgram([name]) === undefined);
+const missing = ['go', 'python3', 'cargo', 'curl'].find((name) => findProgram([name]) === undefined);
 const test = sharing<TestStack>(missing && `NO ${missing} FOUND, so generated clients are not tested`, startTestStack);
 
 /** Runs shell commands in a folder of their own, beside the session's program. Resolves with the output. */
@@ -38,6 +38,17 @@ test('oapi-codegen - its client in Go compiles, and speaks with the service', as
     go mod tidy >&2
     go run .`;
   t.is(await run(t, 'session.go', commands), SESSION);
+});
+
+test('prost-build - generates Rust from the descriptor set, with our comments', async (t) => {
+  const commands = `
+    cargo init --quiet --vcs none --name generate
+    mv prost.rs src/main.rs
+    cargo add --quiet prost@=0.14.1 prost-build@=0.14.1 prost-types@=0.14.1
+    curl -s "$API/petstore.binpb" -o petstore.binpb
+    cargo run --quiet petstore.binpb
+    cat petstore.v1.rs`;
+  t.regex(await run(t, 'prost.rs', commands), /\/\/\/ Any fields of NewPet.*pub struct PetPatch/s);
 });
 
 test("openapi-python-client - its client speaks with the service; Python's validator takes the document", async (t) => {
