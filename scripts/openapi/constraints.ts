@@ -6,14 +6,8 @@ import { type DescField, getOption, toJson } from '@bufbuild/protobuf';
 import { FieldRulesSchema, field as fieldRules } from '@bufbuild/protovalidate/gen/buf/validate/validate_pb.js';
 import { isObject, type JsonObject } from './json.ts';
 
-/**
- * The characters that CEL's `trim` removes (Unicode's White_Space), except control characters. Written as they are:
- * RE2, with which programs in Go read the document, has no `\uXXXX`.
- */
-const BLANK = ' \\xa0\u1680\u2000-\u200a\u2028\u2029\u202f\u205f\u3000';
-/** The control characters, as CEL (RE2) and JSON Schema (ECMA-262) write them. In CEL each `\` is doubled. */
+/** The rule against control characters. In CEL each `\` is doubled. */
 const NO_CONTROL = String.raw`!this.matches('[\\x00-\\x1f\\x7f-\\x{9f}]')`;
-const CONTROL = String.raw`\x00-\x1f\x7f-\x9f`;
 
 /** The rules of a field as JSON, by kind: `{"required": true, "string": {"minLen": "1"}}`. */
 export function rulesOf(field: DescField): JsonObject {
@@ -65,6 +59,11 @@ function translate(field: DescField, rules: JsonObject, group: string): JsonObje
 /**
  * The pattern of a text without control characters whose length counts after trimming. `maxLength` would be too strict:
  * the server accepts blanks around the text and trims them.
+ *
+ * It is in ASCII, with the escapes that ECMA-262 and RE2 share: tools write it into code, where U+2028 ends a line. So
+ * it does not name the blanks beyond U+00A0, and has only a part of the rule: at most so many characters from the first
+ * to the last visible one of ASCII, and twice as many, since to some a character beyond U+FFFF is two. It refuses
+ * nothing that the server accepts.
  */
 function trimmedText(cel: readonly { readonly expression: string }[], field: DescField): JsonObject {
   const [length, forbidden] = cel;
@@ -72,6 +71,8 @@ function trimmedText(cel: readonly { readonly expression: string }[], field: Des
   if (cel.length !== 2 || max === undefined || forbidden?.expression !== NO_CONTROL) {
     throw new Error(`${field.toString()}: the document does not support its CEL rules`);
   }
-  const edge = `[^${CONTROL}${BLANK}]`;
-  return { minLength: 1, pattern: `^[${BLANK}]*${edge}([^${CONTROL}]{0,${Number(max) - 2}}${edge})?[${BLANK}]*$` };
+  const [any, blank, visible] = [String.raw`[^\x00-\x1f\x7f-\x9f]`, String.raw`[ \xa0]`, '[!-~]'];
+  const [other, otherVisible] = [String.raw`[^\x00-\x1f!-\x9f]`, String.raw`[^\x00-\xa0]`];
+  const span = `${visible}(${any}{0,${2 * Number(max) - 2}}${visible})?${other}*`;
+  return { minLength: 1, pattern: `^${blank}*(${otherVisible}${other}*(${span})?|${span})$` };
 }

@@ -8,6 +8,7 @@ import type { ExecutionContext } from 'ava';
 import { ROOT } from '../../src/platform/launcher/paths.ts';
 import { findProgram, sh } from '../support/machine/find-program.ts';
 import { temporaryFolder } from '../support/machine/folder.ts';
+import { freePorts } from '../support/machine/ports.ts';
 import { sharing } from '../support/service/sharing.ts';
 import { startTestStack, type TestStack } from '../support/service/stack.ts';
 
@@ -49,6 +50,27 @@ test('prost-build - generates Rust from the descriptor set, with our comments', 
     cargo run --quiet petstore.binpb
     cat petstore.v1.rs`;
   t.regex(await run(t, 'prost.rs', commands), /\/\/\/ Any fields of NewPet.*pub struct PetPatch/s);
+});
+
+/** They write the patterns into code and headers. */
+test('Patterns - zod schemas of hey-api and openapi-zod-client parse; Prism survives a bad name', async (t) => {
+  const [port] = await freePorts(1);
+  const commands = `
+    npm install --silent --no-save --prefix . @hey-api/openapi-ts@0.99.0 typescript@5.9.3 \\
+      openapi-zod-client@1.18.3 @stoplight/prism-cli@5.16.0 >&2
+    PATH="$PWD/node_modules/.bin:$PATH"
+    openapi-ts -i "$DOCUMENT" -o hey -p zod >&2
+    openapi-zod-client "$DOCUMENT" -o zod.ts >&2
+    tsc --noEmit --noCheck --noResolve --target es2022 hey/zod.gen.ts zod.ts >&2
+    prism proxy "$DOCUMENT" "$API" -p ${port} >&2 &
+    trap "kill $!" EXIT
+    create() {
+      curl -s --retry 30 --retry-connrefused -w ' %{http_code}\\n' -o /dev/null "http://127.0.0.1:${port}/categories" \\
+        -H "Authorization: Bearer $API_KEY" -H 'Content-Type: application/json' -d "$1"
+    }
+    create '{"name":"a\\tb"}'
+    create '{"name":"Cats"}'`;
+  t.is(await run(t, 'session.py', commands), ' 400\n 201\n');
 });
 
 test("openapi-python-client - its client speaks with the service; Python's validator takes the document", async (t) => {

@@ -1,4 +1,4 @@
-/** The descriptor sets that `npm run generate` changes, to a strict reader: prost-build panics over what this refuses. */
+/** The descriptor sets that `npm run generate` changes, to a strict reader. Over others prost-build panics. */
 import { readFileSync } from 'node:fs';
 import { fromBinary } from '@bufbuild/protobuf';
 import {
