@@ -63,6 +63,14 @@ function configError(env: Settings): string {
 }
 
 const server = (host: string, port: number) => ({ host, port });
+/** Origins of pages in apps and extensions. */
+const APPS = [
+  ...['capacitor://localhost', 'tauri://localhost', 'ionic://localhost', 'app://obsidian.md'],
+  ...[
+    'chrome-extension://gighmmpiobklfepjocnamgkkbiglidom',
+    'safari-web-extension://9B1DEB4D-3B7D-4BAD-9BDD-2B0D7B3DCB6D',
+  ],
+];
 const GOOD: readonly (readonly [settings: Settings, expected: Partial<Config>])[] = [
   [
     {
@@ -95,6 +103,7 @@ const GOOD: readonly (readonly [settings: Settings, expected: Partial<Config>])[
     { CORS_ORIGINS: 'https://shop.example, http://localhost:3000,https://shop.example,https://[::1]:8443' },
     { corsOrigins: ['https://shop.example', 'http://localhost:3000', 'https://[::1]:8443'] },
   ],
+  ...APPS.map((origin) => [{ CORS_ORIGINS: origin }, { corsOrigins: [origin] }] as const),
   [SHARED, { demoAccount: false, databaseUrl: SHARED.DATABASE_URL }],
   [{ ...SHARED, DEMO_ACCOUNT: 'yes' }, { demoAccount: true }],
   [{ ...SHARED, DATABASE_URL: 'postgresql://me:s3cret@db:5433/p?sslmode=verify-full' }, { demoAccount: false }],
@@ -142,7 +151,7 @@ test('Config - an empty setting counts as unset, and other variables are ignored
 });
 
 const PROXIES = 'list IP addresses or networks after commas, such as 10.0.0.7,10.1.0.0/16,fd00::/8';
-const ORIGINS = 'be origins such as https://shop.example, with commas between several, or *';
+const ORIGINS = 'be origins such as https://shop.example or capacitor://localhost, with commas between several, or *';
 const BAD: readonly [setting: keyof typeof SETTINGS, values: readonly string[], rule: string][] = [
   ['PORT', ['0', '65536', '-1', '80.5', '1e3', '0x50', 'abc', ' 80', '80 ', '８０'], 'be a port from 1 to 65535'],
   ['IDEMPOTENCY_HOURS', ['0', '8761', '1.5', '-1', 'day'], 'be a number from 1 to 8760'],
@@ -164,6 +173,11 @@ const BAD: readonly [setting: keyof typeof SETTINGS, values: readonly string[], 
     ORIGINS,
   ],
   ['CORS_ORIGINS', ['https://shop.example:443', 'https://user@shop.example', 'ftp://shop.example', 'null'], ORIGINS],
+  [
+    'CORS_ORIGINS',
+    ['tauri://localhost/', 'ionic:localhost', 'app://', 'a b://c', "x://'y", 'file://x', 'wss://x'],
+    ORIGINS,
+  ],
   ['CORS_ORIGINS', ['https://*.shop.example', "https://shop'.example", '*,https://a.example', 'https://a.b,'], ORIGINS],
   ['LOG_LEVEL', ['loud', 'INFO', '30'], 'be one of trace, debug, info, warn, error, fatal, silent'],
   ['LOGS', ['syslog'], 'be one of files, stdout'],

@@ -5,12 +5,13 @@ import { HTTP_METHODS } from './operations.ts';
 const TYPE = 'envoy.extensions.filters.http.cors.v3';
 
 /**
- * The request headers of REST, gRPC-Web, Connect and W3C Trace Context, without the CORS-safelisted ones. Programs that
- * read server-sent events send `cache-control`, as browsers do.
+ * The request headers of REST, gRPC-Web, Connect, and of traces (W3C, Sentry), without the CORS-safelisted ones.
+ * Programs that read server-sent events send `cache-control`, as browsers do.
  */
 const REQUEST_HEADERS =
   'authorization, cache-control, content-type, idempotency-key, if-match, if-none-match, last-event-id, ' +
-  'connect-protocol-version, connect-timeout-ms, grpc-timeout, x-grpc-web, x-user-agent, traceparent, tracestate';
+  'connect-protocol-version, connect-timeout-ms, grpc-timeout, x-grpc-web, x-user-agent, traceparent, tracestate, ' +
+  'baggage, sentry-trace';
 
 /** The response headers of REST (components.headers of the OpenAPI document) and of gRPC-Web. */
 const RESPONSE_HEADERS =

@@ -9,9 +9,10 @@ import { startTestStack, type TestStack } from '../support/service/stack.ts';
 
 const SHOP = 'https://shop.example';
 const LOCAL = 'http://localhost:3000';
+const APP = 'capacitor://localhost';
 const { paths, components } = JSON.parse(readFileSync('gen/openapi/openapi.json', 'utf8'));
 
-const test = stackTest({ CORS_ORIGINS: `${SHOP}, ${LOCAL}` });
+const test = stackTest({ CORS_ORIGINS: `${SHOP}, ${LOCAL}, ${APP}` });
 
 type Answer = Pick<Response, 'status' | 'headers'>;
 
@@ -36,7 +37,7 @@ test.serial('Preflight - from an allowed origin needs no key, on any path, and c
   const remaining = async () => Number((await anonymous.get('/pets')).headers.get('x-ratelimit-remaining'));
   await withinOneMinute(10_000);
   const before = await remaining();
-  for (const origin of [SHOP, LOCAL]) {
+  for (const origin of [SHOP, LOCAL, APP]) {
     for (const path of ['/pets', '/store/inventory/7', '/nope', Pets.listPets.path]) {
       const { status, headers } = await preflight(t.context, path, origin);
       t.is(status, 200, path);
@@ -48,19 +49,23 @@ test.serial('Preflight - from an allowed origin needs no key, on any path, and c
   t.is(await remaining(), before - 1);
 });
 
-test.serial('Preflight - allows every method and header of the description, of gRPC-Web and of Connect', async (t) => {
-  const methods = Object.values(paths).flatMap((path) => Object.keys(path as object));
-  const parameters = Object.values(components.parameters) as { in: string; name: string }[];
-  const ofRest = parameters.filter((parameter) => parameter.in === 'header').map(({ name }) => name.toLowerCase());
-  const ofRpc = ['x-grpc-web', 'x-user-agent', 'grpc-timeout', 'connect-protocol-version', 'connect-timeout-ms'];
-  t.true(methods.includes('patch') && ofRest.includes('idempotency-key'));
-  const response = await preflight(t.context, '/pets');
-  const allowedMethods = listed(response, 'access-control-allow-methods');
-  for (const method of methods) t.true(allowedMethods.includes(method.toUpperCase()), method);
-  const allowed = listed(response, 'access-control-allow-headers');
-  for (const name of [...ofRest, ...ofRpc, 'authorization', 'cache-control', 'content-type'])
-    t.true(allowed.includes(name), name);
-});
+test.serial(
+  'Preflight - allows every method and header of the description, of gRPC-Web, Connect and traces',
+  async (t) => {
+    const methods = Object.values(paths).flatMap((path) => Object.keys(path as object));
+    const parameters = Object.values(components.parameters) as { in: string; name: string }[];
+    const ofRest = parameters.filter((parameter) => parameter.in === 'header').map(({ name }) => name.toLowerCase());
+    const ofRpc = ['x-grpc-web', 'x-user-agent', 'grpc-timeout', 'connect-protocol-version', 'connect-timeout-ms'];
+    const ofTraces = ['traceparent', 'tracestate', 'baggage', 'sentry-trace'];
+    t.true(methods.includes('patch') && ofRest.includes('idempotency-key'));
+    const response = await preflight(t.context, '/pets');
+    const allowedMethods = listed(response, 'access-control-allow-methods');
+    for (const method of methods) t.true(allowedMethods.includes(method.toUpperCase()), method);
+    const allowed = listed(response, 'access-control-allow-headers');
+    for (const name of [...ofRest, ...ofRpc, ...ofTraces, 'authorization', 'cache-control', 'content-type'])
+      t.true(allowed.includes(name), name);
+  },
+);
 
 test.serial('Other callers - pages of other origins get no CORS headers', async (t) => {
   const { rest } = t.context;

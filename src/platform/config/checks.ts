@@ -75,9 +75,20 @@ export function toYesOrNo(text: string): boolean | Expected {
   return text === 'yes' || text === 'no' ? text === 'yes' : new Expected('be yes or no');
 }
 
+/** Schemes of which no page is. */
+const NO_PAGES = ['file:', 'ftp:', 'ws:', 'wss:'];
+
+/** An origin of HTTP, or of a page in an app or an extension, which has a scheme of its own: capacitor://localhost. */
+function toOrigin(text: string): string | undefined {
+  const url = /^[a-z][a-z\d+.-]*:\/\/[\w.:[\]-]+$/.test(text) ? URL.parse(text) : null;
+  if (url === null || NO_PAGES.includes(url.protocol)) return undefined;
+  const origin = url.origin === 'null' ? `${url.protocol}//${url.host}` : url.origin;
+  return origin === text ? text : undefined;
+}
+
 const toOriginList = list(
-  (text) => (/^https?:\/\/[\w.:[\]-]+$/.test(text) && URL.parse(text)?.origin === text ? text : undefined),
-  'be origins such as https://shop.example, with commas between several, or *',
+  toOrigin,
+  'be origins such as https://shop.example or capacitor://localhost, with commas between several, or *',
 );
 
 /** Origins as browsers send them (RFC 6454, section 6.2), so that they can be compared as strings. */
