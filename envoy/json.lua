@@ -13,11 +13,20 @@
 local settings = require("settings")
 local unicode = require("unicode")
 
+local byte = string.byte
+
 local M = {}
 
 -- How much of a wrong value is quoted.
 local MAX_VALUE = 200
-local SPACE = "^[ \t\n\r]*()"
+-- Bytes of JSON. The first 32 are control characters.
+local SPACE, QUOTE, BACKSLASH, COMMA, COLON, POINT = 32, 34, 92, 44, 58, 46
+local PLUS, MINUS, ZERO, NINE = 43, 45, 48, 57
+local CLOSING_BRACE, CLOSING_BRACKET = 125, 93
+local CLOSING = { [123] = CLOSING_BRACE, [91] = CLOSING_BRACKET }
+local LOWER_E, UPPER_E = 101, 69
+-- From here on a pattern is faster than a loop over bytes.
+local LONG = 16
 
 -- Ends the reading.
 local function unreadable(what, at)
@@ -29,42 +38,120 @@ local function malformed(at)
   unreadable("JSON", at)
 end
 
--- The position after the text that begins at `at`.
-local function after_text(text, at)
-  local stop = at + 1
-  while true do
-    stop = text:match('^[^"\\%z\1-\31]*()', stop)
-    if text:sub(stop, stop) == '"' then return stop + 1 end
-    stop = text:match('^\\["\\/bfnrt]()', stop) or text:match("^\\u%x%x%x%x()", stop) or malformed(stop)
+-- The position of the next byte that is no space, and that byte.
+local function after_space(text, at)
+  local one = byte(text, at)
+  while one == 32 or one == 10 or one == 13 or one == 9 do
+    at = at + 1
+    one = byte(text, at)
   end
+  return at, one
+end
+
+-- The position after the text that begins at `at`. A pattern is faster for a long one, and slower for a short one.
+local function after_text(text, at)
+  local stop, long = at + 1, at + LONG
+  while true do
+    local one = byte(text, stop)
+    if one == QUOTE then return stop + 1 end
+    if one == BACKSLASH then
+      stop = text:match('^\\["\\/bfnrt]()', stop) or text:match("^\\u%x%x%x%x()", stop) or malformed(stop)
+    elseif not one or one < SPACE then
+      return malformed(stop)
+    else
+      stop = stop > long and text:match('^[^"\\%z\1-\31]+()', stop) or stop + 1
+    end
+  end
+end
+
+-- The position after the digits from `at` on, and the byte there.
+local function after_digits(text, at)
+  local long, one = at + LONG, byte(text, at)
+  while one and one >= ZERO and one <= NINE do
+    at = at > long and text:match("^%d+()", at) or at + 1
+    one = byte(text, at)
+  end
+  return at, one
 end
 
 -- The position after the number that begins at `at`, or nil.
 local function after_number(text, at)
-  local digits, stop = text:match("^%-?(%d+)()", at)
-  if not digits or digits:find("^0%d") then return nil end
-  stop = text:match("^%.%d+()", stop) or stop
-  return text:match("^[eE][+-]?%d+()", stop) or stop
+  local one = byte(text, at)
+  local first = one == MINUS and at + 1 or at
+  local stop, last = after_digits(text, first)
+  if stop == first or stop > first + 1 and byte(text, first) == ZERO then return nil end
+  if last == POINT then
+    local fraction, behind = after_digits(text, stop + 1)
+    if fraction > stop + 1 then
+      stop, last = fraction, behind
+    end
+  end
+  if last ~= LOWER_E and last ~= UPPER_E then return stop end
+  local sign = byte(text, stop + 1)
+  local digits = stop + ((sign == PLUS or sign == MINUS) and 2 or 1)
+  local exponent = after_digits(text, digits)
+  return exponent > digits and exponent or stop
 end
 
-local read_object, read_list
-
--- Reads a value of any kind. Returns the position after it.
-local function read_any(json, at)
-  local text = json.text
-  local first = text:sub(at, at)
-  if first == "{" then return read_object(json, at) end
-  if first == "[" then return read_list(json, at) end
-  if first == '"' then return after_text(text, at) end
-  return text:match("^true()", at)
+-- The position after a value that is neither an object nor a list.
+local function after_plain(text, at, one)
+  if one == QUOTE then return after_text(text, at) end
+  return after_number(text, at)
+    or text:match("^true()", at)
     or text:match("^false()", at)
     or text:match("^null()", at)
-    or after_number(text, at)
     or malformed(at)
 end
 
 local function wrong(path, value, kind)
   error({ reply = ("%s: invalid value %s for type %s"):format(path, value:sub(1, MAX_VALUE), kind) }, 0)
+end
+
+-- The names of an object with one more: false, the only name, or a table of them.
+local function with_name(names, name)
+  if not names then return name end
+  if type(names) == "string" then names = { [names] = true } end
+  if names[name] then wrong("", name, "TWICE") end
+  names[name] = true
+  return names
+end
+
+-- Reads a value of any kind that nobody uses. Returns the position after it. In 64 KB there may be 32,000 values, so
+-- this is a loop over bytes, without a pattern, a table or a function for each, but for names to be given once.
+local function read_any(json, at)
+  local text, closing, names, depth = json.text, {}, {}, 0
+  local one = byte(text, at)
+  while true do
+    local is_open = CLOSING[one] ~= nil
+    if is_open then
+      depth = depth + 1
+      if json.depth + depth > settings.max_depth then return unreadable("DEPTH", at) end
+      closing[depth], names[depth] = CLOSING[one], false
+      at, one = after_space(text, at + 1)
+    else
+      at = after_plain(text, at, one)
+      if depth == 0 then return at end
+      at, one = after_space(text, at)
+    end
+    while one == closing[depth] do
+      depth, is_open = depth - 1, false
+      if depth == 0 then return at + 1 end
+      at, one = after_space(text, at + 1)
+    end
+    if not is_open then
+      if one ~= COMMA then return malformed(at) end
+      at, one = after_space(text, at + 1)
+    end
+    if closing[depth] == CLOSING_BRACE then
+      if one ~= QUOTE then return malformed(at) end
+      local start = at
+      at = after_text(text, start)
+      if json.body then names[depth] = with_name(names[depth], unicode.unescaped(text:sub(start, at - 1))) end
+      at, one = after_space(text, at)
+      if one ~= COLON then return malformed(at) end
+      at, one = after_space(text, at + 1)
+    end
+  end
 end
 
 -- Ends the reading: the value that begins at `at` is wrong.
@@ -73,7 +160,9 @@ local function refuse(json, path, at, kind)
 end
 
 local function edit(json, from, stop, text)
-  table.insert(json.edits, { from = from, stop = stop, text = text })
+  local one = { from = from, stop = stop, text = text }
+  table.insert(json.edits, one)
+  return one
 end
 
 -- The digits of a whole number of int64 in any notation. Otherwise nil, and the kind of its refusal.
@@ -137,6 +226,8 @@ local READERS = {
 }
 local SORTS = { ['"'] = "text", ["{"] = "object", ["["] = "list", t = "flag", f = "flag", n = "null" }
 
+local read_object, read_list
+
 -- Reads a value of this field that is no list.
 local function read_item(json, at, field, path)
   local text = json.text
@@ -168,12 +259,15 @@ local function read_items(json, at, close, read)
   local text = json.text
   json.depth = json.depth + 1
   if json.depth > settings.max_depth then return unreadable("DEPTH", at) end
-  at = text:match(SPACE, at + 1)
-  local char = text:sub(at, at)
-  while char ~= close do
-    at = text:match(SPACE, read(at))
-    char = text:sub(at, at)
-    if char ~= close then at = char == "," and text:match(SPACE, at + 1) or malformed(at) end
+  local one
+  at, one = after_space(text, at + 1)
+  while one ~= close do
+    at, one = after_space(text, read(at))
+    if one == COMMA then
+      at = after_space(text, at + 1)
+    elseif one ~= close then
+      return malformed(at)
+    end
   end
   json.depth = json.depth - 1
   return at + 1
@@ -181,27 +275,33 @@ end
 
 function read_list(json, at, field, path)
   local index = -1
-  return read_items(json, at, "]", function(item)
+  return read_items(json, at, CLOSING_BRACKET, function(item)
     index = index + 1
-    if not field then return read_any(json, item) end
     return read_item(json, item, field, ("%s[%d]"):format(path, index))
   end)
 end
 
 function read_object(json, at, fields, prefix)
   local text, seen = json.text, {}
-  return read_items(json, at, "}", function(start)
-    if text:sub(start, start) ~= '"' then return malformed(start) end
+  local ignored -- the edit of the members before this one, if none of them is a field
+  return read_items(json, at, CLOSING_BRACE, function(start)
+    if byte(text, start) ~= QUOTE then return malformed(start) end
     local stop = after_text(text, start)
     local key = unicode.unescaped(text:sub(start, stop - 1))
-    local field = fields and fields[key]
+    local field = fields[key]
     local name = field and field.name or key
-    if seen[name] and json.body then return wrong(field and prefix .. name or "", key, "TWICE") end
+    if seen[name] then return wrong(field and prefix .. name or "", key, "TWICE") end
     seen[name] = true
-    local value = text:match("^[ \t\n\r]*:[ \t\n\r]*()", stop) or malformed(stop)
-    if field then return read_field(json, value, field, prefix .. name) end
+    local value, colon = after_space(text, stop)
+    if colon ~= COLON then return malformed(value) end
+    value = after_space(text, value + 1)
+    if field then
+      ignored = nil
+      return read_field(json, value, field, prefix .. name)
+    end
     local last = read_any(json, value)
-    if fields then edit(json, start, last, '"_":0') end
+    ignored = ignored or edit(json, start, last, '"_":0')
+    ignored.stop = last
     return last
   end)
 end
@@ -209,9 +309,9 @@ end
 local function read_body(json)
   local text = json.text
   if text:find("^\239\187\191") then unreadable("MARK", 1) end
-  local start = text:match(SPACE)
+  local start = after_space(text, 1)
   local stop = json.body and read_item(json, start, json.body, json.body.name) or read_any(json, start)
-  local last = text:match(SPACE, stop)
+  local last = after_space(text, stop)
   if last <= #text then malformed(last) end
   local other = unicode.find_other(text)
   if other then unreadable("UTF8", other) end
