@@ -167,12 +167,14 @@ test('One reading - every wire form is validated, stored, digested and replayed 
   }
 });
 
-test('One reading - a field of a wrong wire type, or over the end of its message, is MALFORMED_BODY', async (t) => {
+test('One reading - a field of a wrong wire type or over the end, or 5,000 of them, are MALFORMED_BODY', async (t) => {
   const { grpc } = t.context;
   const wrong = [
     ...['ff', '08', '08 80', '9a 06 7f'].map((bytes) => [Categories.listCategories.path, bytes] as const),
     [Categories.createCategory.path, '0a 04 0a 02 ff 41'], // a name that is no UTF-8
     [Pets.createPet.path, '7b'.repeat(60_000)], // groups of an unknown field, each opened in the one before
+    [Categories.listCategories.path, '78 01'.repeat(5_001)], // more fields than a message has
+    [Pets.listPets.path, `0a 89 27 ${'01'.repeat(5_001)}`], // the same, packed
     [Categories.createCategory.path, '08 01'], // a message as a number
     [Categories.createCategory.path, '0a 08 08 03 43 61 74 73 12 00'], // a name as a number
     [Categories.createCategory.path, '0b 0c'], // a message as a group

@@ -135,7 +135,7 @@ test('Validation - a list is named when it has too few or too many items, or one
 });
 
 test('Validation - a list of thousands is judged by its first items, and an error has a bounded length', async (t) => {
-  const error = await refusal(['EventService/ListEvents', { types: Array(30_000).fill('') }]);
+  const error = await refusal(['EventService/ListEvents', { types: Array(4_000).fill('') }]);
   t.deepEqual(
     error?.violations.slice(0, 2).map(({ name }) => name),
     ['types', 'types[0]'],
