@@ -8,7 +8,6 @@ import {
   copyFileSync,
   existsSync,
   globSync,
-  mkdirSync,
   openSync,
   readFileSync,
   renameSync,
@@ -21,7 +20,7 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { parseArgs } from 'node:util';
 import { DATABASE_FILE, NAME } from '../src/identity.ts';
 import { type Config, ConfigError, readConfig } from '../src/platform/config/config.ts';
-import { makePrivate, PRIVATE_UMASK } from '../src/platform/files/private-folder.ts';
+import { makePrivate, makeTrusted, PRIVATE_UMASK } from '../src/platform/files/private-folder.ts';
 import { checkSqlite, copySqlite } from './check-sqlite.ts';
 import { endWithOneLine } from './one-line.ts';
 import { runProgram, schemaOf } from './postgres-program.ts';
@@ -36,7 +35,6 @@ PostgreSQL needs pg_dump of the server's version or a later one.
   --to FOLDER   where the backups are; made if it is not there, closed to other users
   --keep COUNT  how many backups are kept, this one among them (14)
 `;
-const FOLDER_MODE = 0o700;
 const FAILED = [
   `# HELP ${NAME}_backup_failed 1 when the last run of deploy/backup.ts failed, 0 when it made a backup.`,
   `# TYPE ${NAME}_backup_failed gauge`,
@@ -63,7 +61,7 @@ async function main(): Promise<void> {
   if (!values.to) throw new ConfigError('--to must name the folder of the backups');
   if (!/^[1-9]\d{0,3}$/.test(values.keep)) throw new ConfigError('--keep must be a number from 1 to 9999');
   const folder = resolve(values.to);
-  mkdirSync(folder, { recursive: true, mode: FOLDER_MODE });
+  await makeTrusted(folder);
 
   const config = readConfig();
   if (existsSync(config.dataDir)) await makePrivate(config.dataDir); // its user reads the metrics and the backup

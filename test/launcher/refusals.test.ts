@@ -1,13 +1,16 @@
 /** Starts that fail: one clear line, exit code 1, nothing left running. */
 import { once } from 'node:events';
-import { mkdirSync, readdirSync } from 'node:fs';
-import { chmod, chown } from 'node:fs/promises';
+import { mkdirSync, readdirSync, statSync } from 'node:fs';
+import { chmod, chown, lchown, link, rm, symlink, writeFile } from 'node:fs/promises';
 import { connect, createServer } from 'node:net';
+import { join } from 'node:path';
 import { generateKey } from '../../src/platform/access/keys/format.ts';
-import { readConfig } from '../../src/platform/config/config.ts';
+import { ConfigError, readConfig } from '../../src/platform/config/config.ts';
+import { makePrivate, makeTrusted } from '../../src/platform/files/private-folder.ts';
 import { startStack } from '../../src/platform/launcher/stack.ts';
 import { checkFree } from '../../src/platform/process/ports.ts';
 import { run } from '../cli/command.ts';
+import { temporaryFolder } from '../support/machine/folder.ts';
 import { freePortRange, freePorts, listen } from '../support/machine/ports.ts';
 import { until } from '../support/until.ts';
 import { launch, refusedWith, type Test, test } from './launch.ts';
@@ -20,6 +23,9 @@ async function refusal(t: Test, more: Readonly<Record<string, string>>): Promise
   );
   return error.message;
 }
+
+/** Only root can leave files of another user. */
+const isRoot = process.getuid?.() === 0;
 
 const TLS = { TLS_CERT: '/cert.pem', TLS_KEY: '/key.pem' };
 const TWO = { INSTANCES: '2', DATABASE_URL: 'postgres://127.0.0.1/petstore', REDIS_URL: 'redis://127.0.0.1' };
@@ -58,10 +64,46 @@ test('Start - in a data folder that is shared like /tmp, or of another user, cha
   mkdirSync(folder);
   await chmod(folder, 0o1777);
   t.is(await refusal(t, {}), `${folder} is shared by several users: ${advice}`);
-  const isRoot = process.getuid?.() === 0;
   if (isRoot) await chown(folder, 65_534, 65_534);
   t.regex(await refusal(t, isRoot ? {} : { DATA_DIR: '/' }), new RegExp(` belongs to another user: ${advice}$`));
   t.deepEqual(readdirSync(folder), []);
+});
+
+test('Start - in a folder where another user has left something says what to remove', async (t) => {
+  const folder = temporaryFolder(t);
+  const [file, elsewhere] = [join(folder, 'operator.key'), join(temporaryFolder(t), 'target')];
+  const plants = [
+    ['belongs to another user', 0o700, () => writeFile(file, generateKey('operator')).then(() => chown(file, 1, 1))],
+    ['belongs to another user', 0o777, () => symlink(elsewhere, file).then(() => lchown(file, 1, 1))],
+    ['is a file of another folder too', 0o777, () => writeFile(elsewhere, '').then(() => link(elsewhere, file))],
+    ['could be changed by other users', 0o722, () => writeFile(file, '').then(() => chmod(file, 0o666))],
+  ] as const;
+  for (const [why, mode, plant] of isRoot ? plants : plants.slice(2)) {
+    await chmod(folder, mode);
+    await plant();
+    await t.throwsAsync(makePrivate(folder), { instanceOf: ConfigError, message: `${file} ${why}: remove it` });
+    t.deepEqual(readdirSync(folder), ['operator.key']);
+    t.is(statSync(folder).mode & 0o777, 0o700, 'nobody can leave more there');
+    await rm(file);
+    await rm(elsewhere, { force: true });
+  }
+  await writeFile(file, 'x');
+  await symlink(elsewhere, join(folder, 'own link'));
+  await t.notThrowsAsync(makePrivate(folder));
+});
+
+test('Backup - goes to no folder that others can change, and to none where they have left something', async (t) => {
+  const folder = temporaryFolder(t);
+  await chmod(folder, 0o775);
+  const advice = 'name a folder that this user alone can change';
+  await t.throwsAsync(makeTrusted(folder), { message: `${folder} can be changed by other users: ${advice}` });
+  await chmod(folder, 0o755);
+  await t.notThrowsAsync(makeTrusted(folder));
+  t.is(statSync(folder).mode & 0o777, 0o755, 'others may read it');
+  if (!isRoot) return;
+  const file = join(folder, 'petstore-20260101T000000Z.sqlite.part');
+  await symlink('/tmp/elsewhere', file).then(() => lchown(file, 1, 1));
+  await t.throwsAsync(makeTrusted(folder), { message: `${file} belongs to another user: remove it` });
 });
 
 test('Start - with a setting of edges says what to do', async (t) => {
