@@ -24,10 +24,13 @@ for (const { file, literal } of await loadPatterns('src/**/*.ts')) add(file, [li
 for (const file of globSync('{envoy,src}/**/*.lua')) add(file, patternsOfLua(readFileSync(file, 'utf8'), OF_SETTINGS));
 add('envoy/config/json.ts', Object.keys(bodiesToRead(loadOperations().byPath.values())).map(toLiteral));
 for (const file of globSync('proto/**/*.proto')) {
-  const rules = readFileSync(file, 'utf8').matchAll(/\bpattern: ("(?:[^"\\]|\\.)*")/g);
+  const rules = readFileSync(file, 'utf8').matchAll(/\bpattern: "((?:[^"\\]|\\.)*)"|\.matches\('(.*?)'\)/g);
+  // CEL has its texts within those of the proto file, and \x{9f} for \x9f.
+  const inCel = (text: string) => text.replaceAll('\\\\', '\\').replaceAll(/\\x\{(\w\w)\}/g, '\\x$1');
+  const texts = Array.from(rules, ([, pattern, cel]) => (pattern ?? inCel(cel ?? '')).replaceAll('\\\\', '\\'));
   add(
     file,
-    Array.from(rules, ([, text = '""']) => String(new RegExp(JSON.parse(text), 'u'))),
+    texts.map((text) => String(new RegExp(text, 'u'))),
   );
 }
 

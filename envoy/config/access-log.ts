@@ -2,8 +2,9 @@
  * Envoy's access log: a JSON line for each request. No line contains an API key, wherever the caller put it:
  *
  * - The query is never logged. Of a method there are 12 characters, as of a key that is shown.
- * - Path and user agent are hidden if one of them has a word that may be a key, or if Envoy refused the request before
- *   its filters: then all headers are the caller's own, and a request id is hidden that does not look like Envoy's.
+ * - Path and user agent are hidden if one of them has a word that may be a key, or more than ASCII, or if Envoy refused
+ *   the request before its filters: then all headers are the caller's own, and a request id is hidden that does not
+ *   look like Envoy's.
  */
 import type { EdgeConfig } from '../../src/platform/config/config.ts';
 import { EDGE_HEADERS, ORIGINAL_PATH } from '../../src/platform/rest/headers.ts';
@@ -15,10 +16,13 @@ const LOG_NAMESPACE = 'edge.log';
 /** The method as the caller sent it: the transcoder changes it to POST. */
 export const LOGGED_METHOD = '%REQ(X-ENVOY-ORIGINAL-METHOD?:METHOD):12%';
 
-/** No segment of the API's paths is longer. What follows is the query. */
-const SHORT_SEGMENTS = '[^/.?]{0,21}([/.][^/.?]{0,21})*(\\?\\C*)?';
+/**
+ * No segment of the API's paths is longer. What follows is the query. Only ASCII: other bytes may move the cursor of
+ * who reads the log, or turn the direction of a line.
+ */
+const SHORT_SEGMENTS = '[!-\\-0->@-~]{0,21}([/.][!-\\-0->@-~]{0,21})*(\\?\\C*)?';
 /** No real user agent has a word of 20 characters from an API key's alphabet. */
-const SHORT_WORDS = '[\\w-]{0,19}([^\\w-]+[\\w-]{0,19})*';
+const SHORT_WORDS = '[\\w-]{0,19}([ -,./:-@\\[-^`{-~]+[\\w-]{0,19})*';
 
 /** The id of a request that Envoy refused early, or the response's if the request is too broken to have one. */
 const REQUEST_ID =

@@ -69,6 +69,7 @@ const REQUESTS: readonly (readonly [name: string, Send, Partial<Line>])[] = [
   ['within the limit', withKey(limited, get('/pets')), { status: 200, ...LIMITED, ...OK }],
   ['past the limit', withKey(limited, get('/pets')), PAST],
   ['key in agent', KEY_IN_AGENT, { path: '(hidden)', user_agent: '(hidden)' }],
+  ['odd agent', get('/pets', 'tool/1 \u00c2\u009b2J'), { path: '(hidden)', user_agent: '(hidden)' }],
   ['long agent', get('/pets', 'x y '.repeat(1_000)), { user_agent: 'x y '.repeat(32) }],
   ['grpc', async ({ grpc }) => idOf((await grpc.exchange(Pets.listPets, {})).headers), { status: 200, ...DEMO, ...OK }],
   [

@@ -8,11 +8,11 @@ import { CallError } from '../client/call-error.ts';
 import { connect } from '../client/connection.ts';
 import { follow } from '../client/events.ts';
 import { loadOperations } from '../proto/operations.ts';
-import { jsonWriter, onOneLine } from '../rest/json.ts';
+import { jsonWriter } from '../rest/json.ts';
 import { explain, findServer } from './admin.ts';
 import { toId } from './arguments.ts';
 import { failure } from './failure.ts';
-import { printable } from './output.ts';
+import { printable, printableJson } from './output.ts';
 
 interface Options {
   readonly after?: bigint;
@@ -70,13 +70,13 @@ async function findApiKey(file: string | undefined): Promise<string> {
   return key;
 }
 
-/** The same JSON as in the stream over REST. */
+/** The same as in the stream over REST. */
 function eventWriter(): (event: unknown) => string {
   const feed = loadOperations().byPath.get(FEED.watchEvents.path)?.output;
   const event = feed?.fields.find(({ name }) => name === 'event')?.message;
   if (event === undefined) throw new Error(`${FEED.watchEvents.path} has no event`);
   const write = jsonWriter(event);
-  return (message) => onOneLine(write(message));
+  return (message) => printableJson(write(message));
 }
 
 /** `51  2026-07-01T09:30:00.123Z  order.updated  {"order":{…}}`. */

@@ -40,6 +40,13 @@ export function printable(text: string): string {
   return text.replaceAll(/[\p{Cc}\p{Bidi_Control}\u2028\u2029]/gu, '\u{fffd}');
 }
 
+/** The same JSON without such characters outside of ASCII, which are escaped. All others are escaped in JSON anyway. */
+export function printableJson(json: string): string {
+  return json.replaceAll(/[\x7f-\x9f\p{Bidi_Control}\u2028\u2029]/gu, (char) => {
+    return `\\u${char.charCodeAt(0).toString(16).padStart(4, '0')}`;
+  });
+}
+
 /** More than any operator has: a server that sends pages without end is none of ours. */
 const MAX_PAGES = 10_000;
 
@@ -89,5 +96,5 @@ export function toJson(messages: unknown): string {
     if (name === 'permission') return nameOf(PERMISSIONS, value);
     return name === 'window' ? nameOf(WINDOWS, value) : value;
   };
-  return JSON.stringify(messages, convert, 2);
+  return printableJson(JSON.stringify(messages, convert, 2));
 }

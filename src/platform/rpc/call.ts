@@ -19,8 +19,8 @@ import { Messages, unreadable } from './messages.ts';
 import { SharedMessages } from './service.ts';
 import { invalidTimeout, parseTimeout } from './status.ts';
 
-/** Longer request ids are replaced: they would only fill the logs. */
-const MAX_REQUEST_ID = 128;
+/** Other request ids are replaced: they would fill the logs, or move the cursor of their readers. */
+const REQUEST_ID = /^[!-~]{1,128}$/;
 /** How long a response may be unread. */
 const UNREAD_MS = 30_000;
 const STALLED_MS = 1_000;
@@ -95,7 +95,7 @@ export class IncomingCall implements Call {
     this.isForwarded = isForwarded;
     this.isFromEdge = isFromEdge;
     const requestId = this.header('x-request-id');
-    this.requestId = requestId !== undefined && requestId.length <= MAX_REQUEST_ID ? requestId : randomUUID();
+    this.requestId = requestId !== undefined && REQUEST_ID.test(requestId) ? requestId : randomUUID();
     if (timeoutMs === undefined) this.#exchange.failRead(invalidTimeout(this));
   }
 

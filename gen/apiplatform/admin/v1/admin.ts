@@ -232,7 +232,7 @@ export interface ResumeAccountRequest {
 export interface CreateKeyRequest {
   /** The account of the new key. */
   accountId: bigint;
-  /** A label for people, at most 200 characters. */
+  /** A label for people, at most 200 characters, no control characters. */
   label?:
     | string
     | undefined;

@@ -61,7 +61,10 @@ function fieldsOf(call: Call, outcome: string) {
     method: call.operation.path.split('/').at(-1),
     outcome,
     address: call.address,
-    userAgent: call.header('user-agent')?.slice(0, MAX_USER_AGENT),
+    userAgent: call
+      .header('user-agent')
+      ?.slice(0, MAX_USER_AGENT)
+      .replaceAll(/[^ -~]/g, '?'),
     requestId: call.requestId,
   };
 }
