@@ -21,7 +21,7 @@ import { EVERYWHERE, onGrpc } from './error-responses.ts';
 import type { JsonObject } from './json.ts';
 import { commentOf } from './parts.ts';
 
-const WIDTH = 100;
+const WIDTH = 92;
 const OWN = `${API_PACKAGE}.`;
 
 export interface ProtoPart {

@@ -1,4 +1,5 @@
 /** The description and the docs page as they are served; and the page "Getting started", followed word for word. */
+import { randomUUID } from 'node:crypto';
 import { once } from 'node:events';
 import { copyFileSync, readdirSync, readFileSync } from 'node:fs';
 import { createServer, get, type IncomingMessage, request } from 'node:http';
@@ -7,14 +8,19 @@ import { buffer } from 'node:stream/consumers';
 import { gunzipSync } from 'node:zlib';
 import { createFileRegistry, fromBinary } from '@bufbuild/protobuf';
 import { FileDescriptorSetSchema, type SourceCodeInfo_Location } from '@bufbuild/protobuf/wkt';
+import { Client } from '@grpc/grpc-js';
+import { CategoryServiceService } from '../../gen/petstore/v1/categories.ts';
 import { API_PACKAGE } from '../../src/identity.ts';
 import { ROOT } from '../../src/platform/launcher/paths.ts';
 import { buildPrograms, GRPCURL, noGo } from '../conformance/programs.ts';
+import { bearer, insecure, unary } from '../support/calls/grpc.ts';
+import { readAll } from '../support/calls/pages.ts';
 import { isError } from '../support/contract/errors.ts';
 import { sh } from '../support/machine/find-program.ts';
 import { temporaryFolder } from '../support/machine/folder.ts';
 import { listen } from '../support/machine/ports.ts';
 import { testUnless } from '../support/machine/programs.ts';
+import { openProxy } from '../support/machine/tcp-proxy.ts';
 import { grpcPage } from '../support/service/first-programs.ts';
 import { Program } from '../support/service/process.ts';
 import { stackTest } from '../support/service/shared-stack.ts';
@@ -303,3 +309,26 @@ testUnless<TestStack>(noGo)(
     t.regex(refused.stderr, /Code: Unauthenticated\n[\s\S]+"reason": "API_KEY_INVALID"/);
   },
 );
+
+test('gRPC - the service config repeats a call whose connection breaks; with a key it is executed once', async (t) => {
+  const { rest, key, config } = t.context;
+  const [, json = ''] = /^```json\n(.+?)^```/ms.exec(grpcPage) ?? [];
+  const proxy = await openProxy(t, config.port);
+  const client = new Client(`127.0.0.1:${proxy.port}`, insecure, { 'grpc.service_config': json });
+  t.teardown(() => client.close());
+  const metadata = bearer(key);
+  metadata.set('idempotency-key', randomUUID());
+  const name = `Made by ${randomUUID()}`;
+  const made = async () => {
+    const categories = await readAll<{ name: string }>(rest, '/categories');
+    return categories.filter((one) => one.name === name).length;
+  };
+  proxy.slow(1_000);
+  const create = CategoryServiceService.createCategory;
+  const response = unary(client, create, { category: { name } }, metadata);
+  await until(async () => (await made()) > 0, 'the category, whose response takes a second more');
+  proxy.cut();
+  proxy.restore();
+  t.is((await response).message.name, name);
+  t.is(await made(), 1);
+});

@@ -1,0 +1,3 @@
+# Needs cargo, protoc.
+curl -fsSO "$API/petstore.proto"
+cargo run --quiet
