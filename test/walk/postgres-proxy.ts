@@ -71,15 +71,6 @@ export async function openPostgresProxy(t: Scope, targetPort: number, kinds: rea
   const server = createServer((near) => {
     const far = connect(targetPort, '127.0.0.1');
     const close = () => [near, far].map((socket) => socket.destroy());
-    for (const socket of [near, far]) {
-      sockets.add(socket);
-      socket.setNoDelay(true);
-      socket.on('error', () => undefined);
-      socket.once('close', () => {
-        sockets.delete(socket);
-        close();
-      });
-    }
     /** Up to the next ReadyForQuery, in both directions: its number, and how many parses and binds there were. */
     const sent = { group: 0, P: 0, B: 0 };
     const got = { group: 0, 1: 0, 2: 0 };
@@ -88,6 +79,16 @@ export async function openPostgresProxy(t: Scope, targetPort: number, kinds: rea
     /** What becomes of this group's responses and all later ones. */
     let after: { readonly group: number; readonly way: Way } | undefined;
     let isHeld = false;
+    for (const socket of [near, far]) {
+      sockets.add(socket);
+      socket.setNoDelay(true);
+      socket.on('error', () => undefined);
+      socket.once('close', () => {
+        sockets.delete(socket);
+        const isSilent = isHeld || after?.way === 'holds after'; // the server's end is not heard either
+        if (socket === near || !isSilent) close();
+      });
+    }
 
     const [cutNear, cutFar] = [cutter(false), cutter(true)];
     near.on('data', (chunk: Buffer) => {
