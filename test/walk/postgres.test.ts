@@ -70,6 +70,7 @@ test('Walk - any step of a start on PostgreSQL fails once, and the next start co
   for (let [step, isOver] = [0, false]; !isOver; step += isCampaign ? 1 : 13) {
     isOver = true;
     for (const way of walkedAt(WAYS, step)) {
+      if (isCampaign && isHeld(way) && step % 10 > 0) continue; // it takes 20 s
       const where = `${way} at step ${step}`;
       const [url, dataDir] = [await t.context.createDatabase(), temporaryFolder(t)];
       proxy.fail(step, way);

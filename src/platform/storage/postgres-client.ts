@@ -21,14 +21,9 @@ reader.string = function checked(this: Reader, length) {
   return string.call(this, length);
 };
 
-/** What pg's types lack, or have as it was in earlier versions. */
+/** What pg's types lack. */
 interface Wire {
-  readonly stream: Duplex;
   attachListeners(stream: Pick<Duplex, 'on'>): void;
-  parse(statement: { readonly text: string }): void;
-  bind(portal: { readonly statement?: string }): void;
-  describe(what: { readonly type: 'P' }): void;
-  execute(portal: object): void;
 }
 
 /** A command without parameters. If it has a name, the session has prepared it. */
@@ -37,7 +32,7 @@ export type Command = Pick<QueryConfig, 'name' | 'text'>;
 export class PostgresClient extends Client {
   constructor(config?: ClientConfig) {
     super(config);
-    const wire = this.#wire;
+    const wire = this.connection as unknown as Wire;
     const attach = wire.attachListeners.bind(wire);
     wire.attachListeners = (stream) => attach(guarded(stream as Duplex));
   }
@@ -47,22 +42,17 @@ export class PostgresClient extends Client {
    * may be in progress, since pg gives all results to the one that is.
    */
   async queryBehind(commands: readonly Command[], query: QueryConfig): Promise<QueryResult> {
-    const wire = this.#wire;
-    const { stream } = wire;
-    stream.cork();
-    for (const { name, text } of commands) {
-      if (name === undefined) wire.parse({ text });
-      wire.bind(name === undefined ? {} : { statement: name });
-      wire.describe({ type: 'P' }); // it may return rows
-      wire.execute({});
+    const { connection } = this;
+    connection.stream.cork();
+    for (const { name = '', text } of commands) {
+      if (name === '') connection.parse({ name, text, types: [] }, true);
+      connection.bind({ statement: name }, true);
+      connection.describe({ type: 'P' }, true); // it may return rows
+      connection.execute({}, true);
     }
     const results = this.query(query) as Promise<unknown> as Promise<readonly QueryResult[]>;
-    stream.uncork();
+    connection.stream.uncork();
     return (await results).at(-1) as QueryResult;
-  }
-
-  get #wire(): Wire {
-    return this.connection as unknown as Wire;
   }
 }
 

@@ -78,7 +78,7 @@ export class Connection {
   /** Runs one statement as a transaction. */
   async single(statement: Statement, params: Params): Promise<readonly Row[]> {
     if (!this.#isPooled) return this.#run(statement, params);
-    const all = [this.#begin(statement, params), this.query('COMMIT')] as const;
+    const all = [this.#run(statement, params, true), this.query('COMMIT')] as const;
     await Promise.allSettled(all); // the connection is in use until the last response has arrived
     const [rows, committed] = await Promise.all(all);
     checkCommit(committed);
@@ -88,14 +88,12 @@ export class Connection {
   /** Statements of the work wait for each other, and are refused when it has ended. */
   async transact<T>(work: (tx: Runner) => Promise<T>): Promise<T> {
     let [last, isOver]: [Promise<unknown>, boolean] = [Promise.resolve(), false];
-    const runNext = (statement: Statement, params: Params) => {
-      if (isOver) throw new Error('the transaction is over');
-      if (!this.#hasBegun) return this.#begin(statement, params);
-      this.#checkOpen();
-      return this.#run(statement, params);
-    };
     const all = (statement: Statement, params: Params) => {
-      const rows = last.then(() => runNext(statement, params));
+      const rows = last.then(() => {
+        if (isOver) throw new Error('the transaction is over');
+        if (this.#hasBegun) this.#checkOpen();
+        return this.#run(statement, params, !this.#hasBegun);
+      });
       last = rows.catch(() => undefined);
       return rows;
     };
@@ -126,19 +124,11 @@ export class Connection {
     if (!this.#isIn('T')) throw new Error('the transaction ended with ROLLBACK');
   }
 
-  async #begin(statement: Statement, params: Params): Promise<readonly Row[]> {
-    const query = this.#toQuery(statement, params);
+  async #run({ name, sql, bind }: Statement, params: Params, begins = false): Promise<readonly Row[]> {
+    const query = { text: sql, values: bind(params), ...(this.#isPooled ? {} : { name }) };
+    if (!begins) return (await this.query(query)).rows;
     this.#hasBegun = true;
     return (await this.#note(this.#client.queryBehind(this.#isPooled ? BEGIN_POOLED : [BEGIN], query))).rows;
-  }
-
-  async #run(statement: Statement, params: Params): Promise<readonly Row[]> {
-    return (await this.query(this.#toQuery(statement, params))).rows;
-  }
-
-  #toQuery({ name, sql, bind }: Statement, params: Params): QueryConfig {
-    const query = { text: sql, values: bind(params) };
-    return this.#isPooled ? query : { ...query, name };
   }
 
   async #note(response: Promise<QueryResult>): Promise<QueryResult> {

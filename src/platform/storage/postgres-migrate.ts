@@ -28,28 +28,23 @@ const LACKING_RIGHTS = `
 
 /**
  * Ends the connections of a start when a response is lost: a statement of a migration may take any time, but the
- * database is at work on it. `work` gets what tells the session that does. Resolves as `work` does.
+ * database is at work on it. `work` tells the session that does it. Resolves as `work` does.
  */
 export async function unlessLost<T>(
   knex: Knex,
   clients: ReadonlySet<Client>,
-  work: (onSession: (pid: number) => void) => Promise<T>,
+  work: (session: { pid: number }) => Promise<T>,
 ): Promise<T> {
-  let [pid, misses]: [number | undefined, number] = [undefined, 0];
-  const ask = async () => {
-    const asked = knex.raw<{ rows: readonly unknown[] }>(AT_WORK, [pid ?? 0]).timeout(ASK_MS);
-    const isAtWork = await asked.then(
-      ({ rows }) => rows.length > 0,
-      (error: unknown) => is('outOfConnections', error),
-    );
-    misses = isAtWork ? 0 : misses + 1;
+  let misses = 0;
+  const session = { pid: 0 };
+  const asking = setInterval(async () => {
+    const isRefused = (error: unknown) => is('outOfConnections', error);
+    const asked = knex.raw<{ rows: readonly unknown[] }>(AT_WORK, [session.pid]).timeout(ASK_MS);
+    misses = (await asked.then(({ rows }) => rows.length > 0, isRefused)) ? 0 : misses + 1;
     if (misses < MAX_MISSES) return;
     for (const { connection } of clients) connection.stream.destroy(new Error('no response on the connection'));
-  };
-  const asking = setInterval(ask, ASK_MS);
-  return work((id) => {
-    pid = id;
-  }).finally(() => clearInterval(asking));
+  }, ASK_MS);
+  return work(session).finally(() => clearInterval(asking));
 }
 
 /**
@@ -60,7 +55,7 @@ export async function unlessLost<T>(
  */
 export async function migratePostgres(
   knex: Knex,
-  { onSession, ...options }: Omit<MigrateOptions, 'lock'> & { readonly onSession: (pid: number) => void },
+  { session, ...options }: Omit<MigrateOptions, 'lock'> & { readonly session: { pid: number } },
 ): Promise<void> {
   // Without rights on it, even the table of migrations looks as if it were missing.
   const { rows } = await knex.raw<{ rows: readonly { relname: string }[] }>(LACKING_RIGHTS);
@@ -73,7 +68,7 @@ export async function migratePostgres(
     ...options,
     async lock(trx, maxWaitMs) {
       const { rows } = await trx.raw<{ rows: readonly { pid: number }[] }>('SELECT pg_backend_pid() AS pid');
-      onSession(rows[0]?.pid ?? 0);
+      session.pid = rows[0]?.pid ?? 0;
       await lock(trx, maxWaitMs);
     },
     transaction: { isolationLevel: 'read committed' }, // sees what others committed while it waited for the lock

@@ -52,14 +52,13 @@ export async function openPostgres(
   const connection = { connectionString: url, connectionTimeoutMillis: CONNECT_MS };
   const log = { warn: () => undefined }; // it also throws what it logs
   const clients = new Set<Client>();
-  const afterCreate = (client: Client, done: (error: null, client: Client) => void) =>
-    done(null, clients.add(client) && client);
+  const afterCreate = (client: Client, done: () => void) => clients.add(client) && done();
   const knex = makeKnex({ client: 'pg', connection, pool: { min: 0, max: 2, afterCreate }, log });
   try {
-    await unlessLost(knex, clients, async (onSession) => {
+    await unlessLost(knex, clients, async (session) => {
       await knex.raw('SELECT 1').catch((error: unknown) => Promise.reject(unavailable(error)));
       await knex.raw("SELECT '\u{1f408}'"); // not every encoding has every character
-      await migratePostgres(knex, { migrations, migrates, logger, onSession, ...rest });
+      await migratePostgres(knex, { migrations, migrates, logger, session, ...rest });
     });
   } catch (error) {
     throw toStartError(error);
