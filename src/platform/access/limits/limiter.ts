@@ -72,7 +72,7 @@ export interface Limiter {
    * key has `bannedUntilMs`.
    */
   admit(attempt: Attempt): Decision | Promise<Decision>;
-  /** Decides by the windows alone, for a response that shows the numbers. Counts nothing; ignores bans. */
+  /** Decides as `admit` would, for a response that shows the numbers. Counts nothing. */
   peek(attempt: Attempt): Decision | Promise<Decision>;
   /**
    * Tells how many streams of events of an account this server has open. Returns false, and takes no notice, if with

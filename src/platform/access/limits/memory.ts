@@ -80,8 +80,10 @@ export function createMemoryLimiter(options: LimiterOptions) {
     count,
     admit: (attempt) => toDecision(attempt, count(attempt), options),
     peek(attempt) {
-      const { nowMs } = attempt;
-      return toDecision(attempt, { status: 'seen', counter: find(attempt, nowMs), bannedUntilMs: 0, nowMs }, options);
+      const { nowMs, keyId } = attempt;
+      const bannedUntilMs = keyId === undefined ? 0 : bans.bannedUntil(keyId, nowMs);
+      const status = bannedUntilMs > 0 ? 'banned' : 'seen';
+      return toDecision(attempt, { status, counter: find(attempt, nowMs), bannedUntilMs, nowMs }, options);
     },
     countStreams: () => true,
     now: Date.now,

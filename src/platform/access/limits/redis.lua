@@ -97,5 +97,8 @@ end
 local status, untilMs = "seen", 0
 if ARGV[1] == "admit" then
   status, untilMs = admit()
+elseif isAccount then
+  untilMs = bannedUntil()
+  if untilMs > 0 then status = "banned" end
 end
 return { status, minuteIndex, minuteCount, dayIndex, dayCount, refused, untilMs, now }

@@ -83,10 +83,12 @@ export async function openRedisLimiter(options: RedisLimiterOptions) {
   const tellStreams = (accountId: AccountId, own: number, max: number) =>
     client.evaluate(STREAMS, [nameOf({ kind: 'account', accountId }, 'streams')], [server, `${own}`, `${max}`]);
 
-  function read(subject: Subject, nowMs: number): Promise<Outcome | undefined> {
-    const known = memory.known(subject, nowMs);
+  function read(asked: Subject & Pick<Attempt, 'keyId'>, nowMs: number): Promise<Outcome | undefined> {
+    const known = memory.known(asked, nowMs);
     if (known === undefined) return Promise.resolve(undefined);
-    return client.run(async () => toOutcome(await run('read', known.subject, { nowMs }, [toText(known.counter)])));
+    const key = asked.keyId === undefined ? { nowMs } : { nowMs, keyId: asked.keyId };
+    const args = [toText(known.counter), 0, 0, known.lastBanEndMs];
+    return client.run(async () => toOutcome(await run('read', known.subject, key, args)));
   }
 
   /** Runs each command that requests run, writes too: what Redis refuses is known before they ask, and its cause. */

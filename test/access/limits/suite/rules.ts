@@ -19,6 +19,7 @@ import {
   OTHER_ACCOUNT,
   OTHER_KEY,
   ofAddress,
+  repeat,
 } from './setup.ts';
 
 /** A request: when it comes, in ms after noon; from an account with fields of its own, or from an address. */
@@ -328,6 +329,15 @@ function reportTests(test: TestFn, open: Open): void {
       t.deepEqual(await limiter.counts(ACCOUNT_ID, NOON_MS + atMs), { counter, isLocal: false });
     }
     t.deepEqual(limiter.drain(), { usage: [], keyUses: [] });
+  });
+
+  test('Look - tells of a ban that holds, also in the next minute, and counts nothing', async (t) => {
+    const limiter = await open(t);
+    await repeat(limiter, 80, ACCOUNT);
+    const later = { ...ACCOUNT, nowMs: NOON_MS + 60_000 };
+    t.like(await limiter.peek(later), { ...isBanned(BAN_MS), remaining: 60 });
+    t.like(await limiter.peek({ ...later, keyId: OTHER_KEY }), { allowed: true, remaining: 60 });
+    t.like(await limiter.admit({ ...later, keyId: OTHER_KEY }), { allowed: true, remaining: 59 });
   });
 
   test('Addresses - beyond the maximum in a minute share one quota, and cost no account anything', async (t) => {
