@@ -27,6 +27,9 @@ local SAME_KEY_BURSTS = 20
 -- In the stream's dynamic metadata: an anonymous caller's key, until the response.
 local NAMESPACE = "edge.key"
 
+-- There too, of a request that needs no key. The route's own metadata can be asked for only once (rest.lua).
+M.KEYLESS = "edge.keyless"
+
 -- Refuses a request beyond the allowance. `errors` is the shape of the response.
 local function refuse(handle, errors)
   local reply = settings.flood[errors]
@@ -50,6 +53,7 @@ local function check(handle, headers, judge, errors)
   local now_ms = handle:timestamp()
   if judge == "nobody" then
     if not allowance.take("open ", headers:get("x-forwarded-for"), now_ms) then refuse(handle, errors) end
+    handle:streamInfo():dynamicMetadata():set(M.KEYLESS, "judge", judge)
     return
   end
   local spelling = headers:get("authorization")

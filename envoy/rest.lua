@@ -2,6 +2,7 @@
 -- server decides on every error, also on those that Envoy detects. envoy/config/lua.ts defines `settings`: what the
 -- filters need to know of the proto files, of the server and of its settings.
 
+local caller = require("caller")
 local json = require("json")
 local settings = require("settings")
 
@@ -22,7 +23,7 @@ function M.on_request(handle)
   local length = body and body:length() or 0
   if length == 0 then return end
   -- What needs no key has no body. To read one would cost ten times what refusing a caller costs.
-  if handle:metadata():get("judge") == "nobody" then return body:setBytes("") end
+  if handle:streamInfo():dynamicMetadata():get(caller.KEYLESS) then return body:setBytes("") end
   if length > settings.max_body_bytes then return handle:respond({ [":status"] = "413" }, "") end
   local headers, text = handle:headers(), body:getBytes(0, length)
   local coding = content_coding(headers)

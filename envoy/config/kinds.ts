@@ -152,7 +152,7 @@ export const KINDS: readonly Kind[] = [
 
 /** What a route tells the Lua filters and local replies of its requests. */
 export function filterMetadata(judge: Kind['judge'], errors: Kind['errors']): Message {
-  return { metadata: { filter_metadata: { [FILTERS.caller]: { judge, errors }, [FILTERS.rest]: { judge } } } };
+  return { metadata: { filter_metadata: { [FILTERS.caller]: { judge, errors } } } };
 }
 
 /**
