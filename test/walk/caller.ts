@@ -32,7 +32,7 @@ const NO_ANSWER = ['UNAVAILABLE', 'DEADLINE_EXCEEDED', 'INTERNAL'];
 export class Caller extends RestMakers {
   readonly #client: Client;
   readonly #key: string;
-  /** How many answers had the headers of limits: what the account has used. */
+  /** How many answers had the account's limits: its usage. While its key can't be read, an answer has the address's. */
   counted = 0;
 
   constructor(address: string, key: string) {
@@ -102,7 +102,7 @@ export class Caller extends RestMakers {
   }
 
   #count(headers: Metadata): void {
-    if (headers.get('x-ratelimit-limit').length > 0) this.counted += 1;
+    if (String(headers.get('ratelimit-policy')).includes('"day"')) this.counted += 1;
   }
 }
 

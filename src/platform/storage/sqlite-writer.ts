@@ -13,14 +13,15 @@
  * | open: a transaction           | open, else failed  | -        | open | open | idle   | idle |
  * | failed: perhaps a transaction | -                  | -        | -    | open | -      | idle |
  * | unknown: a command failed     | -                  | recovers | -    | -    | -      | idle |
+ * | lost: its close has begun     | -                  | recovers | -    | -    | -      | -    |
  *
  * `-` is refused: nothing is sent. A command that fails leads to `unknown`: all of it may be done, a part, or nothing.
- * When `end` fails, the connection is replaced.
+ * When `end` fails, the connection is closed, and another one opened in its place, now or at the next `begin`.
  */
 import type { Runner } from './engine.ts';
 import type { InTurn, SqliteConnection } from './sqlite-connection.ts';
 
-type State = 'idle' | 'open' | 'failed' | 'unknown';
+type State = 'idle' | 'open' | 'failed' | 'unknown' | 'lost';
 type Command = readonly [sql: string, from: readonly State[], to: State];
 
 /** One trip to the database's thread each. BEGIN waits for another process's lock. */
@@ -100,6 +101,7 @@ export class SqliteWriter {
     try {
       await this.command('end');
     } catch {
+      this.#state = 'lost';
       await this.#connection.close();
       this.#connection = await this.#open();
       this.#state = 'idle';

@@ -1,0 +1,75 @@
+/** The walk on SQLite. `npm run test:walk` has every step in every way. */
+import { copyFileSync } from 'node:fs';
+import { DatabaseSync } from 'node:sqlite';
+import test from 'ava';
+import { createTestDatabase } from '../support/machine/database.ts';
+import { startTestServer } from '../support/service/server.ts';
+import { failingDriver, INTERNAL, SINGLE, WAYS } from './sqlite-driver.ts';
+import { isCampaign, walkedAt, walkServer } from './walk.ts';
+
+test.serial('Walk - any step on SQLite fails once, and nothing is lost, done twice or stuck', async (t) => {
+  t.timeout(1_200_000);
+  const driver = failingDriver(t);
+  const server = await startTestServer(t, { DEMO_ACCOUNT: 'yes' });
+  await walkServer(t, server, { ...driver, ways: WAYS, internal: INTERNAL });
+});
+
+const RELEASE = new URL('../upgrades/1.0.0.sqlite', import.meta.url);
+/** Of a start in `npm test`: how many steps come between those that fail. */
+const STRIDE = 7;
+
+for (const [what, from] of [
+  ['an empty folder', undefined],
+  ['a store of 1.0.0', RELEASE],
+] as const) {
+  test.serial(
+    `Walk - any step of a start on SQLite with ${what} fails once: it says why, and the next one is whole`,
+    async (t) => {
+      t.timeout(1_200_000);
+      const driver = failingDriver(t);
+      const start = async (fail?: () => void) => {
+        const { file, open } = createTestDatabase(t);
+        if (from !== undefined) copyFileSync(from, file);
+        fail?.();
+        const error = await open().then(
+          (engine) =>
+            engine.close().then(
+              () => undefined,
+              (thrown: Error) => thrown,
+            ),
+          (thrown: Error) => thrown,
+        );
+        const { hasFailed, steps } = driver.heal();
+        if (fail !== undefined) await (await open()).close();
+        return { error, hasFailed, steps, content: contentOf(file) };
+      };
+      const { content } = await start();
+      let failed = 0;
+      for (let [step, isOver] = [0, false]; !isOver; step += isCampaign ? 1 : STRIDE) {
+        isOver = true;
+        for (const way of walkedAt(SINGLE, step)) {
+          const run = await start(() => driver.fail(step, way));
+          const where = `${way} at step ${step}\n${run.steps.at(-1)}`;
+          t.deepEqual(run.content, content, where);
+          if (run.error !== undefined)
+            t.regex(run.error.message, new RegExp(`${way.split(' ')[0]}: the step fails$`), where);
+          if (run.hasFailed) [failed, isOver] = [failed + 1, false];
+        }
+      }
+      t.log(`${failed} steps that failed`);
+    },
+  );
+}
+
+/** What a file has, but for times. */
+function contentOf(file: string): unknown {
+  const database = new DatabaseSync(file, { readOnly: true });
+  const rows = (sql: string) => database.prepare(sql).all();
+  const schema = rows('SELECT name, sql FROM sqlite_schema ORDER BY name');
+  const tables = schema.filter(({ sql }) => /^create table/i.test(String(sql))).map(({ name }) => String(name));
+  const counts = tables.map((name) => rows(`SELECT '${name}', count(*) FROM "${name}"`));
+  const events = rows('SELECT type, resource FROM events ORDER BY id');
+  const migrations = rows('SELECT name, additive FROM schema_migrations ORDER BY id');
+  database.close();
+  return { schema, counts, events, migrations };
+}
