@@ -23,7 +23,7 @@ import { type Config, ConfigError, readConfig } from '../src/platform/config/con
 import { makePrivate, makeTrusted, PRIVATE_UMASK } from '../src/platform/files/private-folder.ts';
 import { checkSqlite, copySqlite } from './check-sqlite.ts';
 import { endWithOneLine } from './one-line.ts';
-import { runProgram, schemaOf } from './postgres-program.ts';
+import { refusePooler, runProgram, schemaOf } from './postgres-program.ts';
 import { sync } from './restore-sqlite.ts';
 
 const HELP = `Usage: node deploy/backup.ts --to FOLDER [--keep COUNT]
@@ -64,6 +64,7 @@ async function main(): Promise<void> {
   await makeTrusted(folder);
 
   const config = readConfig();
+  await refusePooler(config.databaseUrl);
   if (existsSync(config.dataDir)) await makePrivate(config.dataDir); // its user reads the metrics and the backup
   try {
     await backUp(config, folder, Number(values.keep));

@@ -16,7 +16,7 @@ import { SERVICES } from '../gen/client/services.ts';
 import { ConfigError, readConfig } from '../src/platform/config/config.ts';
 import { SHOP_TABLES } from '../src/shop/tables.ts';
 import { endWithOneLine } from './one-line.ts';
-import { runProgram } from './postgres-program.ts';
+import { refusePooler, runProgram } from './postgres-program.ts';
 
 const HELP = `Usage: node deploy/drill.ts --from FOLDER
 
@@ -50,6 +50,7 @@ async function main(): Promise<void> {
   const [newest] = globSync('petstore-*T*Z.{sqlite,dump}', { cwd: values.from }).sort().reverse();
   if (newest === undefined) throw new ConfigError(`there is no backup in ${values.from}`);
   const { dataDir, databaseUrl } = readConfig();
+  await refusePooler(databaseUrl);
   for (const name of SIGNALS) process.once(name, () => interruption.abort(new ConfigError(`ended by ${name}`)));
   const beganMs = performance.now();
   const folder = mkdtempSync(join(tmpdir(), 'petstore-drill-'));

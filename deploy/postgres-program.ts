@@ -4,10 +4,21 @@ import { once } from 'node:events';
 import { text } from 'node:stream/consumers';
 import { pipeline } from 'node:stream/promises';
 import { ConfigError } from '../src/platform/config/config.ts';
+import { sharesSessions } from '../src/platform/storage/postgres-pooler.ts';
 
 const NEW_SETTING = /^SET transaction_timeout = 0;$/m;
 /** Of the settings with which the output of pg_restore begins, before any data. */
 const LAST_SETTING = 'SET row_security = off;';
+
+/**
+ * Throws ConfigError where PgBouncer gives the sessions of servers to other programs too: pg_dump leaves settings in
+ * them, such as an empty search_path, with which the servers would find no table.
+ */
+export async function refusePooler(databaseUrl: string | undefined): Promise<void> {
+  if (databaseUrl === undefined || !(await sharesSessions(databaseUrl))) return;
+  const wayOut = "name PostgreSQL's own address in DATABASE_URL for this program";
+  throw new ConfigError(`DATABASE_URL leads to PgBouncer in transaction mode: ${wayOut}`);
+}
 
 /** Runs a program to its end. Returns its output. Throws ConfigError with its message if it fails. */
 export function runProgram(program: string, args: readonly string[], databaseUrl?: string): string {

@@ -19,6 +19,7 @@ import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { DATABASE_FILE } from '../src/identity.ts';
 import { ConfigError } from '../src/platform/config/config.ts';
+import { SKIP_ON_SQLITE } from '../src/platform/storage/migrations/008-event-histories.ts';
 import { checkSqlite, copySqlite } from './check-sqlite.ts';
 import { listRevived } from './restored-data.ts';
 
@@ -47,6 +48,8 @@ export function restoreSqlite(dataDir: string, backup: string, time: string): Re
     copySqlite(backup, next);
     sync(next);
     checkSqlite(next, backup);
+    skipEventIds(next);
+    sync(next);
     const isWhole = settle(file);
     const revived = existsSync(file) && isWhole ? compare(next, file) : undefined;
     const kept = existsSync(file) ? keep(dataDir, join(dataDir, `before-restore-${time}`)) : undefined;
@@ -58,6 +61,17 @@ export function restoreSqlite(dataDir: string, backup: string, time: string): Re
   } catch (error) {
     clear();
     throw error;
+  }
+}
+
+/** Readers may have seen events that the backup lacks. In one of a release without histories the next start does it. */
+function skipEventIds(file: string): void {
+  const database = new DatabaseSync(file);
+  try {
+    const has = database.prepare("SELECT 1 FROM sqlite_master WHERE name = 'event_histories'").get();
+    if (has !== undefined) database.exec(`BEGIN; ${SKIP_ON_SQLITE.join('; ')}; COMMIT`);
+  } finally {
+    database.close();
   }
 }
 

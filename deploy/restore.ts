@@ -9,6 +9,7 @@ import { type Config, ConfigError, readConfig } from '../src/platform/config/con
 import { makePrivate, PRIVATE_UMASK } from '../src/platform/files/private-folder.ts';
 import { lockDataFolder } from '../src/platform/process/data-lock.ts';
 import { endWithOneLine } from './one-line.ts';
+import { refusePooler } from './postgres-program.ts';
 import { restorePostgres } from './restore-postgres.ts';
 import { placeKey, type Restored, restoreSqlite } from './restore-sqlite.ts';
 
@@ -40,6 +41,7 @@ async function main(): Promise<void> {
       config.databaseUrl === undefined ? 'SQLite (DATABASE_URL is not set)' : 'PostgreSQL (DATABASE_URL is set)';
     throw new ConfigError(`${backup} is not a backup of the engine that the settings name: ${has}`);
   }
+  await refusePooler(config.databaseUrl);
   await makePrivate(config.dataDir); // a service of another user could not read what this one writes
   const lock = lockDataFolder(config.dataDir);
   try {

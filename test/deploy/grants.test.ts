@@ -1,15 +1,17 @@
 /** deploy/grants.sql: a user who owns the tables, and one for the servers. */
 import { execFileSync } from 'node:child_process';
-import { mkdirSync, writeFileSync } from 'node:fs';
+import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { EventServiceService as Events } from '../../gen/petstore/v1/events.ts';
 import { generateKey, hashKey } from '../../src/platform/access/keys/format.ts';
 import { ConfigError } from '../../src/platform/config/config.ts';
 import { openPostgres } from '../../src/platform/storage/postgres.ts';
 import { MIGRATIONS } from '../../src/schema.ts';
+import { sh } from '../support/machine/find-program.ts';
 import { temporaryFolder } from '../support/machine/folder.ts';
 import { query, startPostgres } from '../support/machine/postgres.ts';
 import { testUnless } from '../support/machine/programs.ts';
+import { noOpenssl } from '../support/machine/tls.ts';
 import { startServerProcess } from '../support/service/process.ts';
 import { backup, dumpsMissing, run, succeeds } from './backups.ts';
 
@@ -82,3 +84,22 @@ test('Grants - the servers work with them, before and after a restore, and may n
     await query(as('owner'), `GRANT ${right} ON ${what} TO shop`);
   }
 });
+
+testUnless(dumpsMissing ?? noOpenssl)(
+  'Compose - the migration owns the tables, and the servers work without',
+  async (t) => {
+    const postgres = await startPostgres(t);
+    const folder = join(temporaryFolder(t), 'secrets');
+    await sh(new URL('../../deploy/compose/make-secrets.sh', import.meta.url).pathname, [folder]);
+    await query(postgres.url, 'CREATE DATABASE petstore');
+    const at = (secret: string) => {
+      const url = new URL(readFileSync(join(folder, secret), 'utf8').trim());
+      return Object.assign(url, { hostname: '127.0.0.1', port: new URL(postgres.url).port }).href;
+    };
+    await query(new URL('/petstore', postgres.url).href, readFileSync(join(folder, 'postgres-users.sql'), 'utf8'));
+    await (await openPostgres(at('migration-database-url'), MIGRATIONS)).close();
+    await (await openPostgres(at('database-url'), MIGRATIONS, { migrates: false })).close();
+    await t.throwsAsync(query(at('database-url'), 'CREATE TABLE of_a_server ()'), { message: /permission denied/ });
+    await t.throwsAsync(query(at('database-url'), 'DROP TABLE events'), { message: /must be owner/ });
+  },
+);

@@ -38,6 +38,18 @@ async function kept(url: string): Promise<readonly string[]> {
   return rows.map(({ nspname }) => String(nspname));
 }
 
+test('Restore - of PostgreSQL: no id of an event that the dump lacks is used again', async (t) => {
+  const { url, settings, dump } = await places(t);
+  await query(url, "INSERT INTO categories (name) VALUES ('later')");
+  await succeeds(t, run('restore', [dump], settings));
+  await migrate(url); // a start
+  await query(url, "INSERT INTO categories (name) VALUES ('new')");
+  const ids = (await query(url, 'SELECT id FROM events ORDER BY id')).map(({ id }) => Number(id));
+  const [, history] = await query(url, 'SELECT skipped_after, skipped_upto FROM event_histories ORDER BY id');
+  t.deepEqual([ids[0], ids.length, Number(history?.skipped_after)], [1, 2, 1]);
+  t.true(Number(ids[1]) > Number(history?.skipped_upto));
+});
+
 /** A migration of a newer release. It fails where its table is already. */
 const NEWER = `CREATE TABLE colours (pet_id bigint REFERENCES pets (id));
   INSERT INTO schema_migrations (name, batch, additive) VALUES ('999-colours', 1, true)`;

@@ -53,6 +53,25 @@ test('Restore - after a crash: what was there is kept whole, and can be restored
   t.deepEqual(kept(dataDir).map(categoriesIn), [['crashed'], ['backed up']]);
 });
 
+test('Restore - no id of an event that the backup lacks is used again', async (t) => {
+  const { folder, dataDir, settings } = places(t);
+  await makeStore(dataDir, 'backed up');
+  const file = await backup(join(folder, 'backups'), settings);
+  for (const name of ['later', 'much later']) change(dataDir, `INSERT INTO categories (name) VALUES ('${name}')`);
+  await succeeds(t, run('restore', [file], settings));
+  await startOn(dataDir);
+  change(dataDir, "INSERT INTO categories (name) VALUES ('new')");
+  const database = new DatabaseSync(join(dataDir, 'petstore.sqlite'));
+  const ids = database
+    .prepare('SELECT id FROM events ORDER BY id')
+    .all()
+    .map(({ id }) => Number(id));
+  const [history] = database.prepare('SELECT skipped_after, skipped_upto FROM event_histories').all();
+  database.close();
+  t.deepEqual([ids[0], ids.length, Number(history?.skipped_after)], [1, 2, 1]);
+  t.true(Number(ids[1]) > 1_000_000_000 && Number(ids[1]) > Number(history?.skipped_upto));
+});
+
 test('Restore - a damaged store is kept as it is, with its write-ahead log', async (t) => {
   const { folder, dataDir, settings } = places(t);
   const file = await backupOf(folder, 'backed up');

@@ -110,7 +110,7 @@ export const caddy = kind(
 ); // over HTTP/1.1 it waits for the first 256 KiB
 
 /** Copies a configuration and replaces texts in it. Throws if one of them is missing. */
-async function adapt(name: string, to: string, replaced: Readonly<Record<string, string>>): Promise<void> {
+export async function adapt(name: string, to: string, replaced: Readonly<Record<string, string>>): Promise<void> {
   let text = await readFile(join(CONFIGURATIONS, name), 'utf8');
   for (const [from, by] of Object.entries(replaced)) {
     if (!text.includes(from)) throw new Error(`${name} has no "${from}"`);
@@ -127,6 +127,7 @@ function kind(
   const program = findProgram([name], ['/usr/sbin']);
   return {
     name,
+    program: program ?? name,
     /** The protocols over which it forwards a response before the request is complete. */
     earlyResponses,
     /** What is missing, for `testUnless`. */

@@ -2,9 +2,11 @@
 import { chown, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { ConfigError } from '../../src/platform/config/config.ts';
 import { openPostgres } from '../../src/platform/storage/postgres.ts';
 import { createStore } from '../../src/platform/storage/store.ts';
 import { MIGRATIONS, TABLES } from '../../src/schema.ts';
+import { run, succeeds } from '../deploy/backups.ts';
 import { findProgram, missing } from '../support/machine/find-program.ts';
 import { temporaryFolder } from '../support/machine/folder.ts';
 import { freePorts } from '../support/machine/ports.ts';
@@ -98,6 +100,29 @@ test('PgBouncer - in session mode a server works too, and leaves nothing in a se
   for (const what of ['pg_prepared_statements', `(${ADVISORY}) AS locks`]) {
     t.deepEqual(await query(url, `SELECT * FROM ${what}`), []);
   }
+});
+
+test('PgBouncer - without its setting transaction mode is refused, for backup, drill and restore always', async (t) => {
+  const { createDatabase, through } = t.context;
+  const database = await createDatabase();
+  await (await openPostgres(database, MIGRATIONS)).close();
+  const url = through(database);
+  const message = /^DATABASE_URL leads to PgBouncer in transaction mode: set PGBOUNCER=yes$/;
+  await t.throwsAsync(openPostgres(url, MIGRATIONS), { instanceOf: ConfigError, message });
+  const inSessionMode = await startPgBouncer(t, database, 'session');
+  await (await openPostgres(inSessionMode.through(database), MIGRATIONS)).close();
+  const folder = temporaryFolder(t);
+  const backup = (address: string) => run('backup', ['--to', folder], { DATABASE_URL: address, DATA_DIR: folder });
+  const dump = (await succeeds(t, backup(database))).trim();
+  for (const ending of [
+    backup(url),
+    run('drill', ['--from', folder], { DATABASE_URL: url, DATA_DIR: folder }),
+    run('restore', [dump], { DATABASE_URL: url, DATA_DIR: folder }),
+  ]) {
+    const { code, errors } = await ending;
+    t.deepEqual([code, /PgBouncer in transaction mode: name PostgreSQL's own address/.test(errors)], [1, true], errors);
+  }
+  t.deepEqual(await query(url, "SELECT current_setting('search_path') AS path"), [{ path: '"$user", public' }]);
 });
 
 if (pgbouncerMissing === undefined) runStorageSuite(suiteDatabase, 'PgBouncer');

@@ -61,12 +61,14 @@ function nameOf(url: string): string {
 
 /** The connection is through a proxy. `logged` is what the pool says of the database. */
 export async function openPool(t: Scope, database: string) {
+  await (await openPostgres(database, MIGRATIONS)).close();
   const logged: string[] = [];
   const log = (_: object, text: string) => logged.push(text);
   const availability = new Availability({ info: log, warn: log }, 'away');
   const proxy = await openProxy(t, Number(new URL(database).port));
   const url = Object.assign(new URL(database), { port: String(proxy.port) }).href;
-  const pool = new PostgresPool({ url, size: 1, isPooled: false }, availability);
+  const options = { url, size: 1, isPooled: false, onStandby: () => pool.renew() };
+  const pool: PostgresPool = new PostgresPool(options, availability);
   t.teardown(() => pool.close());
   return {
     availability,

@@ -125,7 +125,7 @@ test.serial(
     await (await waiting).close();
     await other.close();
     const text = 'another process is changing the database: waiting for it to be done';
-    t.deepEqual(logged, [text, text, "the database's schema is up to date now"]);
+    t.deepEqual(logged, [text, text, 'migrating the database', "the database's schema is up to date now"]);
   },
 );
 

@@ -126,6 +126,7 @@ const MADE: Readonly<Record<string, string>> = {
   '001-catalogue': '058863d9acf6646a',
   '006-events': '6d07fb0da3579474',
   '007-key-permissions': 'a824637fe2e042aa',
+  '008-event-histories': '7af502c5f707f188',
 };
 
 /** The tables, indexes and triggers of a SQLite file, with their SQL. */

@@ -13,7 +13,7 @@ import type { AccountId } from '../rpc/caller.ts';
 import { type EventId, isRead, type Page, type SeenEvent, type StoredEvent } from '../storage/model.ts';
 import { StoreUnavailable } from '../storage/store-errors.ts';
 import { Backlog } from './backlog.ts';
-import { type EventReads, SettledEvents } from './settled.ts';
+import { type EventReads, isWhole, SettledEvents } from './settled.ts';
 
 const POLL_MS = 100;
 /** The shortest time from one read to the next: what is written meanwhile is sent together. */
@@ -198,9 +198,8 @@ export class EventFeed {
   async #read(after: EventId): Promise<Page<SeenEvent> | undefined> {
     try {
       const page = await this.#events.after({ after, limit: MAX_ROWS });
-      const isEmpty = page.rows.length === 0;
-      if (isEmpty && (await this.#events.bounds()).newest < after) return undefined;
-      if (!isEmpty || this.#events.waitMs === undefined) this.#readAtMs = performance.now();
+      if (!isWhole(after, page.rows) && !(await this.#events.bounds(after)).isReached) return undefined;
+      if (page.rows.length > 0 || this.#events.waitMs === undefined) this.#readAtMs = performance.now();
       this.#isFailing = false;
       return page;
     } catch (error) {

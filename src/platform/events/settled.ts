@@ -48,13 +48,13 @@ export class SettledEvents {
     return this.#suspects && Math.max(RETRY_MS.least, this.#askAgainMs - performance.now());
   }
 
-  /** The oldest and the newest event that are visible. */
-  async bounds() {
+  /** The oldest and the newest event that are visible, and whether the feed has come to an id. */
+  async bounds(at = START) {
     const settled = this.#settled;
-    const bounds = await this.#events.bounds();
+    const { isSkipped, ...bounds } = await this.#events.bounds(at);
     // The database is an older copy of what it was, after a failover or a restore: it gives later ids once more.
     if (bounds.newest < settled) [this.#settled, this.#suspects] = [START, undefined];
-    return bounds;
+    return { ...bounds, isReached: at <= bounds.newest && !isSkipped };
   }
 
   /** Events after an id, in order, up to the first gap that may still be filled. */
@@ -80,8 +80,7 @@ export class SettledEvents {
    */
   async page(request: EventRequest): Promise<Page<SeenEvent>> {
     const deadlineMs = performance.now() + PAGE_WAIT_MS;
-    let page = await this.after(request);
-    if (page.rows[0]?.id !== request.after + 1n) await this.check(request.after);
+    let page = await this.#checked(request);
     const newest = page.isHeld ? (await this.bounds()).newest : START;
     while (page.isHeld && (page.rows.at(-1)?.id ?? request.after) < newest) {
       const isLate = performance.now() > deadlineMs;
@@ -89,17 +88,23 @@ export class SettledEvents {
       if (isLate && page.rows.length === 0 && request.after === START) throw new StoreUnavailable(HELD);
       if (isLate) return { rows: page.rows, hasMore: true };
       await delay(this.waitMs);
-      page = await this.after(request);
+      page = await this.#checked(request);
     }
+    return page;
+  }
+
+  async #checked(request: EventRequest): Promise<HeldPage> {
+    const page = await this.after(request);
+    if (!isWhole(request.after, page.rows)) await this.check(request.after);
     return page;
   }
 
   /** Throws EVENTS_EXPIRED unless every event after this id is kept, EVENT_NOT_REACHED if the feed is not there yet. */
   async check(after: EventId): Promise<void> {
     if (after === START) return;
-    const { oldest, newest } = await this.bounds();
+    const { oldest, newest, isReached } = await this.bounds(after);
+    if (!isReached) throw apiError('EVENT_NOT_REACHED', { after, newest });
     if (after < oldest - 1n) throw apiError('EVENTS_EXPIRED', { after, oldest });
-    if (after > newest) throw apiError('EVENT_NOT_REACHED', { after, newest });
   }
 
   /**
@@ -148,6 +153,14 @@ export class SettledEvents {
   #settle(upTo: EventId): void {
     if (upTo > this.#settled) this.#settled = upTo;
   }
+}
+
+/**
+ * Whether no id is missing behind `after`. Otherwise what followed it may have been deleted, or the history of the
+ * database has changed: where it does, ids are skipped.
+ */
+export function isWhole(after: EventId, rows: readonly SeenEvent[]): boolean {
+  return rows.at(-1)?.id === after + BigInt(rows.length);
 }
 
 /** The events before the first gap behind `settled`. */

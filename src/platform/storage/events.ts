@@ -3,7 +3,7 @@ import type { Engine, Runner } from './engine.ts';
 import { bigInteger, integer, longText, optional, text } from './fields.ts';
 import { type EventId, type EventRequest, type Page, type SeenEvent, START, type StoredEvent } from './model.ts';
 import { fitting, PAGE_BYTES, pages } from './pages.ts';
-import { compile } from './statement.ts';
+import { compile, param } from './statement.ts';
 import { lookup, oldest, onlyRow, table } from './table.ts';
 
 const FIELDS = {
@@ -27,9 +27,11 @@ export function eventTable(engine: Engine) {
   const page = pages(engine, EVENTS, (columns) => knex('events').select(columns));
   const { findAll } = lookup(engine, EVENTS);
   const newest = knex.raw('(select max(id) from events)');
+  const at = param('at');
+  const skipped = knex('event_histories').whereRaw('? > skipped_after and ? <= skipped_upto', [at, at]);
   // Two queries, since SQLite finds only one end of an index per query.
-  const ends = knex.raw('select (select min(id) from events) as oldest, ? as newest', [newest]);
-  const bounds = compile('events.bounds', ends);
+  const ends = 'select (select min(id) from events) as oldest, ? as newest, exists ? as skipped';
+  const bounds = compile('events.bounds', knex.raw(ends, [newest, skipped]));
   // The rows themselves are not read: neither engine fetches a text for its length.
   const size = knex.raw('octet_length(resource) as bytes');
   const look = pages(engine, SEEN, () => knex('events').select('id', 'type', 'time_ms', size));
@@ -55,10 +57,11 @@ export function eventTable(engine: Engine) {
       /** Events after an id, in ascending order, as far as they are visible now. Few of them, where they are large. */
       after: ({ types = [], ...request }: EventRequest): Promise<Page<SeenEvent>> =>
         types.length === 0 ? page(request) : pageOfTypes(request, types),
-      /** The smallest and the greatest id that are visible now; 0 without events. */
-      async bounds() {
-        const row = onlyRow(await reader.all(bounds, {}));
-        return { oldest: OLDEST.read(row) ?? START, newest: NEWEST.read(row) ?? START };
+      /** The smallest and the greatest id that are visible now; 0 without events. Whether the id `at` was skipped. */
+      async bounds(at = START) {
+        const row = onlyRow(await reader.all(bounds, { at }));
+        const isSkipped = Boolean(row.skipped);
+        return { oldest: OLDEST.read(row) ?? START, newest: NEWEST.read(row) ?? START, isSkipped };
       },
       /** The transactions in progress that have written to the table: they may have taken ids that are not visible. */
       writers: () => engine.writersOf('events'),

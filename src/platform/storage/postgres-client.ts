@@ -54,6 +54,17 @@ export class PostgresClient extends Client {
     connection.stream.uncork();
     return (await results).at(-1) as QueryResult;
   }
+
+  /** The process of the server that this session has. PgBouncer gives another number. */
+  get backend(): number {
+    return (this as unknown as { processID: number }).processID;
+  }
+
+  /** Whether pg has closed the connection itself, because a response was late: the server may still be at work. */
+  get wasLeft(): boolean {
+    const { stream } = this.connection;
+    return stream.destroyed && stream.errored === null && !stream.readableEnded;
+  }
 }
 
 /** A stream whose listeners may throw: that ends it. */

@@ -38,14 +38,27 @@ const BEGIN: Command = { name: 'begin', text: 'BEGIN' };
 /** What begins one through PgBouncer. */
 const BEGIN_POOLED: readonly Command[] = [
   { text: 'BEGIN ISOLATION LEVEL READ COMMITTED' },
-  { text: `SELECT ${TIMEOUTS.map(([name, ms]) => `set_config('${name}', '${ms}', true)`)}` },
+  {
+    text: `SELECT ${TIMEOUTS.map(([name, ms]) => `set_config('${name}', '${ms}', true)`)},
+      CASE WHEN coalesce(current_setting('events.history', true), '') = '' THEN adopt_event_history() END`,
+  },
 ];
 
-/** The first commands of a connection. */
+/** In a block, since a schema of before the migration has no such function. */
+export const ADOPT = `DO $$ BEGIN
+  IF to_regproc('adopt_event_history') IS NOT NULL THEN PERFORM adopt_event_history(); END IF;
+END $$`;
+
+/**
+ * The first commands of a connection. The last one fails on a standby, and sees to it that no id of an event is used
+ * twice (migrations/008-event-histories.ts). A session never leaves its server, whose role and history can't change
+ * without ending it. Through PgBouncer it is the first transaction of each session that does so.
+ */
 export async function startSession(client: Pick<PostgresClient, 'query'>): Promise<void> {
   const timeouts = TIMEOUTS.map(([name, ms]) => `; SET ${name} = ${ms}`).join('');
   const settings = `SET default_transaction_isolation = 'read committed'${timeouts}`;
-  await Promise.all([BEGIN, settings, 'COMMIT'].map((query) => client.query(query)));
+  const commands = [BEGIN, settings, 'COMMIT', ADOPT];
+  await Promise.all(commands.map((query) => client.query(query)));
 }
 
 /** A borrowed connection. Its methods throw StoreUnavailable when it breaks or no response arrives in time. */

@@ -13,6 +13,8 @@ const KINDS = {
    * code is pg's own: the response is not of the protocol.
    */
   away: /^(08...|57P01|57P02|57P03|57P05|25006|)$/,
+  /** The server takes no writes. */
+  standby: /^25006$/,
   /** The server works but lacks disk space, memory or connections. */
   noResources: /^53/,
   /** The server refuses a connection because all of its connections are in use. */

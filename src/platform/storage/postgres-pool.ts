@@ -4,6 +4,13 @@
  * The number of waiting calls, the wait for a connection and the wait for a response are bounded. The server has
  * shorter timeouts, so that work whose caller has given up holds no lock there.
  *
+ * A session of a server that turns out to take no writes is closed, and so are all that are older: the address leads to
+ * another server now, or will.
+ *
+ * A commit that waits for a standby outlives its connection. So a session that was left without a response keeps its
+ * place in the pool until its process on the server has ended: that is looked up on a connection apart. Otherwise each
+ * further call would begin one more. Through PgBouncer, which has bounds of its own, nothing is looked up.
+ *
  * When the server refuses a connection because it has too many, the open ones serve all calls, and the pool tries to
  * open more a little later.
  */
@@ -27,6 +34,9 @@ const RESPONSE_MS = 7_500;
 /** When a call retries after the server refused a connection, and when the pool grows to its full size again. */
 const RETRY_MS = 100;
 const GROW_MS = 2_000;
+/** How often the processes of sessions that were left are looked up, and how long that may take. */
+const LOOK_UP_MS = 250;
+const LOOK_UP_TIMEOUT_MS = 2_000;
 
 export interface PoolOptions {
   readonly url: string;
@@ -34,17 +44,29 @@ export interface PoolOptions {
   readonly size: number;
   /** Whether PgBouncer is in between. Then nothing can be set for a connection. */
   readonly isPooled: boolean;
+  /** Called when a session's server takes no writes. */
+  readonly onStandby: () => void;
 }
+
+type PooledClient = PoolClient & PostgresClient;
 
 export class PostgresPool implements PoolUse {
   readonly #pool: Pool;
+  readonly #url: string;
   readonly size: number;
   readonly #isPooled: boolean;
   readonly #availability: Availability;
+  readonly #onStandby: () => void;
   #growing: NodeJS.Timeout | undefined;
+  /** The sessions that are not too old. */
+  #current = new WeakSet<PoolClient>();
+  /** Those that were left, and keep their places. */
+  readonly #left = new Set<PooledClient>();
 
-  constructor({ url, size, isPooled }: PoolOptions, availability: Availability) {
+  constructor({ url, size, isPooled, onStandby }: PoolOptions, availability: Availability) {
     this.#availability = availability;
+    this.#onStandby = onStandby;
+    this.#url = url;
     this.size = size;
     this.#isPooled = isPooled;
     this.#pool = new Pool({
@@ -64,7 +86,10 @@ export class PostgresPool implements PoolUse {
     });
     // A query reports a connection that breaks during it, and the pool removes an idle one: nothing is left to do.
     this.#pool.on('error', () => undefined);
-    this.#pool.on('connect', (client) => client.on('error', () => undefined));
+    this.#pool.on('connect', (client) => {
+      client.on('error', () => undefined);
+      this.#current.add(client);
+    });
   }
 
   get inUse(): number {
@@ -87,22 +112,52 @@ export class PostgresPool implements PoolUse {
       const { failure, hasResponse } = connection;
       if (failure !== undefined) this.#availability.noteFailure(failure, beganMs);
       else if (hasResponse) this.#availability.noteResponse(beganMs);
-      client.release(!connection.isIdle);
+      if (is('standby', failure)) this.#onStandby();
+      if (client.wasLeft && !this.#isPooled) this.#keepPlace(client);
+      else client.release(!connection.isIdle || !this.#current.has(client));
     }
   }
 
+  /** Closes all sessions: those in use when their work is done. */
+  renew(): void {
+    this.#current = new WeakSet();
+  }
+
   close(): Promise<void> {
+    for (const client of this.#left) client.release(true);
+    this.#left.clear();
     return this.#pool.end();
   }
 
-  async #connect(): Promise<PoolClient & PostgresClient> {
+  #keepPlace(client: PooledClient): void {
+    this.#left.add(client);
+    if (this.#left.size === 1) void this.#freePlaces();
+  }
+
+  /** Frees the place of each session that was left, when its process has ended. */
+  async #freePlaces(): Promise<void> {
+    while (this.#left.size > 0) {
+      await delay(LOOK_UP_MS, undefined, { ref: false });
+      const left = [...this.#left];
+      const running = await runningOf(left, this.#url).catch(() => undefined); // nobody knows: it is away
+      for (const client of left) {
+        if (running?.has(client.backend) !== false || !this.#left.delete(client)) continue;
+        client.release(true);
+      }
+    }
+  }
+
+  async #connect(): Promise<PooledClient> {
     if (this.waiting >= MAX_WAITING) throw new StoreUnavailable('too many calls wait for a connection');
     const beganMs = performance.now();
     for (;;) {
       const isFull = this.inUse >= this.#pool.options.max;
       try {
-        return (await this.#pool.connect()) as PoolClient & PostgresClient;
+        const client = (await this.#pool.connect()) as PooledClient;
+        if (this.#current.has(client)) return client;
+        client.release(true);
       } catch (error) {
+        if (is('standby', error)) this.#onStandby();
         const [failure, isRefused] = [unavailable(error), is('outOfConnections', error)];
         if (!isRefused && !isFull) this.#availability.noteFailure(failure, beganMs); // a full pool is busy
         if (!isRefused || performance.now() > beganMs + CONNECT_MS) throw failure;
@@ -119,5 +174,20 @@ export class PostgresPool implements PoolUse {
     this.#growing = setTimeout(() => {
       this.#pool.options.max = this.size;
     }, GROW_MS).unref();
+  }
+}
+
+/** The processes of these sessions that are still running. */
+async function runningOf(left: readonly PooledClient[], url: string): Promise<ReadonlySet<number>> {
+  const timeouts = { connectionTimeoutMillis: LOOK_UP_TIMEOUT_MS, query_timeout: LOOK_UP_TIMEOUT_MS };
+  const client = new PostgresClient({ connectionString: url, application_name: NAME, ...timeouts });
+  client.on('error', () => undefined); // the query reports it
+  try {
+    await client.connect();
+    const pids = left.map(({ backend }) => backend);
+    const { rows } = await client.query('SELECT pid FROM pg_stat_activity WHERE pid = ANY ($1)', [pids]);
+    return new Set(rows.map(({ pid }) => Number(pid)));
+  } finally {
+    void client.end().catch(() => undefined);
   }
 }

@@ -13,17 +13,19 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import makeKnex from 'knex';
 import type { Client } from 'pg';
+import { ConfigError } from '../config/setting.ts';
 import { Availability } from './availability.ts';
 import { type Engine, type EngineOptions, SILENT } from './engine.ts';
 import type { Migration } from './migrate.ts';
 import type { IsCancelled } from './model.ts';
 import { namedMutex } from './named-mutex.ts';
-import type { Connection } from './postgres-connection.ts';
+import { ADOPT, type Connection } from './postgres-connection.ts';
 import { is, toStartError, unavailable } from './postgres-errors.ts';
 import { migratePostgres, unlessLost } from './postgres-migrate.ts';
 import { CONNECT_MS, PostgresPool } from './postgres-pool.ts';
+import { sharesSessions } from './postgres-pooler.ts';
 import { compile, param } from './statement.ts';
-import { Cancelled } from './store-errors.ts';
+import { Cancelled, StoreUnavailable } from './store-errors.ts';
 
 /** How often a transaction runs at most, and the base of the exponential backoff between runs. */
 const MAX_RUNS = 6;
@@ -56,7 +58,12 @@ export async function openPostgres(
   const knex = makeKnex({ client: 'pg', connection, pool: { min: 0, max: 2, afterCreate }, log });
   try {
     await unlessLost(knex, clients, async (session) => {
-      await knex.raw('SELECT 1').catch((error: unknown) => Promise.reject(unavailable(error)));
+      const asked = knex.raw<{ rows: { standby: boolean }[] }>('SELECT pg_is_in_recovery() AS standby');
+      const { rows } = await asked.catch((error: unknown) => Promise.reject(unavailable(error)));
+      if (rows[0]?.standby) throw new StoreUnavailable('it is a standby, which takes no writes');
+      if (!isPooled && (await sharesSessions(url))) {
+        throw new ConfigError('DATABASE_URL leads to PgBouncer in transaction mode: set PGBOUNCER=yes');
+      }
       await knex.raw("SELECT '\u{1f408}'"); // not every encoding has every character
       await migratePostgres(knex, { migrations, migrates, logger, session, ...rest });
     });
@@ -68,10 +75,14 @@ export async function openPostgres(
 
   const availability = new Availability(logger, 'the database is away: calls that need it fail');
   const readers = Math.max(1, Math.floor(connections * 0.4));
-  const poolOf = (size: number) => new PostgresPool({ url, size, isPooled }, availability);
+  const onStandby = () => {
+    for (const pool of [readPool, writePool]) pool.renew();
+  };
+  const poolOf = (size: number) => new PostgresPool({ url, size, isPooled, onStandby }, availability);
   const [readPool, writePool] = [poolOf(readers), poolOf(Math.max(1, connections - readers))];
-  // Each pool opens one connection now and keeps it, in case the server has none left later.
-  for (const pool of [readPool, writePool]) await pool.use((connection) => connection.query('SELECT 1'));
+  // Each pool opens one connection now and keeps it, in case the server has none left later. Through PgBouncer too, a
+  // new history begins in a transaction of its own: in a call's it would delay others until the end of that.
+  for (const pool of [readPool, writePool]) await pool.use((connection) => connection.query(ADOPT));
   // A transaction locks a table before it inserts, and until its changes are visible.
   const locks = `select virtualtransaction from pg_locks
     where locktype = 'relation' and mode = 'RowExclusiveLock' and relation = to_regclass(?)

@@ -126,7 +126,7 @@ export function eventTests(): void {
     t.is(await remove(2, Date.now() + 60_000), 2);
     t.is(await store.transaction(({ events }) => events.deleteOldest(100, Date.now(), 60_000)), 0);
     t.is(await remove(100, Date.now() + 60_000), 3);
-    t.deepEqual(await store.events.bounds(), { oldest: toEventId(6n), newest: toEventId(6n) });
+    t.like(await store.events.bounds(), { oldest: toEventId(6n), newest: toEventId(6n) });
     await newCategory(store);
     const ids = (await eventsOf(store)).map(({ id }) => id);
     t.deepEqual(ids, [toEventId(6n), toEventId(7n)]);

@@ -2,7 +2,7 @@
 import { spawn } from 'node:child_process';
 import { randomUUID } from 'node:crypto';
 import { once } from 'node:events';
-import { existsSync, readdirSync } from 'node:fs';
+import { existsSync, readdirSync, realpathSync } from 'node:fs';
 import { chown, readFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
@@ -17,15 +17,17 @@ import { freePorts } from './ports.ts';
 /** Debian's folder, which has a subfolder for each version and is not in PATH. */
 const DEBIAN = '/usr/lib/postgresql';
 
-const initdb = findProgram(['initdb'], debianFolders());
+const found = findProgram(['initdb'], debianFolders());
+/** Not a link to it: its other programs are beside it. */
+const initdb = found && realpathSync(found);
 
 /** What is missing, for `testUnless`. */
 export const postgresMissing = missing('initdb', 'postgresql', debianFolders());
 
 export type TestPostgres = Awaited<ReturnType<typeof startPostgres>>;
 
-/** Starts a server with additional settings (`name=value`). */
-export async function startPostgres(t: Scope, extraSettings: readonly string[] = []) {
+/** Starts a server with additional settings (`name=value`): an empty one, or a standby of the server with this URL. */
+export async function startPostgres(t: Scope, extraSettings: readonly string[] = [], primary?: string) {
   if (initdb === undefined) throw new Error('there is no PostgreSQL to start');
   const owner = await serverOwner();
   const run = (program: string, args: readonly string[]) =>
@@ -33,7 +35,9 @@ export async function startPostgres(t: Scope, extraSettings: readonly string[] =
   const folder = temporaryFolder(t);
   if (owner.uid !== undefined && owner.gid !== undefined) await chown(folder, owner.uid, owner.gid);
   const data = join(folder, 'data');
-  await run('initdb', ['-D', data, '-U', 'postgres', '-A', 'trust', '-E', 'UTF8', '--locale=C', '--no-sync']);
+  if (primary === undefined) {
+    await run('initdb', ['-D', data, '-U', 'postgres', '-A', 'trust', '-E', 'UTF8', '--locale=C', '--no-sync', '-k']);
+  } else await run('pg_basebackup', ['-D', data, '-R', '-d', primary, '--checkpoint=fast', '--no-sync']);
   const [port] = await freePorts(1);
   const settings = ['listen_addresses=127.0.0.1', `port=${port}`, `unix_socket_directories=${folder}`];
   const options = [...settings, 'max_connections=200', ...extraSettings].flatMap((setting) => ['-c', setting]);
@@ -72,6 +76,15 @@ export async function startPostgres(t: Scope, extraSettings: readonly string[] =
     async dropDatabase(database: string) {
       await query(url, `DROP DATABASE IF EXISTS ${new URL(database).pathname.slice(1)} WITH (FORCE)`);
     },
+    url,
+    /** Starts a server that has ended as a standby of another one, which was its own. */
+    async follow(primary: string) {
+      const source = `--source-server=${primary}`;
+      await run('pg_rewind', ['-D', data, '-R', '--no-sync', source]);
+      await start();
+    },
+    /** Makes a standby the primary. */
+    promote: () => query(url, 'SELECT pg_promote()'),
     /** The main process, whose children are the others. */
     pid,
     /** Starts it again on the same port and data. */
