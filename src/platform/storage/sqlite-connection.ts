@@ -7,9 +7,6 @@ import { NotUnique, StoreUnavailable } from './store-errors.ts';
 
 type Callback = (error: Error | null) => void;
 
-/** Runs a statement when its turn comes. */
-export type InTurn = <T>(run: () => Promise<T>) => Promise<T>;
-
 /** A run of a statement that is about to begin. */
 interface SharedRun {
   readonly callers: Params[];
@@ -27,20 +24,19 @@ async function promised<T>(run: (callback: Callback) => T): Promise<T> {
 
 export class SqliteConnection implements Runner {
   readonly #database: sqlite3.Database;
-  readonly #inTurn: InTurn;
   readonly #prepared = new Map<Statement, Promise<sqlite3.Statement>>();
   /** By the statement and, of a page (`compilePage`), the parameter `rows`: callers of a run share both. */
   readonly #nextRuns = new Map<Statement, Map<Params[string], SharedRun>>();
 
-  private constructor(database: sqlite3.Database, inTurn: InTurn) {
+  /** Runs a statement when its turn comes. */
+  inTurn: <T>(run: () => Promise<T>) => Promise<T> = (run) => run();
+
+  private constructor(database: sqlite3.Database) {
     this.#database = database;
-    this.#inTurn = inTurn;
   }
 
-  /** Statements run `inTurn`, by default at once. */
-  static async open(file: string, pragmas: readonly string[], inTurn: InTurn = (run) => run()) {
-    const database = await promised((callback) => new sqlite3.Database(file, callback));
-    const connection = new SqliteConnection(database, inTurn);
+  static async open(file: string, pragmas: readonly string[]): Promise<SqliteConnection> {
+    const connection = new SqliteConnection(await promised((callback) => new sqlite3.Database(file, callback)));
     for (const pragma of pragmas) await connection.exec(pragma);
     return connection;
   }
@@ -69,16 +65,17 @@ export class SqliteConnection implements Runner {
     return next;
   }
 
-  async #run(statement: Statement, bound: readonly SqlValue[]): Promise<readonly Row[]> {
-    const values = bound.map(toSqlite);
-    return this.#inTurn(async () => {
+  #run(statement: Statement, bound: readonly SqlValue[]): Promise<readonly Row[]> {
+    return this.inTurn(async () => {
       const prepared = await this.#prepare(statement);
-      return new Promise<readonly Row[]>((resolve, reject) => {
-        prepared.all(values, (error: Error | null, rows: Row[]) => {
-          if (error === null) resolve(rows);
-          else reject(toStoreError(error));
-        });
-      });
+      let found: readonly Row[] = [];
+      await promised((callback) =>
+        prepared.all(bound.map(toSqlite), (error: Error | null, rows: Row[]) => {
+          found = rows;
+          callback(error);
+        }),
+      );
+      return found;
     });
   }
 
@@ -94,7 +91,7 @@ export class SqliteConnection implements Runner {
       if (prepared !== undefined) await promised((callback) => prepared.finalize(() => callback(null)));
     }
     await promised((callback) => this.#database.close(callback)).catch((error) => {
-      if (!hasCode(error, CLOSED)) throw error;
+      if (!hasCode(error, ['SQLITE_MISUSE'])) throw error;
     });
   }
 
@@ -109,9 +106,7 @@ export class SqliteConnection implements Runner {
   }
 }
 
-/**
- * `sqlite3` does not bind bigint. Existing ids are below 2^53 (sqlite.ts): only others lose precision.
- */
+/** `sqlite3` does not bind bigint. Existing ids are below 2^53 (sqlite.ts): only others lose precision. */
 function toSqlite(value: SqlValue): SqlValue {
   if (typeof value === 'bigint') return Number(value);
   if (typeof value === 'boolean') return value ? 1 : 0;
@@ -119,19 +114,14 @@ function toSqlite(value: SqlValue): SqlValue {
 }
 
 /** Result codes (https://sqlite.org/rescode.html): no room, a disk that fails, another process's lock, no memory. */
-const UNAVAILABLE = new Set(['SQLITE_FULL', 'SQLITE_IOERR', 'SQLITE_BUSY', 'SQLITE_NOMEM']);
-
-const LOCKED = new Set(['SQLITE_BUSY']);
-
-/** The driver's response to a call of a closed connection. */
-const CLOSED = new Set(['SQLITE_MISUSE']);
+const UNAVAILABLE = ['SQLITE_FULL', 'SQLITE_IOERR', 'SQLITE_BUSY', 'SQLITE_NOMEM'];
 
 /** The file is damaged, or not readable and writable for this user. */
-const UNUSABLE = new Set(['SQLITE_CORRUPT', 'SQLITE_NOTADB', 'SQLITE_CANTOPEN', 'SQLITE_READONLY']);
+const UNUSABLE = ['SQLITE_CORRUPT', 'SQLITE_NOTADB', 'SQLITE_CANTOPEN', 'SQLITE_READONLY'];
 
 /** Whether another process has locked the file. */
 export function isLocked(error: unknown): boolean {
-  return hasCode(error, LOCKED);
+  return hasCode(error, ['SQLITE_BUSY']);
 }
 
 /** Returns the error that storage throws for an error of sqlite3. */
@@ -146,6 +136,6 @@ export function isUnusable(error: unknown): error is Error {
   return hasCode(error, UNUSABLE);
 }
 
-function hasCode(error: unknown, codes: ReadonlySet<string>): error is Error {
-  return error instanceof Error && 'code' in error && codes.has(String(error.code));
+function hasCode(error: unknown, codes: readonly string[]): error is Error {
+  return error instanceof Error && 'code' in error && codes.includes(String(error.code));
 }

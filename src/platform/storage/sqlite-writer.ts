@@ -2,24 +2,23 @@
  * The owner of the connection that writes, who knows whether a transaction is open. What is sent takes effect in the
  * transaction that its caller believes in, or not at all.
  *
- * After some errors SQLite ends the whole transaction (https://sqlite.org/lang_transaction.html): mostly when the disk
- * is full or fails, or memory is short. No code of an error tells. What is sent then would commit by itself. So
- * statements run one at a time, and after one that fails none is sent until `undo` has succeeded: the savepoint is
- * there only while its transaction is.
+ * After some errors SQLite ends the whole transaction (https://sqlite.org/lang_transaction.html), mostly when the disk
+ * is full or fails; no code tells. What is sent then would commit by itself. So statements run one at a time, and after
+ * one that fails none is sent until `undo` has succeeded: the savepoint is there only while its transaction is.
  *
- * | state                         | statement          | begin    | mark | undo | commit | end  |
- * |-------------------------------|--------------------|----------|------|------|--------|------|
- * | idle: no transaction          | -                  | open     | -    | -    | -      | idle |
- * | open: a transaction           | open, else failed  | -        | open | open | idle   | idle |
- * | failed: perhaps a transaction | -                  | -        | -    | open | -      | idle |
- * | unknown: a command failed     | -                  | recovers | -    | -    | -      | idle |
- * | lost: its close has begun     | -                  | recovers | -    | -    | -      | -    |
+ * | state                         | statement         | begin    | mark | undo | commit | end  |
+ * |-------------------------------|-------------------|----------|------|------|--------|------|
+ * | idle: no transaction          | -                 | open     | -    | -    | -      | idle |
+ * | open: a transaction           | open, else failed | -        | open | open | idle   | idle |
+ * | failed: perhaps a transaction | -                 | -        | -    | open | -      | idle |
+ * | unknown: a command failed     | -                 | recovers | -    | -    | -      | idle |
+ * | lost: its close has begun     | -                 | recovers | -    | -    | -      | -    |
  *
  * `-` is refused: nothing is sent. A command that fails leads to `unknown`: all of it may be done, a part, or nothing.
  * When `end` fails, the connection is closed, and another one opened in its place, now or at the next `begin`.
  */
 import type { Runner } from './engine.ts';
-import type { InTurn, SqliteConnection } from './sqlite-connection.ts';
+import type { SqliteConnection } from './sqlite-connection.ts';
 
 type State = 'idle' | 'open' | 'failed' | 'unknown' | 'lost';
 type Command = readonly [sql: string, from: readonly State[], to: State];
@@ -37,22 +36,24 @@ export class SqliteWriter {
   readonly #open: () => Promise<SqliteConnection>;
   #connection: SqliteConnection;
   #state: State = 'idle';
-  /** Why the state is `failed` or `unknown`. */
-  #cause: unknown;
   /** The latest statement. */
   #last: Promise<unknown> = Promise.resolve();
   /** Whose statements are sent. */
   #runner: Runner | undefined;
 
-  private constructor(connection: SqliteConnection, open: () => Promise<SqliteConnection>) {
-    this.#connection = connection;
+  /** `open` opens another connection like this one. */
+  constructor(connection: SqliteConnection, open: () => Promise<SqliteConnection>) {
     this.#open = open;
+    this.#connection = this.#own(connection);
   }
 
-  static async open(connect: (inTurn: InTurn) => Promise<SqliteConnection>): Promise<SqliteWriter> {
-    const open = () => connect((run): ReturnType<typeof run> => writer.#inTurn(run));
-    const writer: SqliteWriter = new SqliteWriter(await open(), open);
-    return writer;
+  #own(connection: SqliteConnection): SqliteConnection {
+    connection.inTurn = (run) => {
+      const result = this.#last.then(() => this.#step(['open'], 'failed', 'open', run));
+      this.#last = result.catch(() => undefined);
+      return result;
+    };
+    return connection;
   }
 
   /** The runner of statements until the next command. Later ones are refused. */
@@ -67,12 +68,6 @@ export class SqliteWriter {
     return runner;
   }
 
-  #inTurn<T>(run: () => Promise<T>): Promise<T> {
-    const result = this.#last.then(() => this.#step(['open'], 'failed', 'open', run));
-    this.#last = result.catch(() => undefined);
-    return result;
-  }
-
   /** Sends a command after the latest statement. */
   async command(name: keyof typeof COMMANDS): Promise<void> {
     this.#runner = undefined;
@@ -84,26 +79,21 @@ export class SqliteWriter {
 
   /** Sends something in one of the states `from`. The state is `until` before its success is known, then `to`. */
   async #step<T>(from: readonly State[], until: State, to: State, send: () => Promise<T>): Promise<T> {
-    if (!from.includes(this.#state)) throw this.#cause ?? new Error(`the transaction is ${this.#state}`);
-    [this.#state, this.#cause] = [until, undefined];
-    try {
-      const result = await send();
-      this.#state = to;
-      return result;
-    } catch (error) {
-      this.#cause = error;
-      throw error;
-    }
+    if (!from.includes(this.#state)) throw new Error(`nothing is sent: the transaction is ${this.#state}`);
+    this.#state = until;
+    const result = await send();
+    this.#state = to;
+    return result;
   }
 
-  /** Ends the transaction that is open, if any. @throws StoreUnavailable when that failed: the state is unknown. */
+  /** Ends the transaction that is open, if any. When it throws, it is still to be done. */
   async recover(): Promise<void> {
     try {
       await this.command('end');
     } catch {
       this.#state = 'lost';
       await this.#connection.close();
-      this.#connection = await this.#open();
+      this.#connection = this.#own(await this.#open());
       this.#state = 'idle';
     }
   }

@@ -74,7 +74,8 @@ export async function openSqlite(
   } finally {
     await knex.destroy(); // from now on it only composes SQL
   }
-  const writer = await SqliteWriter.open((inTurn) => SqliteConnection.open(file, [...PRAGMAS, IN_MEMORY], inTurn));
+  const openWriter = () => SqliteConnection.open(file, [...PRAGMAS, IN_MEMORY]);
+  const writer = new SqliteWriter(await openWriter(), openWriter);
   const reader = await SqliteConnection.open(file, [...PRAGMAS, IN_MEMORY, 'PRAGMA query_only = ON']);
   const commits = new GroupCommit(writer);
   const availability = new Availability(logger, "the database can't be written to: calls that change something fail");
