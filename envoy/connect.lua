@@ -8,8 +8,11 @@ local M = {}
 
 -- The status of what is no call, or is not supported; nil for a call.
 local function refusal(headers)
-  if not settings.operations[headers:get(":path")] then return "404" end
-  if headers:get(":method") ~= "POST" then return "405" end
+  local path = headers:get(":path")
+  local name = path:match("^[^?]*")
+  if not settings.operations[name] then return "404" end
+  if headers:get(":method") ~= "POST" then return "405" end -- also Connect's GET, whose message is in the query
+  if path ~= name then return "404" end
   local content_type = headers:get("content-type") or ""
   if content_type ~= "application/proto" then
     local is_connect = content_type == "application/json" or content_type:find("^application/connect%+")

@@ -26,7 +26,7 @@ import { loadOperations } from './platform/proto/operations.ts';
 import { createValidation } from './platform/proto/validation-rules.ts';
 import { edgeService } from './platform/rest/edge-service.ts';
 import { addEdgeHeaders, origins } from './platform/rest/protocols.ts';
-import { edgeOnly, host, rest } from './platform/rest/requests.ts';
+import { host, rest } from './platform/rest/requests.ts';
 import { webService } from './platform/rest/web-service.ts';
 import type { Caller } from './platform/rpc/caller.ts';
 import type { Call } from './platform/rpc/chain.ts';
@@ -113,11 +113,11 @@ export function createServer(config: Config, parts: Parts) {
   const health = createHealth(healthNames, (name, call) => readiness.recordCheck(name, call));
   const admin = adminService({ store, plans, onChange: keys.invalidate, limits: limiter, flushUsage: usage.flush });
   const edge = implement<EdgeServiceServer>(EdgeServiceService, edgeService(all));
-  const { originOf, isEdge } = origins(all, config.edgeSecret);
+  const { originOf, isEdge, isForEdge } = origins(all, config.edgeSecret);
   const server = createGrpcServer({
     methods: [
       ...shop.flatMap((service) => serve(operations, service, forCallers)),
-      ...serve(operations, edge, [edgeOnly, ...forCallers]),
+      ...serve(operations, edge, forCallers),
       ...serve(operations, implement<AdminServiceServer>(AdminServiceService, admin), forOperator),
       // No key is needed for files, health checks and reflection.
       ...serve(operations, implement<WebServiceServer>(WebServiceService, webService), forAnybody),
@@ -128,6 +128,7 @@ export function createServer(config: Config, parts: Parts) {
     operations,
     originOf,
     isEdge,
+    isForEdge,
     openCalls,
     note,
     beforeResponse: addEdgeHeaders,

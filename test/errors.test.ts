@@ -70,7 +70,7 @@ test('Error table - each code has the HTTP status of the contract and the gRPC s
 
 test('Error table - a 401 carries the challenge of RFC 6750', (t) => {
   for (const error of everyError('x')) {
-    const challenge = error.code === 'API_KEY_INVALID' ? 'Bearer error="invalid_token"' : 'Bearer';
+    const challenge = `Bearer realm="petstore"${error.code === 'API_KEY_INVALID' ? ', error="invalid_token"' : ''}`;
     t.is(error.headers['www-authenticate'], error.httpStatus === 401 ? challenge : undefined, error.code);
   }
 });

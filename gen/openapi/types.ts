@@ -769,7 +769,7 @@ export interface components {
         /** @description When to try again, in whole seconds, at least 1. */
         "Retry-After": number;
         /** @description The authentication scheme, with an error when the key is not valid (RFC 6750). */
-        "WWW-Authenticate": "Bearer" | "Bearer error=\"invalid_token\"";
+        "WWW-Authenticate": "Bearer realm=\"petstore\"" | "Bearer realm=\"petstore\", error=\"invalid_token\"";
         /** @description The methods that the path supports. */
         Allow: string;
         /** @description The content coding that a body may have: none (RFC 9110, section 15.5.16). */

@@ -55,6 +55,7 @@ export function describe(registry: FileRegistry): JsonObject {
   const { location } = described.find(({ operation }) => operation.response.location)?.operation.response ?? {};
   const deprecated = described.find(({ operation }) => operation.deprecation)?.operation;
   return fill(document, {
+    name: NAME,
     title: TITLE,
     Title: TITLE.replace(/\b\w/g, (letter) => letter.toUpperCase()),
     summary: SUMMARY,

@@ -4,6 +4,7 @@
  * apart (`cause`), and is only logged.
  */
 import { status as Status } from '@grpc/grpc-js';
+import { NAME } from '../identity.ts';
 import { BODY_TIMEOUT_MS, MAX_BODY_BYTES } from './config/constants.ts';
 
 export interface Row {
@@ -60,8 +61,9 @@ function exhausted<Fields = undefined>(http: 413 | 429, message: (fields: Fields
   return row(http, Status.RESOURCE_EXHAUSTED, message);
 }
 
-/** RFC 6750, section 3. */
-function unauthenticated<Fields = undefined>(challenge: string, message: (fields: Fields) => string) {
+/** With a challenge (RFC 6750, section 3), which has a realm and perhaps more. */
+function unauthenticated<Fields = undefined>(more: string, message: (fields: Fields) => string) {
+  const challenge = `Bearer realm="${NAME}"${more}`;
   return { ...row(401, Status.UNAUTHENTICATED, message), headers: { 'www-authenticate': challenge } };
 }
 
@@ -98,9 +100,9 @@ export const PLATFORM_ERRORS = {
     ),
     headers: { 'accept-encoding': 'identity' }, // by this, clients that compress by default do so (RFC 9110, 15.5.16)
   },
-  API_KEY_MISSING: unauthenticated('Bearer', () => 'an API key is needed: send "Authorization: Bearer <API_KEY>"'),
+  API_KEY_MISSING: unauthenticated('', () => 'an API key is needed: send "Authorization: Bearer <API_KEY>"'),
   API_KEY_INVALID: unauthenticated<{ isSuspended: boolean }>(
-    'Bearer error="invalid_token"',
+    ', error="invalid_token"',
     ({ isSuspended }) =>
       `the API key is not valid: ${isSuspended ? 'its account is suspended' : 'it is unknown, revoked or expired'}`,
   ),
@@ -174,7 +176,7 @@ export const PLATFORM_ERRORS = {
     retryAfterSeconds: 10,
   },
   OPERATOR_KEY_INVALID: unauthenticated(
-    'Bearer',
+    '',
     () => 'an operator key is needed: send "Authorization: Bearer <OPERATOR_KEY>"',
   ),
   ACCOUNT_NOT_FOUND: notFound('account', 'accountId'),

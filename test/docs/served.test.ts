@@ -137,6 +137,8 @@ for (const [path, file, expected] of FILES) {
     for (const method of ['GET', 'HEAD']) {
       const { status, headers, text } = await rest.withKey(undefined).send(method, path);
       t.deepEqual([status, text], [200, method === 'GET' ? onDisk.toString() : '']);
+      const misled = await rest.withKey(undefined).send(method, `${path}?%66ile=docs.md&file=docs`);
+      t.true(misled.text === text, 'the path alone names it');
       t.like(Object.fromEntries(headers), { 'content-type': TYPES[extname(file)], ...expected });
     }
     const compressed = await fetchRaw(`${rest.url}${path}`, { 'accept-encoding': 'gzip, deflate, br' });

@@ -162,7 +162,7 @@ test.serial('keys - a revoked key is refused from the next request, other keys o
   t.truthy((await operator.call(Admin.revokeKey, { keyId: first.id })).revokeTime);
   const { status, body, headers } = await rest.withKey(first.key).get('/pets');
   t.deepEqual([status, body.code], [401, 'API_KEY_INVALID']);
-  t.is(headers.get('www-authenticate'), 'Bearer error="invalid_token"');
+  t.is(headers.get('www-authenticate'), 'Bearer realm="petstore", error="invalid_token"');
   t.is((await rest.withKey(second.key).get('/pets')).status, 200);
 });
 

@@ -100,7 +100,8 @@ const tokenOf = (list: number) => Buffer.of(list, 0x7f, ...Array(7).fill(0xff)).
 const malformed = (good: string) => ['7', 'x', '\0', '💥', good.slice(1), good.slice(0, -1), `${good}A`, `${good}=`];
 
 test('Page tokens - a list takes those with its number, and no others', async (t) => {
-  const { grpc, operator } = t.context;
+  const { grpc, operator, rest } = t.context;
+  isInvalid(t, await rest.get('/pets?ids=1&pageToken=garbage'), 'pageToken'); // it has no pages
   for (const { path, input } of lists) {
     const account = path.endsWith('/ListKeys') ? { accountId: '1' } : {};
     const asking = (pageToken: string) => {

@@ -4,7 +4,7 @@
  */
 import { readFile } from 'node:fs/promises';
 import { status as Status } from '@grpc/grpc-js';
-import { AdminServiceService as Admin } from '../../gen/apiplatform/admin/v1/admin.ts';
+import { AdminServiceService as Admin, Plan } from '../../gen/apiplatform/admin/v1/admin.ts';
 import { EdgeServiceService as Edge } from '../../gen/apiplatform/edge/v1/edge.ts';
 import { WebServiceService as Web } from '../../gen/apiplatform/web/v1/web.ts';
 import {
@@ -76,6 +76,19 @@ test('Internal methods - cannot be reached through Envoy by REST, gRPC or gRPC-W
     }
     isError(t, await rest.post(path, {}), 404, 'ROUTE_NOT_FOUND');
   }
+});
+
+test('Internal methods - on the private port, those of Envoy are judged and counted like no methods', async (t) => {
+  const { grpcAddress, operator } = t.context;
+  const target = targetOf(grpcAddress, '127.0.0.1');
+  const account = await operator.account(Plan.PLAN_PRO);
+  const { key } = await operator.key(account.id);
+  const methods = [Edge.judge, Edge.refuse, Edge.fail];
+  for (const { path } of methods) {
+    t.like(await rawGrpc(target, { path }), { status: Status.UNAUTHENTICATED, reason: 'API_KEY_MISSING' }, path);
+    t.like(await rawGrpc(target, { path, key }), { status: Status.UNIMPLEMENTED, reason: 'ROUTE_NOT_FOUND' }, path);
+  }
+  t.like(await operator.usage(account.id), [{ requests: BigInt(methods.length) }]);
 });
 
 test.serial('gRPC - a call of any other path counts, and without a key it is UNAUTHENTICATED', async (t) => {
@@ -195,7 +208,7 @@ test('Connect - a call without a valid key is a 401 with its reason, before ever
         isConnectError(t, response, 401, 'unauthenticated', reason);
         t.regex(
           response.headers.get('www-authenticate') ?? '',
-          reason === 'API_KEY_INVALID' ? /invalid_token/ : /^Bearer$/,
+          reason === 'API_KEY_INVALID' ? /, error="invalid_token"$/ : /^Bearer realm="petstore"$/,
         );
       }
     }
@@ -218,15 +231,16 @@ test('Connect - JSON, streams, compression and other versions are UNIMPLEMENTED,
 test('Connect - the path of a method takes POST alone, and what is no call there is a 415', async (t) => {
   const { rest, key } = t.context;
   const [url, authorization] = [`${rest.url}${Pets.listPets.path}`, `Bearer ${key}`];
-  const requests = [
+  const requests: { method: string; type: string; query?: string; body?: Buffer }[] = [
+    { method: 'GET', type: '', query: '?connect=v1&encoding=proto&message=' },
     ...['GET', 'HEAD', 'PUT', 'DELETE', 'OPTIONS', 'FOO'].map((method) => ({ method, type: 'application/proto' })),
     ...['image/jpeg', 'application/foo', 'application/grpc-web+foo', ''].flatMap((type) =>
       [{}, { body: Buffer.from('no JSON') }].map((sent) => ({ method: 'POST', type, ...sent })),
     ),
   ];
-  for (const { method, type, ...sent } of requests) {
+  for (const { method, type, query = '', ...sent } of requests) {
     const headers = { authorization, 'content-type': type };
-    const response = await fetch(url, { method, headers, ...sent });
+    const response = await fetch(url + query, { method, headers, ...sent });
     const [status, name, value] = method === 'POST' ? [415, 'accept-post', /proto/] : [405, 'allow', /^POST$/];
     t.is(response.status, status, `${method} ${type}`);
     t.regex(response.headers.get(name) ?? '', value);

@@ -71,7 +71,7 @@ test('401 - is the only error for a caller without a valid key, whatever else is
     ];
     for (const [index, response] of responses.entries()) {
       isError(t, response, 401, code, message);
-      const challenge = wrong === undefined ? 'Bearer' : 'Bearer error="invalid_token"';
+      const challenge = `Bearer realm="petstore"${wrong === undefined ? '' : ', error="invalid_token"'}`;
       t.is(response.headers.get('www-authenticate'), challenge);
       const others = [...response.headers.keys()].filter((name) => !shown.test(name));
       t.deepEqual(others, [], `response ${index}`);

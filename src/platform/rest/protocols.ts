@@ -67,7 +67,7 @@ export function origins(operations: Iterable<Operation>, edgeSecret: string | un
   const protocolOf = (call: Arrival): Protocol => {
     const shape = call.header(EDGE_HEADERS.connect);
     if (shape !== undefined) return shape === 'grpc' ? GRPC : CONNECT;
-    if (call.operation.path.startsWith(EDGE_SERVICES)) return EDGE;
+    if (isForEdge(call.operation.path)) return EDGE;
     return call.header(ORIGINAL_PATH) === undefined ? GRPC : rest;
   };
 
@@ -81,7 +81,9 @@ export function origins(operations: Iterable<Operation>, edgeSecret: string | un
       isFromEdge: isByEdge && forwarded === undefined,
     };
   };
-  return { originOf, isEdge };
+  /** Only Envoy may ask these: to anybody else there is no such method. */
+  const isForEdge = (path: string) => path.startsWith(EDGE_SERVICES);
+  return { originOf, isEdge, isForEdge };
 }
 
 /**

@@ -11,12 +11,6 @@ import type { Interceptor } from '../rpc/chain.ts';
 import { resume } from './event-stream.ts';
 import { BAD_HOST, EDGE_HEADERS, ORIGINAL_PATH } from './headers.ts';
 
-/** Only Envoy may ask. Callers get a 404. */
-export const edgeOnly: Interceptor = async (call, next) => {
-  if (!call.isForwarded) throw apiError('ROUTE_NOT_FOUND', { method: 'POST', path: call.operation.path });
-  return next(call);
-};
-
 /** Refuses a Host that Envoy has replaced. */
 export const host: Interceptor = async (call, next) => {
   if (call.header(':authority') !== BAD_HOST) return next(call);
@@ -81,7 +75,7 @@ export function parameterName(parameter: string): string {
 }
 
 /** Decodes percent-encoded bytes. Those that are not encoded are characters of Latin-1 in a header. */
-function decode(text: string): Buffer {
+export function decode(text: string): Buffer {
   const decoded = text.replace(/%([\da-f]{2})/gi, (_, code: string) => String.fromCharCode(Number.parseInt(code, 16)));
   return Buffer.from(decoded, 'latin1');
 }

@@ -8,6 +8,7 @@ import type { Call } from '../rpc/chain.ts';
 import type { Service } from '../rpc/service.ts';
 import { FILES } from './files.ts';
 import { EDGE_HEADERS, isHead, ORIGINAL_PATH } from './headers.ts';
+import { decode } from './requests.ts';
 
 const PIECE_BYTES = 16_384;
 
@@ -15,11 +16,12 @@ export const webService: Service<WebServiceServer, Call> = {
   /** An empty body without a content type. */
   checkHealth: async () => ({ contentType: '', data: Buffer.alloc(0), extensions: [] }),
 
-  async *getFile({ file: name }, call) {
-    const file = FILES.get(name);
-    if (file === undefined) {
-      throw apiError('ROUTE_NOT_FOUND', { method: 'GET', path: call.header(ORIGINAL_PATH) ?? name });
-    }
+  async *getFile({ file: inMessage }, call) {
+    // The path names it. The transcoder would take a query parameter for the field too, however that is spelled.
+    const path = call.header(ORIGINAL_PATH) ?? `/${inMessage}`;
+    const steps = decode(path.split('?', 1).join()).toString().split('/');
+    const file = FILES.get(steps.filter((step) => step !== '').join('/'));
+    if (file === undefined) throw apiError('ROUTE_NOT_FOUND', { method: 'GET', path });
     const hasBody = !isHead(call);
     const isCompressed = acceptsGzip(call.header('accept-encoding') ?? '');
     const bytes = isCompressed ? await file.compress() : file.bytes;

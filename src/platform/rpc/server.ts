@@ -51,6 +51,8 @@ export interface GrpcServerOptions extends CallOptions {
   readonly operations: Operations;
   readonly openCalls: OpenCalls;
   readonly isEdge: Handlers['isEdge'];
+  /** Whether a method exists for an edge alone. */
+  readonly isForEdge: (path: string) => boolean;
   /** Called with each call that begins. */
   readonly note?: ((call: Call) => void) | undefined;
   readonly observers?: readonly Observer[];
@@ -60,7 +62,7 @@ export interface GrpcServerOptions extends CallOptions {
 
 /** @throws ConfigError when the proto files have a method that nothing serves. */
 export function createGrpcServer(options: GrpcServerOptions): Server {
-  const { methods, forUnknown, operations, openCalls, isEdge } = options;
+  const { methods, forUnknown, operations, openCalls, isEdge, isForEdge } = options;
   const { note, observers = [], traceCall = (_, run) => void run() } = options;
   const byPath = new Map(methods.map((method) => [method.operation.path, method]));
   const missing = [...operations.byPath.keys()].find((path) => !byPath.has(path));
@@ -73,17 +75,18 @@ export function createGrpcServer(options: GrpcServerOptions): Server {
     };
     return { operation: UNKNOWN, codec: RAW, enter: chain(forUnknown, refuse) };
   };
-  const methodOf = (path: string, method: string, contentType: string): ServedMethod => {
+  const methodOf = (path: string, method: string, contentType: string, isByEdge: boolean): ServedMethod => {
     if (!GRPC_TYPE.test(contentType))
       return refused(() => errorSaying('UNSUPPORTED_CONTENT_TYPE', NOT_GRPC, { httpStatus: 415 }));
     const asSent = { method, path: path.replace(/(?<=.)\/$/, '') }; // the edge adds a slash to what it has no route for
     if (method !== 'POST') return refused(() => notAllowed(asSent, 'POST'));
     const served = byPath.get(path) ?? byPath.get(withTodaysNames(path));
+    if (isForEdge(path) && !isByEdge) return refused(() => apiError('ROUTE_NOT_FOUND', asSent));
     return served ?? refused(() => apiError('ROUTE_NOT_FOUND', asSent));
   };
   const take: Handlers['take'] = (stream, headers, isByEdge) => {
     const { ':path': path = '*', ':method': httpMethod = '' } = headers; // a CONNECT has no path
-    const method = methodOf(path, httpMethod, headers['content-type'] ?? '');
+    const method = methodOf(path, httpMethod, headers['content-type'] ?? '', isByEdge);
     const call = new IncomingCall(stream, headers, isByEdge, method, options);
     openCalls.add(call);
     note?.(call);

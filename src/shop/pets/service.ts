@@ -32,6 +32,7 @@ export function petService(store: ShopStore): Service<PetServiceServer> {
     async listPets({ ids, ...request }) {
       const categoryId = request.categoryId === undefined ? undefined : toCategoryId(request.categoryId);
       const filter = { status: fromProtoStatus(request.status), categoryId };
+      const pageRequest = PET_PAGES.toPageRequest(request);
       if (ids.length > 0) {
         const found = await store.pets.findAll(ids.map(toPetId));
         const pets = found.filter(
@@ -39,7 +40,7 @@ export function petService(store: ShopStore): Service<PetServiceServer> {
         );
         return { pets: pets.map(petMessage), nextPageToken: '' };
       }
-      const page = await store.pets.page(PET_PAGES.toPageRequest(request), filter);
+      const page = await store.pets.page(pageRequest, filter);
       return { pets: page.rows.map(petMessage), nextPageToken: PET_PAGES.next(page, ({ id }) => id) };
     },
 
