@@ -205,14 +205,9 @@ local function characters(text)
   return true
 end
 
--- The transcoder takes "+1" and "01" for numbers.
+-- The transcoder takes numbers too, also in a text.
 local function enum_name(text)
-  return not unicode.has_half(text) and not text:find("^%+") and not text:find("^%-?0.")
-end
-
--- The transcoder reads what is a double.
-local function enum_number(number)
-  return math.abs(tonumber(number)) < math.huge
+  return not unicode.has_half(text) and text:find("^%a") ~= nil
 end
 
 -- What a field of each kind takes, by the sort of value: a text, without its escapes; a number; true and false. What
@@ -221,7 +216,7 @@ local READERS = {
   whole = { text = whole, number = whole },
   time = { text = timestamp },
   string = { text = characters },
-  enum = { text = enum_name, number = enum_number },
+  enum = { text = enum_name },
   bool = { flag = flag },
 }
 local SORTS = { ['"'] = "text", ["{"] = "object", ["["] = "list", t = "flag", f = "flag", n = "null" }

@@ -38,16 +38,23 @@ local FAIL_TIMEOUT_MS = 2000
 -- Envoy's message is cut to this length: it may quote a value that is as long as a body.
 local MAX_REPLY_BYTES = 1000
 
+-- A caller may send any bytes, and a field of Protobuf has UTF-8. Those that are not ASCII are percent-encoded.
+local function ascii(text)
+  return (text:gsub("[^ -~]", function(byte)
+    return ("%%%02X"):format(byte:byte())
+  end))
+end
+
 -- Asks the server for the error that the caller gets. Returns its headers and its body.
 local function fetch_error(handle, refused, status, reply)
   local response, error
   if status < 500 or status == 501 then -- connect.lua has found what is not supported
     response, error, status = edge_service.call(handle, "refuse", {
       method = refused.method,
-      path = refused.path,
+      path = ascii(refused.path),
       status = status,
       reply = reply:sub(1, MAX_REPLY_BYTES),
-      content_type = refused.content_type,
+      content_type = refused.content_type and ascii(refused.content_type),
     }, refused)
   elseif refused.judge ~= "nobody" then
     response, error = edge_service.call(handle, "fail", { status = status }, refused, FAIL_TIMEOUT_MS)

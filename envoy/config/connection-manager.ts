@@ -56,7 +56,9 @@ export function publicConnectionManager(config: EdgeConfig, files: Files): Messa
     },
     http_protocol_options: {
       allow_chunked_length: false,
-      // An unknown method passes authentication and gets a 405, rather than a 400 for invalid HTTP.
+      // An unknown method passes authentication and gets a 405, rather than a 400 for invalid HTTP. Envoy warns at each
+      // start that this is outside of its threat model. What Envoy does with a method is route by it, which the
+      // filters and the server do in its place; tests and the fuzz send odd ones. docs/edge.md says so to operators.
       allow_custom_methods: true,
       // The server decides the status of old and unusual requests too.
       accept_http_10: true,

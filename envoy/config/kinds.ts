@@ -58,7 +58,7 @@ export const GRPC_TYPE = contentType('application/grpc(\\+.*|-web(-text)?(\\+pro
 const GRPC_WEB_TEXT = contentType('application/grpc-web-text(\\+proto)?');
 /** What no Host has: a user, or several of them, which Envoy joins by commas (RFC 9112, section 3.2). */
 export const IN_BAD_HOST = '[@,]';
-export const HAS_BAD_HOST = { name: ':authority', string_match: { safe_regex: { regex: `|.*${IN_BAD_HOST}.*` } } };
+const HAS_BAD_HOST = { name: ':authority', string_match: { safe_regex: { regex: `|.*${IN_BAD_HOST}.*` } } };
 const HAS_GOOD_HOST = { ...HAS_BAD_HOST, invert_match: true };
 const GET_OR_HEAD = { name: ':method', string_match: { safe_regex: { regex: 'GET|HEAD' } } };
 const WANTS_PAGE = { name: 'accept', string_match: { contains: 'text/html' } };

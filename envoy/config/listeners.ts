@@ -4,7 +4,6 @@ import type { EdgeConfig } from '../../src/platform/config/config.ts';
 import { MAX_BODY_BYTES } from '../../src/platform/config/constants.ts';
 import { connectionManager, publicConnectionManager, toRanges } from './connection-manager.ts';
 import { ROUTER } from './filters.ts';
-import { HAS_BAD_HOST } from './kinds.ts';
 import { INVALID_HTTP, IS_ERROR } from './local-replies.ts';
 import { extension, type Message, when } from './message.ts';
 import { type Files, secretFromFile } from './servers.ts';
@@ -89,6 +88,10 @@ function routing(name: string, routes: readonly Message[], fields: Message): Mes
   });
 }
 
+/** A name or an IPv6 address, and perhaps a port: what a Location can be made of (RFC 9110, section 7.2). */
+const HOST = "([\\w.~!$&'()*+;=%-]+|\\[[0-9A-Fa-f:.]+\\])(:[0-9]*)?";
+const HAS_HOST = { name: ':authority', string_match: { safe_regex: { regex: HOST } } };
+
 /** Redirects plain HTTP to HTTPS. It can't protect what a caller has already sent in plain text, such as an API key. */
 export function redirectListener(config: EdgeConfig, httpPort: number): Message {
   const isDefaultPort = config.port === 443;
@@ -98,8 +101,8 @@ export function redirectListener(config: EdgeConfig, httpPort: number): Message 
     port_redirect: isDefaultPort ? undefined : config.port,
   };
   const routes = [
-    { match: { prefix: '/', headers: [HAS_BAD_HOST] }, direct_response: { status: 400 } },
-    { match: { prefix: '/' }, redirect },
+    { match: { prefix: '/', headers: [HAS_HOST] }, redirect },
+    { match: { prefix: '/' }, direct_response: { status: 400 } },
   ];
   const filter = routing('redirect', routes, {
     server_name: NAME,

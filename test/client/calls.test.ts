@@ -222,6 +222,17 @@ test('client - an error has the reason, the status, the message and every invali
   await Promise.all([stranger.close(), hasty.close()]);
 });
 
+test('client - a web page in place of a response is told as one', async (t) => {
+  const server = createServer((_, response) => {
+    response.setHeader('content-type', 'text/html');
+    response.end('<!doctype html><title>Welcome</title>');
+  });
+  const client = createClient({ address: await listen(t, server), apiKey: 'x' });
+  t.teardown(() => client.close());
+  const expected = { instanceOf: PetstoreError, code: 'UNKNOWN', message: /^the response is text\/html, not gRPC: / };
+  await t.throwsAsync(client.pets.getPet({ petId: 1n }), expected);
+});
+
 test('client - a signal aborts a call with its reason before and during it, and does nothing after it', async (t) => {
   const { client } = t.context;
   const reason = new Error('changed my mind');

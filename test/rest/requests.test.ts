@@ -215,6 +215,7 @@ test('HTTP/2 - a space around a header, or a byte beyond ASCII in a query, is no
   isError(t, await send('POST', '/categories', typed, dogs), 400, 'UNSUPPORTED_CONTENT_TYPE');
   for (const [method, path] of [
     ['GET', '/categories?limit=1&\xff=1'],
+    ['GET', '/pets?status=1'],
     ['GET', '/events/stream?\xff=1'],
     ['GET', '/categories?pageToken=\xff'],
     ['DELETE', `/categories/${id}?\xff`],
@@ -222,5 +223,7 @@ test('HTTP/2 - a space around a header, or a byte beyond ASCII in a query, is no
     isError(t, await send(method, path, {}), 400, 'INVALID_ARGUMENT');
   }
   isError(t, await send('POST', '/categories?\xff=1', JSON_TYPE, dogs), 400, 'INVALID_ARGUMENT');
+  isError(t, await send('POST', '/categories?\xff=1', JSON_TYPE, '{"name":1}'), 400, 'INVALID_ARGUMENT', /not a query/);
+  isError(t, await send('GET', '/nope?\xff', {}), 404, 'ROUTE_NOT_FOUND');
   t.is((await rest.get(`/categories/${id}`)).body.name, 'Cats');
 });

@@ -1,5 +1,5 @@
 /** The error that a call of the client rejects with, and how it is read from the server's status details. */
-import { type ServiceError, status } from '@grpc/grpc-js';
+import { type Metadata, type ServiceError, status } from '@grpc/grpc-js';
 import { BadRequest, ErrorInfo } from '../../../gen/google/rpc/error_details.ts';
 import { Status } from '../../../gen/google/rpc/status.ts';
 import { CLASS_NAME } from '../../identity.ts';
@@ -12,6 +12,7 @@ export interface FieldViolation {
   readonly description: string;
 }
 
+const GRPC_TYPE = 'application/grpc';
 /** A pushback is an int32. */
 const MAX_PUSHBACK_MS = 2 ** 31 - 1;
 
@@ -54,8 +55,17 @@ export function clientError(code: 'DEADLINE_EXCEEDED' | 'CANCELLED', message: st
   return new CallError(message, { code, grpcStatus: status[code] });
 }
 
-/** An error of grpc-js as a CallError, with the standard details of `google.rpc` if it has them. */
-export function toCallError({ code: grpcStatus, details: message, metadata }: ServiceError): CallError {
+/**
+ * An error of grpc-js as a CallError, with the standard details of `google.rpc` if it has them. `received` are the
+ * headers of the response: grpc-js takes a web page for messages, and tells what that leads to.
+ */
+export function toCallError(error: ServiceError, received?: Metadata): CallError {
+  const { code: grpcStatus, details: message, metadata } = error;
+  const type = received?.get('content-type')[0]?.toString() ?? GRPC_TYPE;
+  if (!type.toLowerCase().startsWith(GRPC_TYPE)) {
+    const what = `the response is ${type}, not gRPC: is this the address of the service, and not of a page?`;
+    return new CallError(what, { code: 'UNKNOWN', grpcStatus: status.UNKNOWN }, { cause: error });
+  }
   let code = status[grpcStatus] ?? 'UNKNOWN';
   let violations: FieldViolation[] = [];
   const [bytes] = metadata.get('grpc-status-details-bin');

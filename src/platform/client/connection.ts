@@ -106,6 +106,8 @@ export function connect(options: ConnectionOptions): Connection {
       const { path, responseDeserialize: decode } = method;
       const [message, metadata] = [encode(method, request), toMetadata(options.apiKey, path)];
       const call = client.makeServerStreamRequest(path, asTheyAre, decode, message, metadata);
+      let received: Metadata | undefined;
+      call.on('metadata', (initial: Metadata) => (received = initial));
       const cancel = () => call.cancel();
       let silence = setTimeout(cancel, SILENCE_MS);
       signal.addEventListener('abort', cancel, { once: true });
@@ -118,7 +120,7 @@ export function connect(options: ConnectionOptions): Connection {
         }
       } catch (error) {
         signal.throwIfAborted();
-        throw toCallError(error as ServiceError);
+        throw toCallError(error as ServiceError, received);
       } finally {
         clearTimeout(silence);
         signal.removeEventListener('abort', cancel);
@@ -178,7 +180,7 @@ async function send(
     keepEtag(response, received);
     return response;
   } catch (error) {
-    throw toCallError(error as ServiceError); // created here, so that its stack leads to the caller
+    throw toCallError(error as ServiceError, received); // created here, so that its stack leads to the caller
   } finally {
     signal?.removeEventListener('abort', cancel);
   }

@@ -81,7 +81,8 @@ export function decode(text: string): Buffer {
 }
 
 /** Whether JSON has another spelling for a value that the transcoder accepts: it reads `+1`, `01`, `TRUE`, `y` too. */
-function isMisspelt({ scalar, message }: DescField, value: string): boolean {
+function isMisspelt({ scalar, message, enum: names }: DescField, value: string): boolean {
+  if (names !== undefined) return !names.values.some(({ name }) => name === value);
   if (scalar === ScalarType.BOOL) return value !== 'true' && value !== 'false';
   return message === undefined && scalar !== ScalarType.STRING && /^\+|^-?0./.test(value);
 }
