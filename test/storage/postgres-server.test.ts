@@ -158,8 +158,6 @@ test('PostgreSQL - transactions and statements are READ COMMITTED with timeouts,
   const pet = await newPet(store);
   await Promise.all(Array.from({ length: 30 }, () => addOne(store, pet.id)));
   t.is((await store.pets.find(pet.id))?.quantity, 30);
-  const unheeded = store.transaction((tx) => tx.pets.update({ ...pet, quantity: -1 }).catch(() => 'a failure'));
-  await t.throwsAsync(unheeded, { message: 'the transaction ended with ROLLBACK' });
   await store.close();
 });
 

@@ -145,9 +145,10 @@ export class SettledEvents {
     const now = performance.now();
     const pauseMs = Math.max(RETRY_MS.least, Math.min((now - suspects.sinceMs) / 10, RETRY_MS.most));
     this.#askAgainMs = now + pauseMs;
-    if (!suspects.transactions.isDisjointFrom(writers)) return;
+    // Others may have been found meanwhile, or none of those that were: the feed may have gone back.
+    if (!suspects.transactions.isDisjointFrom(writers) || this.#suspects !== suspects) return;
     this.#settle(suspects.upTo);
-    if (this.#suspects === suspects) this.#suspects = undefined;
+    this.#suspects = undefined;
   }
 
   #settle(upTo: EventId): void {

@@ -26,7 +26,7 @@ interface Wire {
   attachListeners(stream: Pick<Duplex, 'on'>): void;
 }
 
-/** A command without parameters. If it has a name, the session has prepared it. */
+/** A command without parameters. If it has a name, the session has prepared it, and it returns no rows. */
 export type Command = Pick<QueryConfig, 'name' | 'text'>;
 
 export class PostgresClient extends Client {
@@ -47,7 +47,7 @@ export class PostgresClient extends Client {
     for (const { name = '', text } of commands) {
       if (name === '') connection.parse({ name, text, types: [] }, true);
       connection.bind({ statement: name }, true);
-      connection.describe({ type: 'P' }, true); // it may return rows
+      if (name === '') connection.describe({ type: 'P' }, true); // it may return rows
       connection.execute({}, true);
     }
     const results = this.query(query) as Promise<unknown> as Promise<readonly QueryResult[]>;
