@@ -23,7 +23,7 @@ for (const [what, from] of [
   ['a store of 1.0.0', RELEASE],
 ] as const) {
   test.serial(
-    `Walk - any step of a start on SQLite with ${what} fails once: it says why, and the next one is whole`,
+    `Walk - any step of a start on SQLite with ${what} fails once, and the next start completes it`,
     async (t) => {
       t.timeout(1_200_000);
       const driver = failingDriver(t);
