@@ -9,10 +9,9 @@ import { recordEvents } from '../../src/platform/storage/migrations/event-trigge
 import { SqliteConnection } from '../../src/platform/storage/sqlite-connection.ts';
 import { compile } from '../../src/platform/storage/statement.ts';
 import { StoreUnavailable } from '../../src/platform/storage/store-errors.ts';
-import type { CategoryId } from '../../src/shop/categories/table.ts';
 import { createTestDatabase } from '../support/machine/database.ts';
 import type { SharedBy } from '../support/service/sharing.ts';
-import { CATS, newCategories, newCategory, test } from './suite/database.ts';
+import { CATS, newCategory, test } from './suite/database.ts';
 import { runPlanSuite } from './suite/query-plans.ts';
 import { runStorageSuite } from './suite/suite.ts';
 
@@ -38,31 +37,6 @@ runPlanSuite(undefined, async (t) => {
       return search?.[1]?.replaceAll('rowid', 'id') ?? plan;
     },
   };
-});
-
-test('Group - after a statement that ends its transaction no other of it takes effect', async (t) => {
-  const { store, engine } = t.context;
-  const known = [await newCategory(store)];
-  // So does SQLite when the disk is full.
-  const sql = `INSERT OR ROLLBACK INTO categories (id, name) VALUES (${known}, 'Dogs')`;
-  const statement = compile('end', engine.knex.raw(sql));
-  const end = async (): Promise<bigint[]> => {
-    await engine.write((tx) => tx.all(statement, {}));
-    return [];
-  };
-  const refuse = () => engine.write((): Promise<bigint> => Promise.reject(new Error('refused')));
-  const add = [() => newCategory(store), () => newCategories(store, 2), () => newCategory(store), refuse, refuse];
-  for (const place of [0, 0, 1, 2, 3, 4, 5]) {
-    const writes = [...add.slice(0, place), end, ...add.slice(place)];
-    const outcomes = await Promise.allSettled(writes.map((write) => write()));
-    t.is(outcomes[place]?.status, 'rejected');
-    known.push(...outcomes.flatMap((outcome) => (outcome.status === 'fulfilled' ? outcome.value : []) as CategoryId[]));
-    const { rows } = await store.categories.page({ after: 0n, limit: 100 });
-    t.deepEqual(
-      rows.map(({ id }) => id),
-      known,
-    );
-  }
 });
 
 test('Statements - two of one name that run at the same time have rows of their own', async (t) => {

@@ -2,6 +2,9 @@
 import { copyFileSync } from 'node:fs';
 import { DatabaseSync } from 'node:sqlite';
 import test from 'ava';
+import { createStore } from '../../src/platform/storage/store.ts';
+import { TABLES } from '../../src/schema.ts';
+import { CATS } from '../storage/suite/database.ts';
 import { createTestDatabase } from '../support/machine/database.ts';
 import { startTestServer } from '../support/service/server.ts';
 import { failingDriver, INTERNAL, SINGLE, WAYS } from './sqlite-driver.ts';
@@ -13,6 +16,51 @@ test.serial('Walk - any step on SQLite fails once, and nothing is lost, done twi
   const server = await startTestServer(t, { DEMO_ACCOUNT: 'yes' });
   await walkServer(t, server, { ...driver, ways: WAYS, internal: INTERNAL });
 });
+
+test.serial(
+  'Walk - any step of a group of writes on SQLite fails once: each is there with its record, or not',
+  async (t) => {
+    t.timeout(600_000);
+    const driver = failingDriver(t);
+    const { file, open } = createTestDatabase(t);
+    const store = createStore(await open(), TABLES);
+    t.teardown(() => store.close());
+    const { id: categoryId } = await store.write((tx) => tx.categories.insert(CATS));
+    const reader = new DatabaseSync(file, { readOnly: true });
+    t.teardown(() => reader.close());
+    const count = (table: string, column: string, id: string) =>
+      Number(reader.prepare(`SELECT count(*) AS rows FROM ${table} WHERE ${column} = ?`).get(id)?.rows);
+    const [requestDigest, response, isCancelled] = [Buffer.alloc(0), Buffer.alloc(0), () => false];
+    /** Side by side in batches of several statements, but for the sixth; the fourth is refused. */
+    const write = (id: string, index: number): Promise<unknown> => {
+      const call = store.forCall({ isCancelled, remember: () => ({ id, requestDigest, response, createdAtMs: 0 }) });
+      const pet = { name: id, categoryId, status: 'sold' } as const;
+      if (index === 3) return call.write(() => Promise.reject(new Error('refused')));
+      if (index === 5) return call.transaction(({ pets }) => pets.insert(pet));
+      if (index % 2 === 0) return call.write(({ categories }) => categories.insert({ ...CATS, name: id }));
+      return call.write(({ pets }) => pets.insert(pet));
+    };
+    let [number, failed] = [0, 0];
+    for (let [step, isOver] = [0, false]; !isOver; step += 1) {
+      isOver = true;
+      for (const way of WAYS) {
+        const ids = Array.from({ length: 7 }, () => `${number++}`);
+        driver.fail(step, way);
+        const outcomes = await Promise.allSettled(ids.map(write));
+        const { hasFailed, steps } = driver.heal();
+        for (const [index, id] of ids.entries()) {
+          const found = count('pets', 'name', id) + count('categories', 'name', id);
+          const where = `write ${index}, ${way} at step ${step}\n${steps.join('\n')}`;
+          t.is(found, count('idempotency_records', 'id', id), where);
+          if (outcomes[index]?.status === 'fulfilled') t.is(found, 1, where);
+        }
+        await store.write((tx) => tx.categories.insert(CATS)); // nothing is left of the failure
+        if (hasFailed) [failed, isOver] = [failed + 1, false];
+      }
+    }
+    t.log(`${failed} steps that failed`);
+  },
+);
 
 const RELEASE = new URL('../upgrades/1.0.0.sqlite', import.meta.url);
 /** Of a start in `npm test`: how many steps come between those that fail. */
