@@ -60,6 +60,7 @@ test.serial('Envoy - asks once about an accepted key, in any spelling, and each 
     [{ ':path': '/docs?x=1', ':method': 'HEAD' }, 200, 0],
     [{ ':path': '/healthz', 'content-length': '2' }, 401, 1, '{}'],
     [{ ':path': '/docs', ':method': 'POST' }, 401, 1],
+    [{ ':path': `/healthz?${'%61=1&'.repeat(100)}` }, 401, 1],
   ];
   let total = await questions(t.context);
   for (const [headers, status, asked, body] of steps) {
