@@ -3057,7 +3057,7 @@ export interface operations {
         };
         requestBody?: never;
         responses: {
-            /** @description Server-sent events. The data of each is one Event as JSON; that of `ready` is empty. A comment comes every 15 s while nothing happens. */
+            /** @description Server-sent events. The data of each is one Event as JSON; that of `ready` is `{}`. A comment comes every 15 s while nothing happens. */
             200: {
                 headers: {
                     "X-RateLimit-Limit": components["headers"]["X-RateLimit-Limit"];
@@ -3070,16 +3070,24 @@ export interface operations {
                 };
                 content: {
                     /**
-                     * @example retry: 2000
-                     *     event: ready
-                     *     id: 0
-                     *     data: {}
-                     *
-                     *     id: 1
-                     *     event: pet.updated
-                     *     data: {"id":1,"type":"pet.updated","time":"2026-10-01T12:00:00.500Z","pet":{"id":1,"name":"Tom","categoryId":1,"status":"available"},"inventory":{"petId":1,"quantity":12,"status":"available"}}
+                     * @example {
+                     *       "id": 1,
+                     *       "type": "pet.updated",
+                     *       "time": "2026-10-01T12:00:00.500Z",
+                     *       "pet": {
+                     *         "id": 1,
+                     *         "name": "Tom",
+                     *         "categoryId": 1,
+                     *         "status": "available"
+                     *       },
+                     *       "inventory": {
+                     *         "petId": 1,
+                     *         "quantity": 12,
+                     *         "status": "available"
+                     *       }
+                     *     }
                      */
-                    "text/event-stream": string;
+                    "text/event-stream": components["schemas"]["Event"] | Record<string, never>;
                 };
             };
             /**

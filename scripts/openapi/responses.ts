@@ -18,7 +18,7 @@ export function successResponses(
   if (status === 204) return { 204: { description: 'Done. There is no body.', headers: headers() } };
   const unmodified = operation.condition === 'if-none-match' ? NOT_MODIFIED : {};
   if (list?.message !== undefined) return { [status]: page(method, operation, list.message, schemas), ...unmodified };
-  if (operation.isFeed) return { [status]: feed(output) };
+  if (operation.isFeed) return { [status]: feed(output, schemas) };
   const response = {
     description: commentOf(output),
     headers: location === undefined ? headers('ETag') : headers('Location', 'ETag', 'Idempotency-Replayed'),
@@ -34,20 +34,21 @@ const NOT_MODIFIED = {
   },
 };
 
-/** Server-sent events (HTML Standard, section 9.2). */
-function feed(output: DescMessage): JsonObject {
+/**
+ * Server-sent events (HTML Standard, section 9.2). The schema is that of the data of each: clients that check responses
+ * check these. In OpenAPI 3.2 it would be an `itemSchema`, of an object with `id`, `event` and `data`, and the data a
+ * string with this as its `contentSchema`.
+ */
+function feed(output: DescMessage, schemas: Schemas): JsonObject {
   const event = output.fields.find(({ name }) => name === 'event')?.message;
   if (event === undefined) throw new Error(`${output.typeName} has no event`);
-  const example = exampleOfMessage(event);
-  const sent = [
-    'retry: 2000\nevent: ready\nid: 0\ndata: {}',
-    `id: ${example.id}\nevent: ${example.type}\ndata: ${JSON.stringify(example)}`,
-  ];
-  const description = `Server-sent events. The data of each is one ${event.name} as JSON; that of \`ready\` is empty.`;
+  const description = `Server-sent events. The data of each is one ${event.name} as JSON; that of \`ready\` is \`{}\`.`;
+  const ready = { type: 'object', description: 'The data of `ready`.', maxProperties: 0 };
+  const schema = { anyOf: [schemas.message(event), ready] };
   return {
     description: `${description} A comment comes every 15 s while nothing happens.`,
     headers: headers(),
-    content: { 'text/event-stream': { schema: { type: 'string' }, example: sent.map((one) => `${one}\n\n`).join('') } },
+    content: { 'text/event-stream': { schema, example: exampleOfMessage(event) } },
   };
 }
 
