@@ -86,7 +86,9 @@ test('Fail-over that lost writes - no id is used twice; who is ahead is told, ho
   await standby.start();
   await failOver();
   await Promise.all([write(store, 2), write(other, 2)]);
-  t.true((await followed.ended) instanceof StoreUnavailable, 'its reader comes back, and learns it then');
+  // Its reader comes back, and learns it then; or it learns it now, if it was ahead of the feed's own loop.
+  const end = (await followed.ended) as { readonly code?: string };
+  t.true(end instanceof StoreUnavailable || end.code === 'EVENT_NOT_REACHED', String(end));
   const histories = await query(standby.url, 'SELECT skipped_after, skipped_upto FROM event_histories ORDER BY id');
   t.deepEqual([histories.length, Number(histories[1]?.skipped_after)], [2, 5], 'once for all servers');
   const [first = 0] = await idsOf(feed, toEventId(5n));

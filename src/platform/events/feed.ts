@@ -220,11 +220,15 @@ export class EventFeed {
     return this.#last !== undefined && after < this.#last;
   }
 
-  /** The batch after an id; undefined when it is not kept. */
+  /**
+   * The batch after an id; undefined when it is not kept. Neither is one around an id that no event in it has: a stream
+   * that was ahead of the loop may have seen that before the history of the database changed.
+   */
   #kept(after: EventId): Batch | undefined {
     const batch = this.#isBehind(after) ? this.#batches.findLast((one) => one.after <= after) : undefined;
     if (batch === undefined || batch.after === after) return batch;
-    return { after, events: batch.events.filter(({ id }) => id > after) };
+    const index = batch.events.findIndex(({ id }) => id === after);
+    return index === -1 ? undefined : { after, events: batch.events.slice(index + 1) };
   }
 
   /** The events of a page for a stream that is behind. While the database is away the stream waits. */
