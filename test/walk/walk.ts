@@ -16,6 +16,8 @@ export interface Faults {
   readonly ways: readonly string[];
   /** The ways that may make an answer INTERNAL. */
   readonly internal: readonly string[];
+  /** Of how many steps one fails in `npm test`, where each takes long. */
+  readonly stride?: number;
   /** Lets the step after `before` others fail, once. */
   fail(before: number, way: string): void;
   /** Lets nothing fail from now on. Returns whether a step has failed, and which ones there were up to it. */
@@ -45,7 +47,7 @@ export async function walkServer(
   let failed = 0;
   for (const [index, operation] of operations.entries()) {
     const { outcome: expected, requests } = await run(operation, { caller, oracle, faults });
-    const stride = isCampaign ? 1 : requests;
+    const stride = isCampaign ? 1 : (faults.stride ?? requests);
     for (let [step, isOver] = [0, false]; !isOver; step += stride) {
       isOver = true;
       for (const way of walkedAt(faults.ways, step + index)) {
