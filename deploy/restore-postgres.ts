@@ -32,6 +32,7 @@ END $$;
  */
 const REFUSE_SESSIONS = `
 DO $$ DECLARE others text; BEGIN
+  PERFORM pg_stat_clear_snapshot(); -- otherwise the second look would repeat what the first one saw
   SELECT count(*) || ' of ' || string_agg(DISTINCT usename, ', ') INTO others FROM pg_stat_activity
     WHERE datname = current_database() AND usesysid IS NOT NULL AND pid <> pg_backend_pid() HAVING count(*) > 0;
   IF others IS NOT NULL THEN

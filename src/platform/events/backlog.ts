@@ -51,7 +51,7 @@ export class Backlog {
     const name = `${after} ${types}`;
     const shared = this.#pages.get(name);
     if (shared !== undefined) return shared;
-    const page = this.#turn.then(() => this.#events.page({ ...this.#bounds, after, types }));
+    const page = this.#turn.then(() => this.#events.checked({ ...this.#bounds, after, types }));
     const pause = () => delay(PAUSE_MS);
     this.#turn = page.then(pause, pause);
     this.#pages.set(name, page);

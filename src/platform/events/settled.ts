@@ -80,7 +80,7 @@ export class SettledEvents {
    */
   async page(request: EventRequest): Promise<Page<SeenEvent>> {
     const deadlineMs = performance.now() + PAGE_WAIT_MS;
-    let page = await this.#checked(request);
+    let page = await this.checked(request);
     const newest = page.isHeld ? (await this.bounds()).newest : START;
     while (page.isHeld && (page.rows.at(-1)?.id ?? request.after) < newest) {
       const isLate = performance.now() > deadlineMs;
@@ -88,12 +88,13 @@ export class SettledEvents {
       if (isLate && page.rows.length === 0 && request.after === START) throw new StoreUnavailable(HELD);
       if (isLate) return { rows: page.rows, hasMore: true };
       await delay(this.waitMs);
-      page = await this.#checked(request);
+      page = await this.checked(request);
     }
     return page;
   }
 
-  async #checked(request: EventRequest): Promise<HeldPage> {
+  /** The same without a wait: it may end before what a gap holds back. */
+  async checked(request: EventRequest): Promise<HeldPage> {
     const page = await this.after(request);
     if (!isWhole(request.after, page.rows)) await this.check(request.after);
     return page;

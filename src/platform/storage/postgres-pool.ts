@@ -34,6 +34,8 @@ const RESPONSE_MS = 7_500;
 /** When a call retries after the server refused a connection, and when the pool grows to its full size again. */
 const RETRY_MS = 100;
 const GROW_MS = 2_000;
+const RUNNING = `SELECT pid FROM pg_stat_activity JOIN unnest($1::int[], $2::float8[]) AS one (process, age)
+  ON pid = process AND backend_start < clock_timestamp() - make_interval(secs => age)`;
 /** How often the processes of sessions that were left are looked up, and how long that may take. */
 const LOOK_UP_MS = 250;
 const LOOK_UP_TIMEOUT_MS = 2_000;
@@ -60,8 +62,8 @@ export class PostgresPool implements PoolUse {
   #growing: NodeJS.Timeout | undefined;
   /** The sessions that are not too old. */
   #current = new WeakSet<PoolClient>();
-  /** Those that were left, and keep their places. */
-  readonly #left = new Set<PooledClient>();
+  /** Those that were left, and keep their places; and when that was. */
+  readonly #left = new Map<PooledClient, number>();
 
   constructor({ url, size, isPooled, onStandby }: PoolOptions, availability: Availability) {
     this.#availability = availability;
@@ -124,13 +126,13 @@ export class PostgresPool implements PoolUse {
   }
 
   close(): Promise<void> {
-    for (const client of this.#left) client.release(true);
+    for (const client of this.#left.keys()) client.release(true);
     this.#left.clear();
     return this.#pool.end();
   }
 
   #keepPlace(client: PooledClient): void {
-    this.#left.add(client);
+    this.#left.set(client, performance.now());
     if (this.#left.size === 1) void this.#freePlaces();
   }
 
@@ -140,7 +142,7 @@ export class PostgresPool implements PoolUse {
       await delay(LOOK_UP_MS, undefined, { ref: false });
       const left = [...this.#left];
       const running = await runningOf(left, this.#url).catch(() => undefined); // nobody knows: it is away
-      for (const client of left) {
+      for (const [client] of left) {
         if (running?.has(client.backend) !== false || !this.#left.delete(client)) continue;
         client.release(true);
       }
@@ -177,15 +179,19 @@ export class PostgresPool implements PoolUse {
   }
 }
 
-/** The processes of these sessions that are still running. */
-async function runningOf(left: readonly PooledClient[], url: string): Promise<ReadonlySet<number>> {
+/** The processes of these sessions that are still running: a later one may have the same number. */
+async function runningOf(
+  left: readonly (readonly [PooledClient, number])[],
+  url: string,
+): Promise<ReadonlySet<number>> {
   const timeouts = { connectionTimeoutMillis: LOOK_UP_TIMEOUT_MS, query_timeout: LOOK_UP_TIMEOUT_MS };
   const client = new PostgresClient({ connectionString: url, application_name: NAME, ...timeouts });
   client.on('error', () => undefined); // the query reports it
   try {
     await client.connect();
-    const pids = left.map(({ backend }) => backend);
-    const { rows } = await client.query('SELECT pid FROM pg_stat_activity WHERE pid = ANY ($1)', [pids]);
+    const pids = left.map(([{ backend }]) => backend);
+    const seconds = left.map(([, leftMs]) => (performance.now() - leftMs) / 1_000);
+    const { rows } = await client.query(RUNNING, [pids, seconds]);
     return new Set(rows.map(({ pid }) => Number(pid)));
   } finally {
     void client.end().catch(() => undefined);

@@ -7,20 +7,27 @@
  * each promotion and each recovery to a point in time changes, of the database, which a copy has not, and of the table,
  * which a restored dump makes anew. The function has its owner's rights: the server's user has none on the sequence.
  *
+ * Ids go on behind the clock, at ten thousand a second: the copy itself can't say how far a lost history had come, and
+ * one backup may be restored twice.
+ *
  * Lost writes are those that committed last, and a smaller id may commit after a greater one: so what is skipped begins
- * at the first gap within the last minute of the feed, if there is one.
+ * at the first gap within the last minute of the feed, if there is one. The events behind it get ids behind what is
+ * skipped, so that a new reader has them.
  */
 import type { Knex } from 'knex';
 
-/** How many ids are skipped: more than could be lost. */
-const SKIPPED = 1_000_000_000;
+/** How many ids are skipped at the least, and the ids of a second. */
+const [SKIPPED, IDS_PER_SECOND] = [1_000_000_000, 10_000];
 
-/** Begins a new history of a SQLite file that has events. A restore runs it. */
+/** Begins a new history of a SQLite file, whose events have no gaps. A restore runs it. */
 export const SKIP_ON_SQLITE = [
   `insert into event_histories (name, skipped_after, skipped_upto)
-   select 'restored', max(id), max(id) + ${SKIPPED} from events having count(*) > 0`,
-  `update sqlite_sequence set seq = (select max(skipped_upto) + 1 from event_histories)
-   where name = 'events' and exists (select 1 from event_histories)`,
+   select 'restored', newest, max(newest + ${SKIPPED}, known + ${SKIPPED},
+     cast(unixepoch('subsec') * ${IDS_PER_SECOND} as integer))
+   from (select coalesce((select max(id) from events), 0) as newest,
+     coalesce((select max(skipped_upto) from event_histories), 0) as known)`,
+  "delete from sqlite_sequence where name = 'events'",
+  `insert into sqlite_sequence (name, seq) select 'events', max(skipped_upto) + 1 from event_histories`,
 ];
 
 export async function up(knex: Knex): Promise<void> {
@@ -31,10 +38,12 @@ export async function up(knex: Knex): Promise<void> {
     table.bigInteger('skipped_after').notNullable();
     table.bigInteger('skipped_upto').notNullable();
   });
-  // The file may be a restored backup of a release without this table.
-  const isSqlite = knex.client.config.client === 'sqlite3';
-  if (isSqlite) for (const sql of SKIP_ON_SQLITE) await knex.raw(sql);
-  if (isSqlite) return;
+  if (knex.client.config.client === 'sqlite3') {
+    // The file may be a restored backup of a release without this table.
+    const hasEvents = (await knex('events').first('id')) !== undefined;
+    for (const sql of hasEvents ? SKIP_ON_SQLITE : []) await knex.raw(sql);
+    return;
+  }
   const { rows } = await knex.raw<{ rows: { name: string }[] }>('select quote_ident(current_schema()) as name');
   await knex.raw(`
     create function adopt_event_history() returns text language plpgsql security definer
@@ -43,6 +52,8 @@ export async function up(knex: Knex): Promise<void> {
       current text;
       newest record;
       start bigint;
+      known bigint;
+      upto bigint;
     begin
       if pg_is_in_recovery() then
         raise exception 'it is a standby, which takes no writes' using errcode = 'read_only_sql_transaction';
@@ -51,20 +62,27 @@ export async function up(knex: Knex): Promise<void> {
         left(pg_walfile_name(pg_current_wal_lsn()), 8),
         (select oid from pg_database where datname = current_database()), 'events'::regclass::oid);
       if current is distinct from (select name from event_histories order by id desc limit 1) then
-        lock table event_histories in exclusive mode;
+        lock table events in share row exclusive mode; -- waits for those who have taken ids
         if current is distinct from (select name from event_histories order by id desc limit 1) then
           select id, time_ms into newest from events order by id desc limit 1;
-          if newest is null then
-            insert into event_histories (name, skipped_after, skipped_upto) values (current, 0, 0);
+          select max(skipped_upto) into known from event_histories;
+          if known is null then
+            start := coalesce(newest.id, 0); -- the first one of all
           else
-            select coalesce(min(id), newest.id) into start from (
-              select id, lead(id) over (order by id) as next from events
+            select coalesce(min(previous), newest.id, 0) into start from (
+              select id, (select max(id) from events as before where before.id < events.id) as previous from events
               where id > newest.id - 10000 and time_ms > newest.time_ms - 60000
-            ) as recent where next > id + 1;
-            insert into event_histories (name, skipped_after, skipped_upto)
-              values (current, start, newest.id + ${SKIPPED});
-            perform setval(pg_get_serial_sequence('events', 'id'), newest.id + ${SKIPPED + 1});
+            ) as recent where previous < id - 1;
           end if;
+          if known is null and start = 0 then upto := 0;
+          else
+            upto := greatest(coalesce(newest.id, 0) + ${SKIPPED}, known + ${SKIPPED},
+              floor(extract(epoch from clock_timestamp()) * ${IDS_PER_SECOND})::bigint);
+            update events set id = id - start + upto + 1 where id > start;
+            perform setval(pg_get_serial_sequence('events', 'id'),
+              greatest(upto + 1, (select max(id) from events)));
+          end if;
+          insert into event_histories (name, skipped_after, skipped_upto) values (current, start, upto);
         end if;
       end if;
       return set_config('events.history', current, false);
