@@ -92,24 +92,30 @@ export function oldest({ knex }: Engine, name: string, key: string, timeMs: stri
   };
 }
 
-/** A table whose records have an id that the database gives them. An update leaves the columns `constant` alone. */
+/**
+ * A table whose records have an id that the database gives them. An update leaves the columns `constant` alone. Inserts
+ * that wait at the same time are one statement if they are shared, which pays for those of a `write` (store.ts).
+ */
 export function resource<R extends { readonly id: bigint }>(
   engine: Engine,
   table: Table<R>,
   constant: readonly string[] = [],
+  isShared = false,
 ) {
   const { knex } = engine;
   const { name, columns, toRecord, toParams } = table;
   const byId = () => knex(name).where('id', param('id'));
-  const values = paramsOf(columns.filter((column) => column !== 'id'));
-  const changeable = paramsOf(columns.filter((column) => column !== 'id' && !constant.includes(column)));
+  const given = columns.filter((column) => column !== 'id');
+  const changeable = paramsOf(given.filter((column) => !constant.includes(column)));
   const statements = {
     lock: compile(`${name}.lock`, engine.forUpdate(byId().select(columns))),
     delete: compile(`${name}.delete`, byId().delete()),
   };
   /** Compiled at their first use: some tables have others in their place, under the same names. */
+  const shared = () => compileInsert(engine, table, given, 'order by key returning id', () => true);
   let [insertion, change]: (Statement | undefined)[] = [];
-  const insert = () => (insertion ??= compile(`${name}.insert`, knex(name).insert(values).returning('id')));
+  const insert = () =>
+    (insertion ??= isShared ? shared() : compile(`${name}.insert`, knex(name).insert(paramsOf(given)).returning('id')));
   const update = () => (change ??= compile(`${name}.update`, byId().update(changeable)));
   return {
     reads: { ...lookup(engine, table), page: pages(engine, table, (all) => knex(name).select(all)) },
