@@ -1,4 +1,5 @@
 /** The server's metrics for Prometheus. Loaded only when METRICS_PORT is set. docs/observability.md lists them. */
+import { statfsSync } from 'node:fs';
 import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { collectDefaultMetrics, Gauge, Registry } from 'prom-client';
@@ -35,7 +36,7 @@ export function createMetrics(dataDir: string) {
      * @throws ConfigError when the port can't be opened.
      */
     listen(config: MetricsConfig, dependencies: Dependencies, onFailure: (error: unknown) => void) {
-      dependencyMetrics(registry, dependencies);
+      dependencyMetrics(registry, dataDir, dependencies);
       const backups = () => readFile(join(dataDir, 'backup.prom'), 'utf8').catch(() => '');
       const metrics = async () => (await registry.metrics()) + (await backups());
       return listen({ contentType: registry.contentType, metrics }, config, onFailure);
@@ -62,6 +63,7 @@ type Numbers = number | Readonly<Record<string, number>>;
 
 function dependencyMetrics(
   registry: Registry,
+  dataDir: string,
   { server, usage, events, database: { availability, pools }, certificates, redis }: Dependencies,
 ): void {
   /** Adds a metric that is read at each scrape. */
@@ -83,6 +85,11 @@ function dependencyMetrics(
   add('usage_backlog_rows', 'Counts and bans that are not stored yet.', () => usage.backlog);
   add('events_stalled_seconds', 'For how long a newer event could not be read.', () => events.stalledMs / 1_000);
   add('database_up', '0 while the database is unavailable or full.', () => (availability.isAway ? 0 : 1));
+  const freeShare = () => {
+    const { bavail, blocks } = statfsSync(dataDir);
+    return bavail / blocks;
+  };
+  add('data_free_ratio', 'The free share of the disk of DATA_DIR, from 0 to 1.', freeShare);
   const daysLeft = () => {
     const ends = Object.entries(certificates?.ends ?? {});
     return Object.fromEntries(ends.map(([setting, end]) => [setting, (end.getTime() - Date.now()) / DAY_MS]));
