@@ -1,6 +1,10 @@
 /** Fills a database through the storage layer, before a server opens it. A million pets take some seconds. */
+import pino from 'pino';
+import type { Config } from '../src/platform/config/config.ts';
 import type { Engine } from '../src/platform/storage/engine.ts';
+import { openEngine } from '../src/platform/storage/open.ts';
 import { compile, param } from '../src/platform/storage/statement.ts';
+import { MIGRATIONS } from '../src/schema.ts';
 
 export const CATEGORIES = 10;
 /** The statuses of pets in turn: with 1,000 pets each filter already matches a full page. */
@@ -17,6 +21,20 @@ export async function fillDatabase(engine: Engine, pets: number, signal: AbortSi
     const last = Math.min(first + BATCH - 1, pets);
     await engine.write((tx) => tx.all(insert, { first, last }));
   }
+}
+
+/** A hundred thousand pets, and categories whose rows and events are the largest. */
+export async function fillForPrices(config: Config): Promise<void> {
+  const engine = await openEngine(config, MIGRATIONS, pino({ level: 'silent' }));
+  await fillDatabase(engine, 100_000, new AbortController().signal);
+  const insert = compile(
+    'bench.large',
+    engine.knex('categories').insert({ name: param('name'), description: param('text') }),
+  );
+  await engine.transaction(async (tx) => {
+    for (let id = 1; id <= 2_000; id += 1) await tx.all(insert, { name: `Large ${id}`, text: '\x01'.repeat(2_000) });
+  });
+  await engine.close();
 }
 
 async function insertCategories({ knex, transaction }: Engine): Promise<void> {

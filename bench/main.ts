@@ -3,11 +3,13 @@ import { statfs } from 'node:fs/promises';
 import { Option } from 'commander';
 import { CommandFailed, createCommand, integer, run } from '../test/support/command-line.ts';
 import { temporaryFolder } from '../test/support/machine/folder.ts';
-import { scopeOf } from '../test/support/scope.ts';
+import { type Scope, scopeOf } from '../test/support/scope.ts';
 import { type Shared, sharedMissing, startShared } from '../test/support/service/shared.ts';
 import { toColumns } from './columns.ts';
+import { measureFairness } from './fairness.ts';
 import { startFloor } from './floor/stack.ts';
 import { type Measurement, measureScenario, ROUNDS } from './measure.ts';
+import { measurePrices } from './prices.ts';
 import { formatTable, missedBounds } from './report.ts';
 import { SCENARIOS, type Variant } from './scenarios.ts';
 import { type BenchStack, startBenchStack } from './stacks.ts';
@@ -29,6 +31,8 @@ interface Options {
 }
 
 const names = SCENARIOS.map(({ name }) => name);
+/** No scenarios: each has a service of its own, filled in another way. */
+const [PRICES, FAIRNESS] = ['prices', 'fairness'];
 
 const command = createCommand(
   'bench',
@@ -41,12 +45,18 @@ server on SQLite misses a bound with ${CONNECTIONS} connections. Ctrl-C stops it
   .option('--connections <n>', 'connections, each with one open request', integer(1, 1_000), CONNECTIONS)
   .addOption(new Option('--engine <name>', 'the database').choices(['sqlite', 'postgres']).default('sqlite'))
   .option('--instances <n>', 'servers behind Envoy; more than 1 need --engine postgres', integer(1, 16), 1)
-  .addOption(new Option('--only <name...>', 'only these scenarios').choices(names).default(names, 'all'))
+  .addOption(
+    new Option('--only <name...>', 'only these scenarios').choices([...names, PRICES, FAIRNESS]).default(names, 'all'),
+  )
   .addHelpText(
     'after',
     `
 Scenarios, each with ${ROUNDS} rounds of each variant:
 ${toColumns(SCENARIOS.map(({ name, title }) => [`  ${name}`, title])).join('\n')}
+
+By themselves, with the rules of docs/sizing.md, and exit code 1 when one is broken:
+  ${PRICES}    what the dearest form of each kind of request and each operation costs, as a multiple of an ordinary one
+  ${FAIRNESS}  the latency of one account's requests beside each of the dearest forms of another's
 
 With --engine postgres the service uses PostgreSQL, as durable as in production, and counts the limits in Redis. Both
 are started for the benchmark. TMPDIR is where databases are made: it should be on a real disk. ENVOY names another
@@ -56,7 +66,9 @@ Envoy.`,
 const say = (text: string) => void process.stderr.write(`${text}\n`);
 
 async function main(options: Options, signal: AbortSignal): Promise<void> {
-  const { engine, instances, connections } = options;
+  const { engine, instances, connections, only } = options;
+  if (only.includes(PRICES)) return check((t) => measurePrices(t, say));
+  if (only.includes(FAIRNESS)) return check((t) => fairness(t, options));
   if (wrkMissing !== undefined) throw new CommandFailed(wrkMissing);
   if (engine === 'sqlite' && instances > 1) throw new CommandFailed('--instances above 1 needs --engine postgres');
   if (engine === 'postgres' && sharedMissing !== undefined) throw new CommandFailed(sharedMissing);
@@ -65,6 +77,19 @@ async function main(options: Options, signal: AbortSignal): Promise<void> {
   const missed = hasBounds ? missedBounds(results) : [];
   process.stdout.write(`${[...formatTable(results), ...missed].join('\n')}\n`);
   if (missed.length > 0) process.exitCode = 1;
+}
+
+/** Prints a list. The exit code is 1 when a row of it is above its rule. */
+async function check(measure: (t: Scope) => Promise<{ readonly text: string[]; readonly broken: string[] }>) {
+  await using cleanUp = new AsyncDisposableStack();
+  const { text, broken } = await measure(scopeOf(cleanUp));
+  process.stdout.write(`${[...text, '', ...broken].join('\n')}\n`);
+  if (broken.length > 0) process.exitCode = 1;
+}
+
+async function fairness(t: Scope, { engine, instances }: Options) {
+  const databases = engine === 'postgres' ? await (await startShared(t)).settings() : {};
+  return measureFairness(t, { ...databases, INSTANCES: String(instances) }, say);
 }
 
 /** Starts what the scenarios need, measures them, and stops and removes everything. */

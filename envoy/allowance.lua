@@ -23,9 +23,10 @@ function M.network(address)
   return text:gsub("::", (":0"):rep(8 - colons) .. ":"):match("^%x+:%x+:%x+:%x+")
 end
 
--- Whether the address may send this request. Each kind of request has an allowance of its own, of so many bursts.
-function M.take(kind, address, now_ms, bursts)
-  local burst_ms = BURST_MS * (bursts or 1)
+-- Whether the address may send this request. Each kind of request has an allowance of its own, of so many bursts. A
+-- dear request counts as several.
+function M.take(kind, address, now_ms, bursts, requests)
+  local burst_ms, cost_ms = BURST_MS * (bursts or 1), INTERVAL_MS * (requests or 1)
   local subject = kind .. M.network(address)
   local at = full_at[subject]
   if not at then
@@ -36,8 +37,8 @@ function M.take(kind, address, now_ms, bursts)
   end
   -- A time beyond the burst is from before the clock was set back.
   if not at or at < now_ms or at - now_ms > burst_ms then at = now_ms end
-  local is_allowed = at + INTERVAL_MS - now_ms <= burst_ms
-  full_at[subject] = is_allowed and at + INTERVAL_MS or at
+  local is_allowed = at + cost_ms - now_ms <= burst_ms
+  full_at[subject] = is_allowed and at + cost_ms or at
   return is_allowed
 end
 

@@ -52,7 +52,8 @@ end
 local function check(handle, headers, judge, errors)
   local now_ms = handle:timestamp()
   if judge == "nobody" then
-    if not allowance.take("open ", headers:get("x-forwarded-for"), now_ms) then refuse(handle, errors) end
+    local requests = settings.dear_files[headers:get(":path"):match("^[^?]*")]
+    if not allowance.take("open ", headers:get("x-forwarded-for"), now_ms, 1, requests) then refuse(handle, errors) end
     handle:streamInfo():dynamicMetadata():set(M.KEYLESS, "judge", judge)
     return
   end

@@ -51,6 +51,8 @@ export function luaSettings(config: EdgeConfig): string {
     /** What an address may send without a known key. */
     address_burst: limits.addressBurst,
     address_per_second: limits.addressPerSecond,
+    /** For how many requests a file counts that costs as much: 1.7 MB cost four times a refusal, others up to twice. */
+    dear_files: { '/docs/swagger-ui-bundle.js': 2 },
     /** The responses if the server is not asked, or is unreachable. */
     replies: { unavailable: replies(apiError('UNAVAILABLE')), late: replies(apiError('DEADLINE_EXCEEDED')) },
     flood: replies(floodError(limits)),

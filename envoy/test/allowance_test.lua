@@ -32,6 +32,15 @@ test("an address - shares its allowance with no other, and has one for each kind
   equal(allowed(allowance, 500, "10.0.0.1", 1000), BURST, "the clock was set back")
 end)
 
+test("an address - may send fewer of a request that counts as several", function()
+  local allowance = fresh("allowance")
+  local total = 0
+  for _ = 1, 500 do
+    if allowance.take("open ", "10.0.0.1", 1000, 1, 3) then total = total + 1 end
+  end
+  equal(total, math.floor(BURST / 3))
+end)
+
 test("an address - of IPv6 shares its allowance with its /64, and a mapped IPv4 address is that address", function()
   local network = fresh("allowance").network
   for address, expected in pairs({

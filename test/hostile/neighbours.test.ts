@@ -9,10 +9,12 @@ import { PetServiceService as Pets } from '../../gen/petstore/v1/pets.ts';
 import { generateKey } from '../../src/platform/access/keys/format.ts';
 import { call } from '../support/calls/connect-client.ts';
 import { GrpcCaller } from '../support/calls/grpc-caller.ts';
+import { exchange } from '../support/calls/http2.ts';
 import { openSession, targetOf } from '../support/calls/sockets.ts';
 import { withinOneMinute } from '../support/service/limit-windows.ts';
 import { startTestServer } from '../support/service/server.ts';
 import { until } from '../support/until.ts';
+import { MIB, mib, pidsOf, watchMemory } from './campaign/memory.ts';
 import { AS_DEPLOYED, hostileTest, storeLargestList } from './campaign/service.ts';
 
 const test = hostileTest({ ...AS_DEPLOYED, TRUSTED_PROXIES: '127.0.0.1' });
@@ -68,6 +70,27 @@ test.serial('Unread responses - 400 of the largest pages, which are never read, 
     waits.push(performance.now() - startMs);
   }
   t.true(Math.max(...waits) < SOON_MS, `${waits.map(Math.round)} ms`);
+});
+
+test.serial('Large pages - of 440 at once each is whole, and the server stays below 500 MiB', async (t) => {
+  const { rest, key, publicAddress } = t.context;
+  const description = '\x01'.repeat(2_000); // six bytes each
+  for (let i = 1; i <= 100; i += 1) await rest.post('/categories', { name: `Escaped ${i}`, description });
+  const memory = watchMemory(pidsOf(t.context).server);
+  const paths = ['/categories?limit=100', '/events?limit=100', '/events?limit=100&types=category.created'];
+  const authorization = `Bearer ${key}`;
+  const pages = Array.from({ length: CONNECTIONS }, async (_, i) => {
+    const session = await openSession(targetOf(publicAddress, '127.0.0.9'), i);
+    t.teardown(() => session.destroy());
+    await exchange(session, { ':method': 'HEAD', ':path': '/pets', authorization }); // the key is known then
+    const all = Array.from({ length: 110 }, (_, j) => exchange(session, { ':path': paths[j % 3], authorization }));
+    return Promise.all(all);
+  });
+  for (const { status, headers, body, outcome } of (await Promise.all(pages)).flat()) {
+    t.deepEqual([status, outcome, body.length], [200, 'answered', Number(headers.get('content-length'))]);
+  }
+  memory.stop();
+  t.true(memory.peakBytes < 500 * MIB, mib(memory.peakBytes));
 });
 
 const GUESSES = 1_000;
