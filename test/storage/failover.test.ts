@@ -107,6 +107,7 @@ test('Fail-over - who has seen a lost id below one that is kept is told, too', a
   const { primary, standby, open, copied, failOver } = await startPair(t);
   const store = await open();
   await write(store, 2);
+  await query(primary.url, 'UPDATE events SET time_ms = time_ms - 600000'); // the shop was quiet
   const late = await holding(primary.url, "BEGIN; INSERT INTO categories (name) VALUES ('late')");
   await write(store, 2);
   await copied();
@@ -122,6 +123,8 @@ test('Fail-over - who has seen a lost id below one that is kept is told, too', a
     await t.throwsAsync(feed.page(toEventId(seen), [], 10), { code: 'EVENT_NOT_REACHED' });
   }
   t.is((await idsOf(feed, toEventId(2n))).length, 3);
+  t.deepEqual((await idsOf(feed, START)).slice(0, 2), [1, 2], 'a new reader has all');
+  t.is((await idsOf(feed, START)).length, 5);
 });
 
 test('Fail-over that lost nothing - who has read all goes on, and gets only what is new', async (t) => {
