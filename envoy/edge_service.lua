@@ -66,8 +66,8 @@ function M.error_response(response, error, status, shape)
   return headers, error
 end
 
--- Asks the server about the caller of a request, by its headers. Returns whether the key is valid; its permission if
--- the caller may send the request, else nil and the headers and the body of the response.
+-- Asks the server about the caller of a request, by its headers. Returns whether the key is valid, and its permission;
+-- and the headers and the body of the response, if the caller may not send the request.
 function M.judge(handle, errors)
   local headers = handle:headers()
   local response, error, status = M.call(handle, "judge", {}, {
@@ -81,7 +81,7 @@ function M.judge(handle, errors)
   local reply, body = M.error_response(response, error, status, errors)
   reply["content-type"] = "application/json"
   -- The response to a caller with a valid key, such as one over its limit, has the key's id for the access log.
-  return reply[settings.headers.key] ~= nil, nil, reply, body
+  return reply[settings.headers.key] ~= nil, reply[settings.headers.accepted], reply, body
 end
 
 return M

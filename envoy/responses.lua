@@ -3,6 +3,7 @@
 
 local caller = require("caller")
 local edge_service = require("edge_service")
+local keys = require("keys")
 local settings = require("settings")
 
 local HEADERS = settings.headers
@@ -69,6 +70,9 @@ local function on_local_reply(handle)
   local status = tonumber(headers:get(":status"))
   local body = handle:body(true) -- before the script is suspended: Envoy can't read it later
   local error_headers, error = fetch_error(handle, refused, status, body:getBytes(0, body:length()))
+  if error_headers[HEADERS.key] and error_headers[":status"] == "429" then
+    keys.refuse(refused.authorization, tonumber(error_headers["retry-after"]), handle:timestamp())
+  end
   handle:body(true):setBytes(refused.method == "HEAD" and "" or error) -- HEAD has the length of a body, and none
   headers = handle:headers()
   for name, value in pairs(error_headers) do

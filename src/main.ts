@@ -22,7 +22,7 @@ async function main(config: Config): Promise<void> {
   const log = new LogFile(config.logFile);
   const auditLog = config.auditFile === undefined ? log : new LogFile(config.auditFile);
   let migrating: string | undefined;
-  const onMigration = (name: string) => {
+  const onMigration = (name: string | undefined) => {
     migrating = name;
   };
   const tell = () => migrating && process.connected && process.send?.({ migrating } satisfies Progress);

@@ -36,7 +36,7 @@ interface Logs {
   /** Notes each call that begins. */
   readonly note?: (call: Call) => void;
   /** Called with the name of each migration before it runs. */
-  readonly onMigration?: (name: string) => void;
+  readonly onMigration?: (name: string | undefined) => void;
 }
 
 /**

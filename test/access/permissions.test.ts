@@ -10,6 +10,7 @@ import { isError } from '../support/contract/errors.ts';
 import { PUBLIC, requestsTo } from '../support/contract/resources.ts';
 import { stackTest } from '../support/service/shared-stack.ts';
 import type { TestStack } from '../support/service/stack.ts';
+import { until } from '../support/until.ts';
 
 const test = stackTest();
 
@@ -97,6 +98,20 @@ test('Permissions - a 403 counts like any request, comes after 401 and 429, and 
   isError(t, await rest.withKey(undefined).post('/categories', { name: 'Cats' }), 401, 'API_KEY_MISSING');
 });
 
+test('Permissions - Envoy learns that a key may only read from a refusal, too', async (t) => {
+  const { rest, operator, grpc } = t.context;
+  const { id: accountId } = await operator.account({ perMinute: 1_000_000, perDay: 1 });
+  const described = { accountId, permission: Permission.PERMISSION_READ, expireTime: undefined };
+  const { key } = await operator.call(Admin.createKey, described);
+  await grpc.withKey(key).call(Pets.listPets, { ids: [], pageToken: '' });
+  const reader = rest.withKey(key);
+  isError(t, await reader.get('/pets'), 429, 'RATE_LIMITED');
+  await operator.call(Admin.updateAccount, { accountId, perDay: 1_000 });
+  await until(async () => (await reader.get('/pets')).status === 200, 'the new limit');
+  const { status } = await reader.send('POST', '/pets', { raw: 'x'.repeat(70_000) });
+  t.is(status, 403, 'not 413: nothing of the body is read');
+});
+
 async function works(t: ExecutionContext<TestStack>, key: string): Promise<boolean> {
   const { status, body } = await t.context.rest.withKey(key).get('/pets');
   if (status !== 200) t.is(body.code, 'API_KEY_INVALID');
@@ -140,6 +155,9 @@ test('Rotation - an overlap prolongs no key; one that is revoked, expired or unk
   const { apiKey } = await operator.call(Admin.createKey, { accountId, expireTime: soon });
   const keyId = apiKey?.id ?? 0n;
   t.deepEqual((await operator.call(Admin.rotateKey, { keyId })).replaced?.expireTime, soon);
+  t.deepEqual((await operator.call(Admin.rotateKey, { keyId, overlapSeconds: 60 })).apiKey?.expireTime, soon);
+  const again = await operator.call(Admin.rotateKey, { keyId });
+  t.deepEqual(again.apiKey?.expireTime, soon, 'not the end of the overlap of an earlier rotation');
   await operator.call(Admin.rotateKey, { keyId, overlapSeconds: 0 });
   t.is((await operator.failure(Admin.rotateKey, { keyId })).reason, 'API_KEY_ENDED', 'it has expired');
   const { id: revoked } = await operator.key(accountId);

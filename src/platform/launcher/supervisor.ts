@@ -75,16 +75,18 @@ async function restartUntilServing(component: Component, deaths: number, supervi
     } catch (error) {
       if (shutdown.aborted) break;
       const reason = describeStartFailure(component, error);
-      if (!(error instanceof TemporaryFailure)) failures += 1;
-      checkFailureCount(failures, reason, component, supervision);
+      // What others covered is forgotten: one of them may be down for a moment.
+      if (supervision.isRedundant()) failures = 0;
+      else if (!(error instanceof TemporaryFailure)) failures += 1;
+      checkFailureCount(failures, reason, component);
       if (reason !== component.startFailure) report(`${reason}. Retrying every few seconds.`);
       component.startFailure = reason;
     }
   }
 }
 
-function checkFailureCount(failures: number, reason: string, { name }: Component, { isRedundant }: Supervision): void {
-  if (failures < MAX_FAILURES || isRedundant()) return;
+function checkFailureCount(failures: number, reason: string, { name }: Component): void {
+  if (failures < MAX_FAILURES) return;
   throw new TooManyFailures(`${name} could not be started ${failures} times in a row, the last time: ${reason}`);
 }
 

@@ -81,7 +81,7 @@ export function createGrpcServer(options: GrpcServerOptions): Server {
     const asSent = { method, path: path.replace(/(?<=.)\/$/, '') }; // the edge adds a slash to what it has no route for
     if (method !== 'POST') return refused(() => notAllowed(asSent, 'POST'));
     const served = byPath.get(path) ?? byPath.get(withTodaysNames(path));
-    if (isForEdge(path) && !isByEdge) return refused(() => apiError('ROUTE_NOT_FOUND', asSent));
+    if (isForEdge(withTodaysNames(path)) && !isByEdge) return refused(() => apiError('ROUTE_NOT_FOUND', asSent));
     return served ?? refused(() => apiError('ROUTE_NOT_FOUND', asSent));
   };
   const take: Handlers['take'] = (stream, headers, isByEdge) => {

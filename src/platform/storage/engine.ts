@@ -25,8 +25,8 @@ export interface EngineOptions {
   readonly logger?: StorageLogger;
   /** How long to wait for another process's migrations. */
   readonly maxWaitMs?: number;
-  /** Called with the name of each migration before it runs. */
-  readonly onMigration?: ((name: string) => void) | undefined;
+  /** Called with the name of each migration before it runs, and without one after the last. */
+  readonly onMigration?: ((name: string | undefined) => void) | undefined;
 }
 
 /** The current use of a connection pool. */

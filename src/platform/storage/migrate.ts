@@ -70,6 +70,7 @@ export async function migrate(
   };
   const done = await knex
     .transaction((trx) => migrateIn(trx).catch(noting), transaction)
+    .finally(() => onMigration?.(undefined))
     .catch((error: unknown) => {
       throw failure ?? error; // of a transaction that the database has ended, knex throws why it can't be rolled back
     });

@@ -112,8 +112,10 @@ export function adminService(parts: AdminParts): Service<AdminServiceServer> {
       const { created, replaced } = await store.transaction(async (tx) => {
         const old = existing(await tx.keys.lock(keyId), noKey(keyId));
         const { accountId, label, permission, expiresAtMs = Number.POSITIVE_INFINITY } = old;
+        // An earlier rotation has shortened its own: the key from then has the expiry that was agreed.
+        const agreed = old.replacedBy === undefined ? old : ((await tx.keys.lock(old.replacedBy)) ?? old);
         if (old.revokedAtMs !== undefined || expiresAtMs <= nowMs) throw apiError('API_KEY_ENDED', { keyId });
-        const described = { accountId, label, permission, createdAtMs: nowMs, expiresAtMs: old.expiresAtMs };
+        const described = { accountId, label, permission, createdAtMs: nowMs, expiresAtMs: agreed.expiresAtMs };
         const created = await insertKey(tx, key, { ...described, replaces: keyId });
         const endsAtMs = Math.min(expiresAtMs, nowMs + overlapSeconds * 1_000);
         const replaced = { ...old, expiresAtMs: endsAtMs, replacedBy: created.id };
