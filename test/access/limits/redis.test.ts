@@ -3,11 +3,17 @@
  * time, its password, the streams of all servers.
  */
 import { randomUUID } from 'node:crypto';
+import { readFile } from 'node:fs/promises';
+import { join } from 'node:path';
 import type { ExecutionContext } from 'ava';
+import type { Logger } from 'pino';
+import { NAME } from '../../../src/identity.ts';
+import { ROOT } from '../../../src/platform/launcher/paths.ts';
 import { freePorts } from '../../support/machine/ports.ts';
 import { MISSING_REDIS_SERVER, startRedis, type TestRedis } from '../../support/machine/redis.ts';
 import { withinOneDay } from '../../support/service/limit-windows.ts';
 import { sharing } from '../../support/service/sharing.ts';
+import { until } from '../../support/until.ts';
 import { openRedis, openServers, type RedisOptions, untilBack } from './suite/redis.ts';
 import { limiterTests, SHARED, send } from './suite/rules.ts';
 import {
@@ -148,6 +154,40 @@ test.serial('Password - is sent, and never logged', async (t) => {
     const line = String(log.pop());
     t.regex(line, cause);
     t.notRegex(line, /secret/);
+  }
+});
+
+test('Rights - those on the page are enough, on a cluster too; a start names the one that is missing', async (t) => {
+  const page = await readFile(join(ROOT, 'docs/operations.md'), 'utf8');
+  const [, rights = ''] = /ACL SETUSER petstore on ><password> ([^`]*)/.exec(page) ?? [];
+  const node = await startRedis(t, ['--cluster-enabled', 'yes']);
+  await node.command('CLUSTER', 'ADDSLOTSRANGE', '0', '16383');
+  for (const { port, command } of [await startRedis(t), node]) {
+    const isCluster = port === node.port;
+    const urlOf = (user: string) => `redis://${user}:secret@127.0.0.1:${port}` as const;
+    /** The cause that a start logs; undefined if there is none. */
+    const start = async (user: string, without?: string) => {
+      const given = (rights.match(/\S+/g) ?? []).filter((right) => right !== without);
+      await command('ACL', 'SETUSER', user, 'reset', 'on', '>secret', ...given);
+      const causes: string[] = [];
+      const logger = { info: () => undefined, warn: ({ cause }: { cause: string }) => causes.push(cause) };
+      const redis = { urls: [urlOf(user)], isCluster } as const;
+      const limiter = await openRedis(t, { redis, logger: logger as unknown as Logger, prefix: NAME });
+      await until(() => !limiter.isDegraded || causes.length > 0, 'the start');
+      await limiter.close();
+      return causes[0];
+    };
+    await until(async () => (await start('all')) === undefined, 'a start with all rights');
+    await command('SCRIPT', 'FLUSH');
+    t.regex((await start('no-eval', '+eval')) ?? '', /'eval'/);
+    await start('all');
+    const needed = [...rights.matchAll(/\+(\S+)/g)].map(([, right = '']) => right);
+    const missing = needed.filter((right) => right !== 'eval' && (isCluster || !/asking|cluster/.test(right)));
+    t.true(missing.length > 12);
+    const names = (right: string) => new RegExp(`['"]${right.replace('|', '\\|')}['"]`, 'i');
+    const isNamed = async (right: string) => names(right).test((await start(`no-${right}`, `+${right}`)) ?? '');
+    await Promise.all(missing.map((right) => until(() => isNamed(right), right))); // a busy machine may be late
+    t.regex((await start('no-keys', '~petstore:*')) ?? '', /access one of the keys/);
   }
 });
 

@@ -22,6 +22,7 @@ export async function startRedis(t: Scope, settings: readonly string[] = []) {
   const config: RedisConfig = { urls: [url], isCluster: false };
   const place = ['--port', String(port), '--bind', '127.0.0.1', '--dir', temporaryFolder(t)];
   let server: Program | undefined;
+  let isPaused = false;
   /** Starts it on the same port, without data. */
   const startAgain = async () => {
     server = new Program(PROGRAM ?? 'redis-server', [...place, '--save', '', '--appendonly', 'no', ...settings]);
@@ -42,11 +43,20 @@ export async function startRedis(t: Scope, settings: readonly string[] = []) {
     get pid() {
       return server?.pid;
     },
+    /** Neither killed nor frozen. */
+    get isRunning() {
+      return server !== undefined && !isPaused;
+    },
     startAgain,
     kill,
     /** Freezes it: it accepts connections and commands, and does not reply. */
-    pause: () => void server?.process.kill('SIGSTOP'),
-    resume: () => void server?.process.kill('SIGCONT'),
+    pause() {
+      isPaused = server?.process.kill('SIGSTOP') ?? false;
+    },
+    resume() {
+      isPaused = false;
+      server?.process.kill('SIGCONT');
+    },
     /** Sends a command. Resolves with the reply. */
     async command(...args: string[]): Promise<unknown> {
       const client = createClient({ url, RESP: 2 }).on('error', () => undefined);
@@ -56,17 +66,23 @@ export async function startRedis(t: Scope, settings: readonly string[] = []) {
   };
 }
 
-/** Starts a cluster of three servers, each with a third of the slots. */
-export async function startRedisCluster(t: Scope) {
-  const settings = ['--cluster-enabled', 'yes'];
-  // The nodes communicate on a second port, which must be free too.
-  const nodes = await Promise.all(
-    [1, 2, 3].map(async () => startRedis(t, [...settings, '--cluster-port', String((await freePorts(1))[0])])),
-  );
+export type TestCluster = Awaited<ReturnType<typeof startRedisCluster>>;
+
+/** Starts a cluster of three masters, each with a third of the slots, and of as many replicas of each. */
+export async function startRedisCluster(t: Scope, replicas = 0) {
+  const settings = ['--cluster-enabled', 'yes', '--cluster-node-timeout', '2000', '--repl-diskless-sync-delay', '0'];
+  const start = async () => {
+    // The nodes communicate on a second port, which must be free too.
+    return startRedis(t, [...settings, '--cluster-port', String((await freePorts(1))[0])]);
+  };
+  const nodes = await Promise.all(Array.from({ length: 3 * (1 + replicas) }, start));
   const addresses = nodes.map(({ port }) => `127.0.0.1:${port}`);
-  const created = new Program('redis-cli', ['--cluster', 'create', ...addresses, '--cluster-yes']);
-  if ((await created.ended).code !== 0) throw new Error(`${created.output}${created.errors}`);
+  const run = async (command: string, ...args: readonly string[]) => {
+    const program = new Program('redis-cli', ['--cluster', command, ...args]);
+    if ((await program.ended).code !== 0) throw new Error(`${program.output}${program.errors}`);
+  };
+  await run('create', ...addresses, '--cluster-replicas', `${replicas}`, '--cluster-yes');
   const [first = '', ...others] = nodes.map(({ config }) => config.urls[0]);
   const config: RedisConfig = { urls: [first, ...others], isCluster: true };
-  return { config, nodes };
+  return { config, nodes, start, run };
 }

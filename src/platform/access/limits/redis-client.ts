@@ -35,12 +35,12 @@ const STEADY_MS = 15_000;
 const AGAIN_MS = 10;
 /** What a cluster replies, and the library says, while a slot moves to another node. Nothing has been executed. */
 const MOVING = /^(TRYAGAIN|MOVED|ASK|Too many Cluster redirections|Cannot find node)/;
-/** Other errors that may pass within moments. */
-const PASSING = /^(CLUSTERDOWN|LOADING|MASTERDOWN)/;
+/** Other errors that may pass soon. The last is the library's, of commands to a node that has no slots any more. */
+const PASSING = /^(CLUSTERDOWN|LOADING|MASTERDOWN|Disconnects client)/;
 /** When no request has met a slot that moves for so long, none does. */
 const MOVED_MS = 5_000;
-/** A connection that is silent for longer than `socketTimeout` is lost. */
-const SOCKET = { socketTimeout: 3_000, reconnectStrategy: false } as const;
+// Without a time limit of the library's for silence: it would see one where this process was itself busy. A ping keeps
+// connections open that a firewall would forget.
 const COMMON = { disableOfflineQueue: true, maintNotifications: 'disabled', pingInterval: 1_000 } as const;
 // The library's own time limit ends when a command is written, and costs 5 µs.
 const commandOptions = { timeout: 0 };
@@ -74,6 +74,8 @@ export class RedisClient {
   /** The one in use, or of the last attempt. */
   #connection: Connection | undefined;
   #isAvailable = false;
+  /** Redis may be starting as well: nothing is logged. */
+  #isStarting = true;
   /** The log has a line about the current outage. */
   #isReported = false;
   /** Why a connection, a command or an attempt failed last. */
@@ -104,7 +106,8 @@ export class RedisClient {
     this.#probe = probe;
     this.#recovery = this.#recover(0);
     await Promise.race([this.#recovery, delay(START_MS, undefined, { ref: false })]);
-    if (!this.#isAvailable) this.#report();
+    this.#isStarting = false;
+    if (!this.#isAvailable && this.#cause !== undefined) this.#report();
   }
 
   /**
@@ -141,7 +144,7 @@ export class RedisClient {
         });
       } catch (error) {
         const isPassing = matches(PASSING, error) || (this.#moving === undefined && matches(MOVING, error));
-        if (!isPassing || performance.now() + pauseMs >= endMs) throw error;
+        if (!isPassing || performance.now() + pauseMs >= endMs) throw withLine(error, text);
         await delay(pauseMs);
       }
     }
@@ -208,15 +211,23 @@ export class RedisClient {
       const onError = (error: unknown) => this.#connection === connection && this.#onFailure(error);
       this.#connection = connection = openConnection(this.#redis, this.#attempts, onError);
       await inTime<unknown>(CONNECT_MS, connection.client.connect());
-      await inTime(this.#timeoutMs, Promise.all([connection.client.ping(), this.#probe()]));
+      await inTime(this.#timeoutMs, Promise.all([connection.check(), this.#probe()]));
       this.#isAvailable = !this.#closing.signal.aborted;
     } catch (error) {
       this.#note(error);
+      if (!this.#isStarting && !this.#isReported && !this.#closing.signal.aborted) this.#report();
       this.#attempts += 1;
       this.#connection = undefined;
       connection?.close();
     }
   }
+}
+
+/** Adds the line of the script in which an error occurred, such as one with a command that the user may not run. */
+function withLine(error: unknown, script: string): unknown {
+  const [, number] = (error instanceof Error && /@user_script:(\d+)/.exec(error.message)) || [];
+  const line = script.split('\n')[Number(number) - 1];
+  return line === undefined ? error : new Error(`${(error as Error).message} ${line.trim()}`, { cause: error });
 }
 
 function matches(pattern: RegExp, error: unknown): boolean {
@@ -243,7 +254,7 @@ async function inTime<T>(timeoutMs: number, reply: Promise<T>): Promise<T> {
 /** A client that has not connected yet. `close` also ends connections that are being opened: the library does not. */
 function openConnection({ urls, isCluster }: RedisConfig, attempt: number, onError: (error: unknown) => void) {
   const sockets = new AbortController();
-  const socket = { ...SOCKET, signal: sockets.signal };
+  const socket = { reconnectStrategy: false, signal: sockets.signal } as const;
   const url = urls[attempt % urls.length] ?? urls[0];
   const { username, password, protocol } = new URL(urls[0]);
   const client = isCluster
@@ -260,9 +271,13 @@ function openConnection({ urls, isCluster }: RedisConfig, attempt: number, onErr
       })
     : createClient({ ...COMMON, url, socket, commandOptions }); // the library adds the address to the socket
   client.on('error', onError).on('node-error', onError);
-  const close = () => {
-    client.destroy();
-    sockets.abort();
+  return {
+    client,
+    /** Runs what the library needs, on a cluster while slots move. */
+    check: () => Promise.all([client.ping(), 'slots' in client && client.sendCommand(undefined, true, ['ASKING'])]),
+    close() {
+      client.destroy();
+      sockets.abort();
+    },
   };
-  return { client, close };
 }

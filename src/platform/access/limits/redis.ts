@@ -9,7 +9,7 @@
  * what its server knows, and the script keeps the larger counts. So when Redis is back the largest counts stand,
  * whichever server comes first, also when Redis has lost its data; what the other servers counted meanwhile is lost.
  */
-import { randomUUID } from 'node:crypto';
+import { randomInt, randomUUID } from 'node:crypto';
 import { NAME } from '../../../identity.ts';
 import { CALL_TIMEOUT_MS } from '../../config/constants.ts';
 import { type AccountId, type KeyId, toAccountId, toKeyId } from '../../rpc/caller.ts';
@@ -27,7 +27,6 @@ const REPEATED_MS = CALL_TIMEOUT_MS + 5_000;
 
 /** Accounts that nobody has, probably on all nodes of a cluster. */
 const PROBES = Array.from({ length: 16 }, (_, index) => toAccountId(-1n - BigInt(index)));
-const PROBE_KEY = toKeyId(0n);
 
 const SPAN = { 'db.system.name': 'redis', 'db.operation.name': 'EVALSHA' };
 
@@ -51,6 +50,8 @@ export async function openRedisLimiter(options: RedisLimiterOptions) {
   const memory = createMemoryLimiter(options);
   /** This server's name. A new process is a new server. */
   const server = randomUUID();
+  /** Probes of servers at the same time don't meet each other's bans. */
+  const probeKey = toKeyId(-BigInt(randomInt(2 ** 47)));
 
   /** The braces make a cluster keep all entries of a subject on one node. */
   const nameOf = (subject: Subject, entry: string) => `${prefix}:{${subjectName(subject)}}:${entry}`;
@@ -94,7 +95,7 @@ export async function openRedisLimiter(options: RedisLimiterOptions) {
   /** Runs each command that requests run, writes too: what Redis refuses is known before they ask, and its cause. */
   async function probe(accountId: AccountId): Promise<void> {
     const subject = { kind: 'account', accountId } as const;
-    const key = { keyId: PROBE_KEY, nowMs: Date.now() };
+    const key = { keyId: probeKey, nowMs: Date.now() };
     await run('unban', subject, key, []);
     const noRoom = [toText(newCounter(0)), 0, 0, 0, REPEATED_MS];
     await run('admit', subject, { ...key, requestId: randomUUID() }, noRoom, { ...ban, refusals: 1, graceMs: 0 });
