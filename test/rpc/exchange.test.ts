@@ -81,7 +81,7 @@ const nameOf = (...cell: [CallerProtocol, State, Event]) => cell.join(', ');
 
 /** Brings a call to a state. */
 async function enter({ context: { server } }: Test, protocol: CallerProtocol, state: State, event: Event) {
-  const id = nameOf(protocol, state, event);
+  const id = nameOf(protocol, state, event).replace(/\W+/g, '-'); // one with a space is replaced
   const isStream =
     state === 'streaming' ||
     (state !== 'ending' && state !== 'unread' && STREAMING.includes(event)) ||

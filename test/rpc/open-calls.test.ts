@@ -28,7 +28,7 @@ let ids = 0;
 /** Opens a call and waits until the server has it. */
 async function open({ context }: Test, options: Opened) {
   ids += 1;
-  const { id = `open ${ids}` } = options;
+  const { id = `open-${ids}` } = options;
   const before = context.server.find(id);
   const caller = request(context.server.port, { ...options, id });
   context.callers.push(caller);

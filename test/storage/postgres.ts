@@ -26,6 +26,7 @@ export async function suiteDatabase(t: Scope, server: Shared): Promise<SuiteData
   const { through } = server;
   template ??= server.createDatabase().then(async (url) => {
     await (await openPostgres(url, MIGRATIONS)).close();
+    await query(url, 'DELETE FROM event_histories'); // a copy is a new store, not a restored one
     return nameOf(url);
   });
   t.teardown(await turn());
