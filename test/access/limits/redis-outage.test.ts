@@ -105,27 +105,6 @@ test('Killed - the grace after the first refusal holds while Redis is away, and 
   t.truthy((await limiter.admit({ ...refused, nowMs: NOON_MS + 72_000 })).begunBan);
 });
 
-for (const [what, bytes] of Object.entries({
-  'no RESP': 'HTTP/1.1 400 Bad Request\r\n\r\n',
-  'of a bad length': '$-5\r\n',
-  'cut off': '$99999\r\nabc',
-  'arrays without an end': '*1\r\n'.repeat(1_000),
-  'of another command': '+OK\r\n+OK\r\n',
-  'without numbers': `*8\r\n+admitted\r\n${',nan\r\n'.repeat(7)}`,
-})) {
-  test(`Reply - one that is ${what} is an outage that ends by itself, and no later count is another's`, async (t) => {
-    const proxy = await openProxy(t, redis.port);
-    const url = `redis://127.0.0.1:${proxy.port}`;
-    const [limiter] = await openServers(t, { redis: { ...redis.config, urls: [url] }, logger, timeoutMs: 500 });
-    await untilBack(limiter);
-    await repeat(limiter, 5, LARGE);
-    proxy.replaceNext(Buffer.from(bytes));
-    t.like(await limiter.admit(LARGE), { allowed: true, remaining: 994 });
-    await untilBack(limiter);
-    t.like(await limiter.admit(LARGE), { allowed: true, remaining: 993 });
-  });
-}
-
 test('Hanging - requests wait once, and count once though Redis may have counted them too', async (t) => {
   const [limiter] = await openThree(t, { timeoutMs: 200 });
   await flood([limiter], 100, LARGE);

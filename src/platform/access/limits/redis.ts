@@ -81,8 +81,14 @@ export async function openRedisLimiter(options: RedisLimiterOptions) {
     return toOutcome(await run('admit', subject, attempt, [toText(counter), ...quota, lastBanEndMs, REPEATED_MS]));
   }
 
-  const tellStreams = (accountId: AccountId, own: number, max: number) =>
-    client.evaluate(STREAMS, [nameOf({ kind: 'account', accountId }, 'streams')], [server, `${own}`, `${max}`]);
+  async function tellStreams(accountId: AccountId, own: number, max: number): Promise<boolean> {
+    const name = nameOf({ kind: 'account', accountId }, 'streams');
+    return toBoolean(await client.evaluate(STREAMS, [name], [server, `${own}`, `${max}`]));
+  }
+
+  async function unban(accountId: AccountId, keyId: KeyId): Promise<boolean> {
+    return toBoolean(await run('unban', { kind: 'account', accountId }, { keyId, nowMs: 0 }, []));
+  }
 
   function read(asked: Subject & Pick<Attempt, 'keyId'>, nowMs: number): Promise<Outcome | undefined> {
     const known = memory.known(asked, nowMs);
@@ -94,11 +100,11 @@ export async function openRedisLimiter(options: RedisLimiterOptions) {
 
   /** Runs each command that requests run, writes too: what Redis refuses is known before they ask, and its cause. */
   async function probe(accountId: AccountId): Promise<void> {
-    const subject = { kind: 'account', accountId } as const;
-    const key = { keyId: probeKey, nowMs: Date.now() };
-    await run('unban', subject, key, []);
+    await unban(accountId, probeKey);
+    const request = { keyId: probeKey, requestId: randomUUID(), nowMs: Date.now() };
     const noRoom = [toText(newCounter(0)), 0, 0, 0, REPEATED_MS];
-    await run('admit', subject, { ...key, requestId: randomUUID() }, noRoom, { ...ban, refusals: 1, graceMs: 0 });
+    const policy = { ...ban, refusals: 1, graceMs: 0 };
+    toOutcome(await run('admit', { kind: 'account', accountId }, request, noRoom, policy));
     for (const own of [1, 0]) await tellStreams(accountId, own, Number.MAX_SAFE_INTEGER);
   }
   await client.start(() => Promise.all(PROBES.map(probe)));
@@ -114,7 +120,7 @@ export async function openRedisLimiter(options: RedisLimiterOptions) {
       return state === undefined ? memory.peek(attempt) : toDecision(attempt, state, options);
     },
     async countStreams(accountId, own, max) {
-      return (await client.run(() => tellStreams(accountId, own, max))) !== 0;
+      return (await client.run(() => tellStreams(accountId, own, max))) ?? true;
     },
     async now() {
       const nowMs = Date.now();
@@ -126,8 +132,7 @@ export async function openRedisLimiter(options: RedisLimiterOptions) {
       return { counter: state.counter, isLocal: false };
     },
     async unban(accountId, keyId) {
-      const reply = await client.run(() => run('unban', { kind: 'account', accountId }, { keyId, nowMs: 0 }, []));
-      return reply !== undefined && memory.unban(accountId, keyId);
+      return (await client.run(() => unban(accountId, keyId))) === true && memory.unban(accountId, keyId);
     },
     /** Redis is unavailable: this server counts alone. */
     get isDegraded() {
@@ -141,11 +146,17 @@ function toText({ minuteIndex, minuteCount, dayIndex, dayCount, refused }: Reado
   return `${minuteIndex} ${minuteCount} ${dayIndex} ${dayCount} ${refused}`;
 }
 
+const OTHER_REPLY = 'the reply is not the one of the script';
+
+function toBoolean(reply: unknown): boolean {
+  if (reply !== 0 && reply !== 1) throw new Error(OTHER_REPLY);
+  return reply === 1;
+}
+
 /** The reply is what redis.lua describes. */
 function toOutcome(reply: unknown): Outcome {
   const [status, ...numbers] = reply as Reply;
-  if (numbers.length !== 7 || !numbers.every(Number.isSafeInteger))
-    throw new Error('the reply is not the one of the script');
+  if (numbers.length !== 7 || !numbers.every(Number.isSafeInteger)) throw new Error(OTHER_REPLY);
   const [minuteIndex, minuteCount, dayIndex, dayCount, refused, bannedUntilMs, nowMs] = numbers;
   return { status, counter: { minuteIndex, minuteCount, dayIndex, dayCount, refused }, bannedUntilMs, nowMs };
 }

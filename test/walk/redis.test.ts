@@ -1,0 +1,130 @@
+/** The walk on Redis: each command of a limiter fails once, in each way. `npm run test:walk` has all of them. */
+import { randomUUID } from 'node:crypto';
+import type { ExecutionContext } from 'ava';
+import type { RedisLimiter } from '../../src/platform/access/limits/redis.ts';
+import { openRedis, untilBack } from '../access/limits/suite/redis.ts';
+import { ACCOUNT, ACCOUNT_ID, BAN_MS, KEY_ID, ofAddress } from '../access/limits/suite/setup.ts';
+import { MISSING_REDIS_SERVER, startRedis, type TestRedis } from '../support/machine/redis.ts';
+import { sharing } from '../support/service/sharing.ts';
+import { until } from '../support/until.ts';
+import { openRedisProxy, WAYS } from './redis-proxy.ts';
+import { isCampaign, walkedAt } from './walk.ts';
+
+const test = sharing(MISSING_REDIS_SERVER, (t) => startRedis(t));
+type Test = ExecutionContext<TestRedis>;
+
+const TIMEOUT_MS = 1_000;
+/** How long a call, or a stop, may take on a busy machine. */
+const PATIENCE_MS = 3 * TIMEOUT_MS;
+const REFUSALS = 3;
+const ADMITTED = 4;
+const account = { ...ACCOUNT, quota: { perMinute: ADMITTED, perDay: 1_000 } };
+const address = ofAddress('192.0.2.1');
+
+/** When the step fails: as the server starts, when it connects again, and in the calls that follow. */
+const PARTS = ['start', 'return', 'calls'] as const;
+
+/** Two servers with counts of their own. Everything that the first one asks goes through the proxy. */
+async function run(t: Test, part: (typeof PARTS)[number], step: number, way: string) {
+  const { config, port } = t.context;
+  const proxy = await openRedisProxy(t, port);
+  const log: string[] = [];
+  const logger = { info: () => log.push('back'), warn: () => log.push('away') };
+  const ban = { refusals: REFUSALS, windowMs: 60_000, graceMs: 0, durationMs: BAN_MS };
+  const shared = { prefix: randomUUID(), ban };
+  const proxied = { urls: [`redis://127.0.0.1:${proxy.port}`] as const, isCluster: false };
+  const where = () => `${part}: ${way} at step ${step}, ${proxy.lastStep}`;
+  const inTime = async <T>(what: string, work: () => T | Promise<T>): Promise<T> => {
+    const startMs = performance.now();
+    const result = await work();
+    const tookMs = performance.now() - startMs;
+    t.true(tookMs < PATIENCE_MS, `${what} took ${tookMs} ms; ${where()}`);
+    return result;
+  };
+
+  if (part === 'start') proxy.fail(step, way);
+  const options = { ...shared, redis: proxied, logger, timeoutMs: TIMEOUT_MS };
+  const one = await inTime('the start', () => openRedis(t, options));
+  await untilBack(one);
+  const other = await openRedis(t, { ...shared, redis: config });
+  await untilBack(other);
+  let hasFailed = part === 'start' && proxy.heal();
+  if (part !== 'start') proxy.fail(step, way);
+  if (part === 'return') {
+    proxy.cut();
+    await until(() => one.isDegraded, 'the outage');
+    t.true((await inTime('a decision', () => one.admit(address))).allowed);
+    await untilBack(one);
+    hasFailed = proxy.heal();
+  }
+  /** A call of the first server. On odd steps each waits until Redis is back, on even ones they go on without it. */
+  const call = async <T>(what: string, work: () => T | Promise<T>): Promise<T> => {
+    const result = await inTime(what, work);
+    if (step % 2 === 1) await untilBack(one);
+    return result;
+  };
+  const admit = (attempt: typeof account | typeof address = account) => call('a decision', () => one.admit(attempt));
+
+  // The decisions are those of a server on which nothing fails.
+  for (let left = ADMITTED - 1; left >= 0; left -= 1) {
+    t.like(await admit({ ...account, requestId: `${left}` }), { allowed: true, remaining: left }, where());
+  }
+  t.like(await admit(address), { allowed: true, remaining: part === 'return' ? 58 : 59 }, where());
+  t.like(await call('the numbers', () => one.peek(account)), { allowed: false, remaining: 0 }, where());
+  t.is((await call('the counts', () => one.counts(ACCOUNT_ID, account.nowMs))).counter.minuteCount, ADMITTED, where());
+
+  // A ban may begin later, as refusals are not carried over.
+  let refused = 0;
+  for (let isBanned = false; !isBanned; refused += 1) {
+    const decision = await admit();
+    t.false(decision.allowed, where());
+    isBanned = decision.bannedUntilMs !== undefined;
+  }
+  t.true(refused > REFUSALS && refused <= 2 * REFUSALS + 1, `banned after ${refused}; ${where()}`);
+  await untilUnbanned(call, one);
+  for (const server of [one, other]) t.is((await server.admit(account)).bannedUntilMs, undefined, where());
+
+  // A number that is told again is known to the others.
+  for (const [own, isFree] of [
+    [1, false],
+    [0, true],
+  ] as const) {
+    t.true(await call('the streams', () => one.countStreams(ACCOUNT_ID, own, 1)), where());
+    await untilBack(one);
+    t.true(await one.countStreams(ACCOUNT_ID, own, 1), where());
+    t.is(await other.countStreams(ACCOUNT_ID, 1, 1), isFree, where());
+  }
+  if (part === 'calls') hasFailed = proxy.heal();
+  await untilBack(one);
+  t.like(await one.admit(account), { allowed: false }, where());
+  t.is((await other.counts(ACCOUNT_ID, account.nowMs)).counter.minuteCount, ADMITTED, where());
+  await until(() => log.length % 2 === 0, 'the log');
+  const pairs = part === 'return' || log.length > 0 ? ['away', 'back'] : [];
+  t.deepEqual(log, pairs, where());
+  t.is(await until(() => proxy.connections === 1 && 1, 'the end of other connections'), 1, where());
+  await inTime('the stop', () => one.close());
+  await until(() => proxy.connections === 0, 'the end of the connection');
+  await other.close();
+  return hasFailed;
+}
+
+async function untilUnbanned(call: <T>(what: string, work: () => T | Promise<T>) => Promise<T>, limiter: RedisLimiter) {
+  await until(async () => {
+    await untilBack(limiter);
+    return call('the end of a ban', () => limiter.unban(ACCOUNT_ID, KEY_ID));
+  }, 'the end of the ban');
+}
+
+for (const part of PARTS) {
+  test(`Walk - any command to Redis fails once, and no decision differs, waits or is lost: ${part}`, async (t) => {
+    t.timeout(3_600_000);
+    let failed = 0;
+    // A connection begins with the same probes of 16 accounts.
+    const stride = part === 'calls' ? (isCampaign ? 1 : 2) : isCampaign ? 5 : 11;
+    for (let [step, isOver] = [0, false]; !isOver; step += stride) {
+      isOver = true;
+      for (const way of walkedAt(WAYS, step)) if (await run(t, part, step, way)) [failed, isOver] = [failed + 1, false];
+    }
+    t.log(`${failed} steps that failed`);
+  });
+}
