@@ -61,7 +61,7 @@ test('SIGINT - an idle server exits with 0 and leaves one closed file, private w
   const lines = server.output.trim().split('\n');
   t.deepEqual(
     lines.map((line) => JSON.parse(line).msg),
-    ["the database's schema is up to date now", 'serving', 'draining', 'stopped'],
+    ['migrating the database', "the database's schema is up to date now", 'serving', 'draining', 'stopped'],
   );
 });
 
@@ -152,7 +152,8 @@ test('Migrate - with MIGRATE_AT_START=no a server fails with one line before it,
   const refused = await run('main', settings);
   t.is(refused.code, 1);
   t.regex(refused.errors, /^petstore: the database lacks the migrations 002-accounts, .*: run "npm run migrate".*\n$/);
-  const said = ["the database's schema is up to date now", 'nothing is left to migrate'];
+  const done = "the database's schema is up to date now";
+  const said = ['migrating the database', done, 'nothing is left to migrate'];
   t.deepEqual(await run('migrate-main', settings), { code: 0, said, errors: '' });
   const server = await start(t, settings);
   t.truthy(await server.grpc.category());

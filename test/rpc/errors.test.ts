@@ -59,7 +59,7 @@ test('Messages - one in thousands of frames is malformed, and the rest of it is 
     [1_500, '0'],
     [5_000, String(INVALID_ARGUMENT)],
   ] as const) {
-    const stream = session.request(grpcHeaders('/grpc.health.v1.Health/Check'));
+    const stream = session.request(grpcHeaders('/petstore.v1.PetService/ListPets', t.context.key));
     const fields: Record<string, unknown> = {};
     for (const event of ['response', 'trailers']) stream.on(event, (more: object) => Object.assign(fields, more));
     stream.on('error', () => undefined).resume();

@@ -187,15 +187,15 @@ test('Streams - end at their maximum age with DEADLINE_EXCEEDED, unary calls do 
   const file = await open(t, { isStream: true });
   t.context.server.openCalls.drain();
   const server = await startScriptedServer(t, { maxStreamMs: 300 });
-  const stream = request(server.port, { isStream: true, id: 'old stream' });
-  const unary = request(server.port, { id: 'old call' });
+  const stream = request(server.port, { isStream: true, id: 'old-stream' });
+  const unary = request(server.port, { id: 'old-call' });
   t.context.callers.push(stream, unary);
-  (await until(() => server.find('old stream'), 'the stream')).step(piece('a'));
+  (await until(() => server.find('old-stream'), 'the stream')).step(piece('a'));
   t.is(await stream.outcome, 'refused');
   t.is(stream.seen['grpc-status'], String(Status.DEADLINE_EXCEEDED));
-  server.find('old call')?.step('end');
+  server.find('old-call')?.step('end');
   t.is(await unary.outcome, 'answered');
-  const old = server.find('old stream');
+  const old = server.find('old-stream');
   old?.step('end'); // the method notices that its caller has gone
   await until(() => old?.ends.length, 'the end');
   t.is(old?.ends[0]?.code, Status.DEADLINE_EXCEEDED);

@@ -22,7 +22,8 @@ type Request = Message & {
   readonly host: string;
   readonly messageRequest: {
     readonly case: 'listServices' | 'fileByFilename' | 'fileContainingSymbol' | undefined;
-    readonly value: string;
+    /** Undefined without a case. */
+    readonly value: string | undefined;
   };
 };
 
@@ -39,7 +40,7 @@ export function reflection(
   /** Serialised: that takes some 100 µs. */
   const bytesOf = new Map([...files].map((file) => [file, toBinary(FileDescriptorProtoSchema, file.proto)]));
 
-  const find = (kind: string | undefined, name: string): DescFile | undefined => {
+  const find = (kind: string | undefined, name = ''): DescFile | undefined => {
     if (kind === 'fileByFilename') return [...files].find(({ proto }) => proto.name === name);
     const dot = name.lastIndexOf('.');
     const [service, method] = [name.slice(0, Math.max(dot, 0)), name.slice(dot + 1)];
