@@ -93,14 +93,15 @@ export function origins(operations: Iterable<Operation>, edgeSecret: string | un
 export function addEdgeHeaders(call: Call, error?: ApiError): void {
   const { isForwarded, caller, operation, responseHeaders } = call;
   if (!isForwarded) return;
+  const isQuestion = operation.path.startsWith(EDGE_SERVICES);
   const isRefused = error?.httpStatus === 429 && error.code !== 'TOO_MANY_STREAMS'; // which is of no other request
-  if (isRefused && caller !== undefined && !operation.path.startsWith(EDGE_SERVICES)) {
+  if (isRefused && caller !== undefined && !isQuestion) {
     responseHeaders.set(EDGE_HEADERS.accepted, `${error.retryAfterSeconds} ${call.header('authorization')}`);
   }
-  // A question about a key that Envoy does not know: it is valid, though refused.
-  if (error !== undefined && caller !== undefined && operation.path.startsWith(EDGE_SERVICES)) {
-    if (call.header(EDGE_HEADERS.anonymous) !== undefined)
-      responseHeaders.set(EDGE_HEADERS.accepted, caller.permission);
+  // A key that Envoy does not know and asks about: it is valid, though refused.
+  const isUnknown = isQuestion && call.header(EDGE_HEADERS.anonymous) !== undefined;
+  if (isUnknown && error !== undefined && caller !== undefined) {
+    responseHeaders.set(EDGE_HEADERS.accepted, caller.permission);
   }
   if (caller !== undefined) {
     responseHeaders.set(EDGE_HEADERS.account, String(caller.accountId));

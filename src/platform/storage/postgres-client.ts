@@ -7,6 +7,10 @@
 import type { Duplex } from 'node:stream';
 import { Client, type ClientConfig, type QueryConfig, type QueryResult } from 'pg';
 import { BufferReader } from 'pg-protocol/dist/buffer-reader.js';
+import { NAME } from '../../identity.ts';
+
+/** How long a client apart from the pools waits for its connection, and for each response. */
+const APART_MS = 2_000;
 
 interface Reader {
   readonly buffer: Buffer;
@@ -65,6 +69,13 @@ export class PostgresClient extends Client {
     const { stream } = this.connection;
     return stream.destroyed && stream.errored === null && !stream.readableEnded;
   }
+}
+
+/** A client for a question or two, apart from the pools. Its queries report what goes wrong. */
+export function clientApart(url: string): PostgresClient {
+  const timeouts = { connectionTimeoutMillis: APART_MS, query_timeout: APART_MS };
+  const client = new PostgresClient({ connectionString: url, application_name: NAME, ...timeouts });
+  return client.on('error', () => undefined);
 }
 
 /** A stream whose listeners may throw: that ends it. */

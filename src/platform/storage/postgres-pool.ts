@@ -19,7 +19,7 @@ import { Pool, type PoolClient } from 'pg';
 import { NAME } from '../../identity.ts';
 import type { Availability } from './availability.ts';
 import type { PoolUse } from './engine.ts';
-import { PostgresClient } from './postgres-client.ts';
+import { clientApart, PostgresClient } from './postgres-client.ts';
 import { Connection, startSession } from './postgres-connection.ts';
 import { is, unavailable } from './postgres-errors.ts';
 import { StoreUnavailable } from './store-errors.ts';
@@ -36,9 +36,8 @@ const RETRY_MS = 100;
 const GROW_MS = 2_000;
 const RUNNING = `SELECT pid FROM pg_stat_activity JOIN unnest($1::int[], $2::float8[]) AS one (process, age)
   ON pid = process AND backend_start < clock_timestamp() - make_interval(secs => age)`;
-/** How often the processes of sessions that were left are looked up, and how long that may take. */
+/** How often the processes of sessions that were left are looked up. */
 const LOOK_UP_MS = 250;
-const LOOK_UP_TIMEOUT_MS = 2_000;
 
 export interface PoolOptions {
   readonly url: string;
@@ -184,9 +183,7 @@ async function runningOf(
   left: readonly (readonly [PooledClient, number])[],
   url: string,
 ): Promise<ReadonlySet<number>> {
-  const timeouts = { connectionTimeoutMillis: LOOK_UP_TIMEOUT_MS, query_timeout: LOOK_UP_TIMEOUT_MS };
-  const client = new PostgresClient({ connectionString: url, application_name: NAME, ...timeouts });
-  client.on('error', () => undefined); // the query reports it
+  const client = clientApart(url);
   try {
     await client.connect();
     const pids = left.map(([{ backend }]) => backend);

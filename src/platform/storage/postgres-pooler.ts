@@ -1,7 +1,6 @@
 /** Finds out whether a pooler gives one session of the server to several connections in turn. */
-import { PostgresClient } from './postgres-client.ts';
+import { clientApart, type PostgresClient } from './postgres-client.ts';
 
-const TIMEOUT_MS = 2_000;
 const ROUNDS = 3;
 
 /**
@@ -9,9 +8,7 @@ const ROUNDS = 3;
  * pooler gives a connection another number than the process of its session has.
  */
 export async function sharesSessions(url: string): Promise<boolean> {
-  const options = { connectionString: url, connectionTimeoutMillis: TIMEOUT_MS, query_timeout: TIMEOUT_MS };
-  const clients = [new PostgresClient(options), new PostgresClient(options)] as const;
-  for (const client of clients) client.on('error', () => undefined); // its query reports it
+  const clients = [clientApart(url), clientApart(url)] as const;
   const processOf = async (client: PostgresClient) =>
     Number((await client.query<{ pid: number }>('SELECT pg_backend_pid() AS pid')).rows[0]?.pid);
   try {
