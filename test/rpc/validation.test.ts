@@ -3,9 +3,9 @@ import { create, type DescMessage, fromJson, toBinary } from '@bufbuild/protobuf
 import test from 'ava';
 import { rulesOf } from '../../scripts/openapi/constraints.ts';
 import { ApiError } from '../../src/platform/errors.ts';
+import { readMessage } from '../../src/platform/interceptors/read-message.ts';
 import { loadOperations } from '../../src/platform/proto/operations.ts';
 import { createValidation, MAX_JUDGED } from '../../src/platform/proto/validation-rules.ts';
-import { readMessage } from '../../src/platform/rpc/interceptors/read-message.ts';
 import { parcelOperations, parcelRegistry } from '../support/lists/parcels.ts';
 import { handler, newCall, protoRegistry } from '../support/service/call.ts';
 

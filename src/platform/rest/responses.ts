@@ -8,9 +8,9 @@
  */
 import type { HttpBody } from '../../../gen/google/api/httpbody.ts';
 import type { ApiError } from '../errors.ts';
+import { addLink } from '../interceptors/deprecation.ts';
 import { compilePath, type Operation } from '../proto/operations.ts';
 import type { Call, HttpResponse, Protocol, UnaryResponse } from '../rpc/chain.ts';
-import { addLink } from '../rpc/interceptors/deprecation.ts';
 import { errorHeaders } from '../rpc/status.ts';
 import { EVENT_STREAM, eventStream } from './event-stream.ts';
 import { EDGE_HEADERS, isHead, ORIGINAL_PATH } from './headers.ts';

@@ -1,11 +1,11 @@
 import { setImmediate as turn } from 'node:timers/promises';
 import { crc32 } from 'node:zlib';
 import test from 'ava';
-import { authentication } from '../../../src/platform/access/interceptors/authentication.ts';
 import { createApiKeyCache } from '../../../src/platform/access/keys/api-key-cache.ts';
 import { generateKey, hashKey, isWellFormed } from '../../../src/platform/access/keys/format.ts';
 import type { Account, ApiKey } from '../../../src/platform/access/tables/accounts.ts';
 import { readConfig } from '../../../src/platform/config/config.ts';
+import { authentication } from '../../../src/platform/interceptors/authentication.ts';
 import { toAccountId, toKeyId } from '../../../src/platform/rpc/caller.ts';
 import { handler, newCall, RESPONSE } from '../../support/service/call.ts';
 

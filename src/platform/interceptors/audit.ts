@@ -7,10 +7,10 @@
  */
 import { toJson } from '@bufbuild/protobuf';
 import type { Logger } from 'pino';
-import type { ApiError } from '../../errors.ts';
-import type { Call, Interceptor, Response } from '../../rpc/chain.ts';
-import { toApiError } from '../../rpc/status.ts';
-import { createAllowance } from '../limits/allowance.ts';
+import { createAllowance } from '../access/limits/allowance.ts';
+import type { ApiError } from '../errors.ts';
+import type { Call, Interceptor, Response } from '../rpc/chain.ts';
+import { toApiError } from '../rpc/status.ts';
 
 const MAX_USER_AGENT = 128;
 /** How many attempts are logged: at once, and a second after that. At 300 bytes, half a megabyte a day. */

@@ -2,13 +2,13 @@
 import test from 'ava';
 import pino from 'pino';
 import { CreateKeyRequest, RotateKeyRequest } from '../../gen/apiplatform/admin/v1/admin.ts';
-import { audit } from '../../src/platform/access/interceptors/audit.ts';
-import { operatorOnly } from '../../src/platform/access/interceptors/authentication.ts';
 import { generateKey } from '../../src/platform/access/keys/format.ts';
 import { type ApiError, apiError, invalidArgument } from '../../src/platform/errors.ts';
+import { audit } from '../../src/platform/interceptors/audit.ts';
+import { operatorOnly } from '../../src/platform/interceptors/authentication.ts';
+import { logging } from '../../src/platform/observe/logging/log-calls.ts';
 import { addressOf } from '../../src/platform/rpc/address.ts';
 import type { Next } from '../../src/platform/rpc/chain.ts';
-import { logging } from '../../src/platform/rpc/interceptors/logging.ts';
 import { run as end, handler, newCall, RESPONSE, type TestCall } from '../support/service/call.ts';
 
 // biome-ignore lint/suspicious/noExplicitAny: a log line is whatever was logged

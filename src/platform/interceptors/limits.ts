@@ -3,13 +3,14 @@
  *
  * The numbers go into `responseHeaders`, so every response has them, including an error from further down the chain.
  */
-import { WINDOW_SECONDS } from '../../config/plans.ts';
-import { type ApiError, apiError } from '../../errors.ts';
-import type { AccountId, Caller } from '../../rpc/caller.ts';
-import type { Call, Interceptor } from '../../rpc/chain.ts';
-import { type Attempt, type Decision, type Limiter, type Subject, subjectName } from '../limits/limiter.ts';
-import { secondsUntil } from '../limits/windows.ts';
-import type { Ban } from '../tables/bans.ts';
+
+import { type Attempt, type Decision, type Limiter, type Subject, subjectName } from '../access/limits/limiter.ts';
+import { secondsUntil } from '../access/limits/windows.ts';
+import type { Ban } from '../access/tables/bans.ts';
+import { WINDOW_SECONDS } from '../config/plans.ts';
+import { type ApiError, apiError } from '../errors.ts';
+import type { AccountId, Caller } from '../rpc/caller.ts';
+import type { Call, Interceptor } from '../rpc/chain.ts';
 
 /**
  * The largest message of a service that needs no key. The name of a file, a symbol or a service is shorter. To read

@@ -1,10 +1,10 @@
 /** Identifies the caller by `Authorization: Bearer <API_KEY>` (RFC 6750, section 2.1). */
 import { timingSafeEqual } from 'node:crypto';
-import { type ApiError, apiError } from '../../errors.ts';
-import type { Caller } from '../../rpc/caller.ts';
-import type { Call, Interceptor } from '../../rpc/chain.ts';
-import type { ApiKeyCache } from '../keys/api-key-cache.ts';
-import { hashKey } from '../keys/format.ts';
+import type { ApiKeyCache } from '../access/keys/api-key-cache.ts';
+import { hashKey } from '../access/keys/format.ts';
+import { type ApiError, apiError } from '../errors.ts';
+import type { Caller } from '../rpc/caller.ts';
+import type { Call, Interceptor } from '../rpc/chain.ts';
 import type { AnonymousLimits } from './limits.ts';
 
 const BEARER = /^Bearer +([^\s]+) *$/i; // RFC 9110, section 11.1: the scheme is case-insensitive

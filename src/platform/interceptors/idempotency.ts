@@ -11,12 +11,12 @@
  */
 import { hash } from 'node:crypto';
 import { toBinary } from '@bufbuild/protobuf';
-import { IDEMPOTENCY_KEY } from '../../config/constants.ts';
-import { ApiError, apiError, invalidArgument } from '../../errors.ts';
-import type { IdempotencyRecord } from '../../storage/model.ts';
-import type { PLATFORM_TABLES, Reads } from '../../storage/store.ts';
-import { AlreadyDone } from '../../storage/store-errors.ts';
-import type { Call, Interceptor, UnaryResponse } from '../chain.ts';
+import { IDEMPOTENCY_KEY } from '../config/constants.ts';
+import { ApiError, apiError, invalidArgument } from '../errors.ts';
+import type { Call, Interceptor, UnaryResponse } from '../rpc/chain.ts';
+import type { IdempotencyRecord } from '../storage/model.ts';
+import type { PLATFORM_TABLES, Reads } from '../storage/store.ts';
+import { AlreadyDone } from '../storage/store-errors.ts';
 
 const HEADER = 'idempotency-key';
 

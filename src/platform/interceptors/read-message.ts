@@ -2,9 +2,9 @@
  * Reads the request message, and checks it against the `buf.validate` rules of the proto files. The interceptors before
  * this one decide by the headers alone; those behind it have the message that was checked, and no other.
  */
-import { invalidArgument } from '../../errors.ts';
-import type { FindViolations } from '../../proto/validation-rules.ts';
-import type { Interceptor } from '../chain.ts';
+import { invalidArgument } from '../errors.ts';
+import type { FindViolations } from '../proto/validation-rules.ts';
+import type { Interceptor } from '../rpc/chain.ts';
 
 export function readMessage(findViolations: FindViolations): Interceptor {
   return async (call, next) => {

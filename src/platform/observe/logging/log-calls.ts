@@ -3,7 +3,7 @@
  * bodies are never logged.
  */
 import type { Logger } from 'pino';
-import type { Observer } from '../chain.ts';
+import type { Observer } from '../../rpc/chain.ts';
 
 export function logging(logger: Logger): Observer {
   return ({ requestId, operation }, { error, durationMs }) => {

@@ -3,10 +3,10 @@
  * and 13.1.2). If-Match is only parsed here: the write evaluates it in its transaction. Only REST has the other.
  */
 import { BinaryReader } from '@bufbuild/protobuf/wire';
-import { invalidArgument } from '../../errors.ts';
-import { CONDITIONS } from '../../proto/operations.ts';
-import { type Call, encoded, type Interceptor } from '../chain.ts';
-import { type EntityTags, entityTag, matchesWeakly, parseEntityTags } from '../entity-tags.ts';
+import { invalidArgument } from '../errors.ts';
+import { CONDITIONS } from '../proto/operations.ts';
+import { type Call, encoded, type Interceptor } from '../rpc/chain.ts';
+import { type EntityTags, entityTag, matchesWeakly, parseEntityTags } from '../rpc/entity-tags.ts';
 
 export const etags: Interceptor = async (call, next) => {
   const { isTagged, oneOf, condition } = call.operation;

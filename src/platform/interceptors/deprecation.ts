@@ -1,5 +1,5 @@
 /** Announces a deprecated operation: Deprecation (RFC 9745), Sunset (RFC 8594), Link to the successor (RFC 8288). */
-import type { Interceptor } from '../chain.ts';
+import type { Interceptor } from '../rpc/chain.ts';
 
 export const deprecation: Interceptor = (call, next) => {
   const { operation, responseHeaders } = call;

@@ -1,8 +1,8 @@
 /** Refuses what the permission of a key does not allow, before anything of the message is read. */
-import { apiError } from '../../errors.ts';
-import type { Operation } from '../../proto/operations.ts';
-import type { Permission } from '../../rpc/caller.ts';
-import type { Interceptor } from '../../rpc/chain.ts';
+import { apiError } from '../errors.ts';
+import type { Operation } from '../proto/operations.ts';
+import type { Permission } from '../rpc/caller.ts';
+import type { Interceptor } from '../rpc/chain.ts';
 
 /** What each permission allows. A method that does not exist is no read. */
 const ALLOWS: Readonly<Record<Permission, (operation: Operation) => boolean>> = {
