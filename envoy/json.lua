@@ -7,7 +7,7 @@
 -- its digits, and in the place of a member that is no field `"_":0`. So what is ignored is JSON, and no more is asked
 -- of it.
 --
--- The server words what is refused here (src/platform/rest/edge-service.ts). It gets `unreadable <what> at <byte>` of a
+-- The server words what is refused here (src/platform/edge/edge-service.ts). It gets `unreadable <what> at <byte>` of a
 -- body that can't be read, and a message in the transcoder's form of a wrong value.
 
 local settings = require("settings")

@@ -23,7 +23,7 @@ import { Scalar, stringify } from 'yaml';
 import { API_PACKAGE, NAME } from '../src/identity.ts';
 import { loadOperations } from '../src/platform/proto/operations.ts';
 import type { HttpRule } from '../src/platform/proto/options.ts';
-import { onOneLine } from '../src/platform/rest/json.ts';
+import { onOneLine } from '../src/platform/protocols/rest/json.ts';
 import { callersPage } from './callers-page.ts';
 import { clientIndex } from './client-index.ts';
 import { clientMethods, clientServices } from './client-methods.ts';

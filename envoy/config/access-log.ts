@@ -7,7 +7,7 @@
  *   look like Envoy's.
  */
 import type { EdgeConfig } from '../../src/platform/config/config.ts';
-import { EDGE_HEADERS, ORIGINAL_PATH } from '../../src/platform/rest/headers.ts';
+import { EDGE_HEADERS, ORIGINAL_PATH } from '../../src/platform/edge-headers.ts';
 import { and, hasHeader, or, passedHeader } from './conditions.ts';
 import { any, extension, type Message } from './message.ts';
 

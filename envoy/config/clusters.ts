@@ -2,7 +2,7 @@
 import { CLUSTERS } from '../../src/identity.ts';
 import type { EdgeConfig, TracesConfig } from '../../src/platform/config/config.ts';
 import { MAX_CALLS_PER_SERVER } from '../../src/platform/config/constants.ts';
-import { EDGE_HEADERS } from '../../src/platform/rest/headers.ts';
+import { EDGE_HEADERS } from '../../src/platform/edge-headers.ts';
 import { READINESS_SERVICE } from '../../src/platform/rpc/readiness.ts';
 import { any, extension, header, literal, type Message } from './message.ts';
 import { endpoints, type Files, listServers, serverTls } from './servers.ts';

@@ -1,6 +1,6 @@
 /** Conditions on a request and its response, for local replies and the access log. */
 import type { EdgeConfig } from '../../src/platform/config/config.ts';
-import { EDGE_HEADERS } from '../../src/platform/rest/headers.ts';
+import { EDGE_HEADERS } from '../../src/platform/edge-headers.ts';
 import { any, type Message } from './message.ts';
 
 export function and(...filters: readonly Message[]): Message {

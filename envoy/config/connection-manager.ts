@@ -3,7 +3,7 @@ import { isIPv4 } from 'node:net';
 import { NAME } from '../../src/identity.ts';
 import type { EdgeConfig, Network } from '../../src/platform/config/config.ts';
 import { MAX_BODY_BYTES } from '../../src/platform/config/constants.ts';
-import { EDGE_HEADERS } from '../../src/platform/rest/headers.ts';
+import { EDGE_HEADERS } from '../../src/platform/edge-headers.ts';
 import { accessLogs } from './access-log.ts';
 import { httpFilters } from './filters.ts';
 import { localReplies } from './local-replies.ts';

@@ -1,7 +1,7 @@
 /** The HTTP filters of the public port. A request passes them in this order, and its response in reverse. */
 import type { EdgeConfig } from '../../src/platform/config/config.ts';
 import { MAX_BODY_BYTES } from '../../src/platform/config/constants.ts';
-import { EDGE_HEADERS } from '../../src/platform/rest/headers.ts';
+import { EDGE_HEADERS } from '../../src/platform/edge-headers.ts';
 import { LOG_FILTER } from './access-log.ts';
 import { CORS_FILTER } from './cors.ts';
 import { FILTERS, MAX_HELD_BYTES } from './kinds.ts';

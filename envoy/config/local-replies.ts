@@ -3,10 +3,10 @@
  * headers of the local reply describe the request, and its body has Envoy's message.
  */
 import type { EdgeConfig } from '../../src/platform/config/config.ts';
+import { EDGE_HEADERS } from '../../src/platform/edge-headers.ts';
 import { type ApiError, apiError, errorSaying } from '../../src/platform/errors.ts';
-import { connectBody } from '../../src/platform/rest/connect.ts';
-import { EDGE_HEADERS } from '../../src/platform/rest/headers.ts';
-import { restBody } from '../../src/platform/rest/responses.ts';
+import { connectBody } from '../../src/platform/protocols/connect/errors.ts';
+import { restBody } from '../../src/platform/protocols/rest/responses.ts';
 import { toTrailers } from '../../src/platform/rpc/status.ts';
 import { and, expression, hasHeader, or, passedHeader, status } from './conditions.ts';
 import { allowedOrigin } from './cors.ts';

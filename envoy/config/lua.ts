@@ -8,10 +8,10 @@ import {
   MAX_BODY_BYTES,
   MAX_JSON_DEPTH,
 } from '../../src/platform/config/constants.ts';
+import { BAD_HOST, EDGE_HEADERS } from '../../src/platform/edge-headers.ts';
 import { type ApiError, apiError } from '../../src/platform/errors.ts';
-import { connectBody, connectHttpStatus } from '../../src/platform/rest/connect.ts';
-import { BAD_HOST, EDGE_HEADERS } from '../../src/platform/rest/headers.ts';
-import { restBody } from '../../src/platform/rest/responses.ts';
+import { connectBody, connectHttpStatus } from '../../src/platform/protocols/connect/errors.ts';
+import { restBody } from '../../src/platform/protocols/rest/responses.ts';
 import { errorHeaders, toTrailers } from '../../src/platform/rpc/status.ts';
 import type { LuaTable, LuaValue } from './json.ts';
 import { IN_BAD_HOST } from './kinds.ts';

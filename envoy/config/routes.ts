@@ -6,8 +6,8 @@
 import { CLUSTERS } from '../../src/identity.ts';
 import type { EdgeConfig } from '../../src/platform/config/config.ts';
 import { BODY_TIMEOUT_MS, CALL_TIMEOUT_MS } from '../../src/platform/config/constants.ts';
+import { EDGE_HEADERS, ORIGINAL_PATH } from '../../src/platform/edge-headers.ts';
 import { API_PREFIX } from '../../src/platform/proto/operations.ts';
-import { EDGE_HEADERS, ORIGINAL_PATH } from '../../src/platform/rest/headers.ts';
 import { corsPolicy } from './cors.ts';
 import { anyOf, filterMetadata, KINDS, type Kind, MAX_HELD_BYTES, ofKind, type RouteMatch } from './kinds.ts';
 import { extension, header, type Message, seconds, when } from './message.ts';

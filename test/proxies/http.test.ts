@@ -11,7 +11,7 @@ import compression from 'compression';
 import { createProxyMiddleware } from 'http-proxy-middleware';
 import { EventServiceService as Events } from '../../gen/petstore/v1/events.ts';
 import { apiError } from '../../src/platform/errors.ts';
-import { restBody } from '../../src/platform/rest/responses.ts';
+import { restBody } from '../../src/platform/protocols/rest/responses.ts';
 import { callFrom, type Door, openFrom, PROTOCOLS, type Sent } from '../support/calls/callers.ts';
 import { openEvents, readEvents } from '../support/calls/event-source.ts';
 import { bearer, stream } from '../support/calls/grpc.ts';

@@ -4,7 +4,7 @@ import fc from 'fast-check';
 import { Category } from '../../gen/petstore/v1/categories.ts';
 import { Order } from '../../gen/petstore/v1/orders.ts';
 import { Pet } from '../../gen/petstore/v1/pets.ts';
-import { jsonWriter } from '../../src/platform/rest/json.ts';
+import { jsonWriter } from '../../src/platform/protocols/rest/json.ts';
 import { parcelMessage } from '../support/lists/parcels.ts';
 import { protoRegistry } from '../support/service/call.ts';
 

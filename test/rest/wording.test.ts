@@ -4,10 +4,10 @@
  */
 import test, { type ExecutionContext } from 'ava';
 import type { RefuseRequest } from '../../gen/apiplatform/edge/v1/edge.ts';
+import { edgeService } from '../../src/platform/edge/edge-service.ts';
 import { ApiError } from '../../src/platform/errors.ts';
 import { loadOperations } from '../../src/platform/proto/operations.ts';
-import { edgeService } from '../../src/platform/rest/edge-service.ts';
-import { rest } from '../../src/platform/rest/requests.ts';
+import { rest } from '../../src/platform/protocols/rest/requests.ts';
 import type { Response } from '../../src/platform/rpc/chain.ts';
 import { handler, newCall, RESPONSE } from '../support/service/call.ts';
 

@@ -8,7 +8,7 @@ import { CallError } from '../client/call-error.ts';
 import { connect } from '../client/connection.ts';
 import { follow } from '../client/events.ts';
 import { loadOperations } from '../proto/operations.ts';
-import { jsonWriter } from '../rest/json.ts';
+import { jsonWriter } from '../protocols/rest/json.ts';
 import { explain, findServer } from './admin.ts';
 import { toId } from './arguments.ts';
 import { failure } from './failure.ts';

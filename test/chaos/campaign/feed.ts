@@ -5,7 +5,7 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { createClient } from '../../../gen/client/index.ts';
 import { loadOperations } from '../../../src/platform/proto/operations.ts';
-import { jsonWriter } from '../../../src/platform/rest/json.ts';
+import { jsonWriter } from '../../../src/platform/protocols/rest/json.ts';
 import { openEvents } from '../../support/calls/event-source.ts';
 import { readAll } from '../../support/calls/pages.ts';
 import { RestClient } from '../../support/calls/rest-client.ts';

@@ -1,9 +1,9 @@
 /** A call as interceptors see it, without a server. */
 import { Metadata, status as Status } from '@grpc/grpc-js';
+import { origins } from '../../../src/platform/edge/origins.ts';
 import { ApiError } from '../../../src/platform/errors.ts';
 import { loadOperations, type Operation } from '../../../src/platform/proto/operations.ts';
 import { readRequest } from '../../../src/platform/proto/request.ts';
-import { origins } from '../../../src/platform/rest/protocols.ts';
 import type { Call, Codec, End, Next, Response, UnaryResponse } from '../../../src/platform/rpc/chain.ts';
 import { toApiError } from '../../../src/platform/rpc/status.ts';
 import type { Settings } from './unlimited.ts';

@@ -6,14 +6,14 @@
  * Envoy turns REST requests into gRPC calls. Its transcoder passes a response that is not gRPC through unchanged. So
  * the server sends the final response: nothing is translated a second time, and headers and body leave in one write.
  */
-import type { HttpBody } from '../../../gen/google/api/httpbody.ts';
-import type { ApiError } from '../errors.ts';
-import { addLink } from '../interceptors/deprecation.ts';
-import { compilePath, type Operation } from '../proto/operations.ts';
-import type { Call, HttpResponse, Protocol, UnaryResponse } from '../rpc/chain.ts';
-import { errorHeaders } from '../rpc/status.ts';
+import type { HttpBody } from '../../../../gen/google/api/httpbody.ts';
+import { EDGE_HEADERS, isHead, ORIGINAL_PATH } from '../../edge-headers.ts';
+import type { ApiError } from '../../errors.ts';
+import { addLink } from '../../interceptors/deprecation.ts';
+import { compilePath, type Operation } from '../../proto/operations.ts';
+import type { Call, HttpResponse, Protocol, UnaryResponse } from '../../rpc/chain.ts';
+import { errorHeaders } from '../../rpc/status.ts';
 import { EVENT_STREAM, eventStream } from './event-stream.ts';
-import { EDGE_HEADERS, isHead, ORIGINAL_PATH } from './headers.ts';
 import { jsonArrayWriter, jsonWriter } from './json.ts';
 import { parameterName } from './requests.ts';
 

@@ -5,9 +5,9 @@
  */
 import { Readable } from 'node:stream';
 import type { DescMessage } from '@bufbuild/protobuf';
-import { invalidArgument } from '../errors.ts';
-import type { Call, HttpResponse, Next, Response } from '../rpc/chain.ts';
-import { isHead } from './headers.ts';
+import { isHead } from '../../edge-headers.ts';
+import { invalidArgument } from '../../errors.ts';
+import type { Call, HttpResponse, Next, Response } from '../../rpc/chain.ts';
 import { jsonWriter, onOneLine } from './json.ts';
 
 /** When a browser whose connection is lost opens another. */

@@ -3,12 +3,12 @@
  * way. A caller who does not read therefore holds a piece or two in memory, here and in Envoy, not the whole file.
  */
 import type { WebServiceServer } from '../../../gen/apiplatform/web/v1/web.ts';
+import { EDGE_HEADERS, isHead, ORIGINAL_PATH } from '../edge-headers.ts';
 import { apiError } from '../errors.ts';
+import { decode } from '../protocols/rest/requests.ts';
 import type { Call } from '../rpc/chain.ts';
 import type { Service } from '../rpc/service.ts';
 import { FILES } from './files.ts';
-import { EDGE_HEADERS, isHead, ORIGINAL_PATH } from './headers.ts';
-import { decode } from './requests.ts';
 
 const PIECE_BYTES = 16_384;
 

@@ -9,8 +9,8 @@ import { MAX_JSON_DEPTH } from '../config/constants.ts';
 import { type ApiError, apiError, errorSaying, invalidArgument, notAllowed, short } from '../errors.ts';
 import { fieldAt, wrappedList } from '../proto/fields.ts';
 import { API_PREFIX, type Operation, type RestRoute } from '../proto/operations.ts';
+import { checkContentType, checkParameters, problemOf } from '../protocols/rest/requests.ts';
 import type { Service } from '../rpc/service.ts';
-import { checkContentType, checkParameters, problemOf } from './requests.ts';
 
 /** How much of a wrong value an error quotes, in bytes of a header. */
 const MAX_VALUE = 80;

@@ -6,10 +6,10 @@
  * protobuf's binary form does not have: so the entity tag, a digest of that, changes if and only if the JSON does.
  */
 import { type DescField, type DescMessage, ScalarType } from '@bufbuild/protobuf';
-import type { Timestamp } from '../../../gen/google/protobuf/timestamp.ts';
-import { TIMESTAMP, wrappedList } from '../proto/fields.ts';
-import type { ListField } from '../proto/operations.ts';
-import { isOutputOnly } from '../proto/options.ts';
+import type { Timestamp } from '../../../../gen/google/protobuf/timestamp.ts';
+import { TIMESTAMP, wrappedList } from '../../proto/fields.ts';
+import type { ListField } from '../../proto/operations.ts';
+import { isOutputOnly } from '../../proto/options.ts';
 
 type Write<T = unknown> = (value: T) => string;
 

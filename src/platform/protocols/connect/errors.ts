@@ -1,7 +1,7 @@
 /** Errors of the Connect protocol (https://connectrpc.com/docs/protocol): `{code, message, details}`. */
 import { status as Status } from '@grpc/grpc-js';
-import type { ApiError } from '../errors.ts';
-import { toDetails } from '../rpc/status.ts';
+import type { ApiError } from '../../errors.ts';
+import { toDetails } from '../../rpc/status.ts';
 
 /** The HTTP status of each code of the protocol. Others have 500. */
 const CONNECT_STATUSES: Readonly<Record<string, number>> = {

@@ -2,16 +2,16 @@
 import { timingSafeEqual } from 'node:crypto';
 import { status as Status } from '@grpc/grpc-js';
 import { hashKey } from '../access/keys/format.ts';
+import { EDGE_HEADERS, ORIGINAL_PATH } from '../edge-headers.ts';
 import type { ApiError } from '../errors.ts';
 import type { Operation } from '../proto/operations.ts';
+import { connectBody, connectHttpStatus } from '../protocols/connect/errors.ts';
+import { restError, restProtocol, withBody, withError } from '../protocols/rest/responses.ts';
 import { addressOf } from '../rpc/address.ts';
 import type { Arrival, CallOptions } from '../rpc/call.ts';
 import { type Call, encoded, type Protocol } from '../rpc/chain.ts';
 import type { Handlers } from '../rpc/private-parts.ts';
 import { GRPC_HEADERS, GRPC_OK, toFrame, toTrailers } from '../rpc/status.ts';
-import { connectBody, connectHttpStatus } from './connect.ts';
-import { EDGE_HEADERS, ORIGINAL_PATH } from './headers.ts';
-import { restError, restProtocol, withBody, withError } from './responses.ts';
 
 /** Envoy asks these services on behalf of callers over REST and Connect. */
 const EDGE_SERVICES = '/apiplatform.edge.v1.';

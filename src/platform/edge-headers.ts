@@ -2,8 +2,8 @@
  * The headers that Envoy and the server exchange about a request. Envoy's configuration and the Lua filters get the
  * names from here. Envoy removes these headers from the requests of callers, and from the responses to them.
  */
-import { NAME } from '../../identity.ts';
-import type { Call } from '../rpc/chain.ts';
+import { NAME } from '../identity.ts';
+import type { Call } from './rpc/chain.ts';
 
 export const EDGE_HEADERS = {
   /** To the server: EDGE_SECRET, the proof that the request comes from Envoy. */

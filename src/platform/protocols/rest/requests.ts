@@ -4,12 +4,12 @@
  */
 import { isUtf8 } from 'node:buffer';
 import { type DescField, ScalarType } from '@bufbuild/protobuf';
-import { apiError, invalidArgument, short } from '../errors.ts';
-import { noneOf, TIMESTAMP } from '../proto/fields.ts';
-import type { Operation } from '../proto/operations.ts';
-import type { Interceptor } from '../rpc/chain.ts';
+import { BAD_HOST, EDGE_HEADERS, ORIGINAL_PATH } from '../../edge-headers.ts';
+import { apiError, invalidArgument, short } from '../../errors.ts';
+import { noneOf, TIMESTAMP } from '../../proto/fields.ts';
+import type { Operation } from '../../proto/operations.ts';
+import type { Interceptor } from '../../rpc/chain.ts';
 import { resume } from './event-stream.ts';
-import { BAD_HOST, EDGE_HEADERS, ORIGINAL_PATH } from './headers.ts';
 
 /** Refuses a Host that Envoy has replaced. */
 export const host: Interceptor = async (call, next) => {
