@@ -31,18 +31,22 @@ const CONFIGURATIONS = fileURLToPath(new URL('../../deploy/proxies', import.meta
 /** The service's address in all configurations. */
 const SERVICE = '127.0.0.1:8080';
 
-export const nginx = kind('nginx', async ({ folder, port, redirectPort, service, certificates }) => {
-  await adapt('nginx.conf', join(folder, 'petstore.conf'), {
+const nginxOf = (name: string) => async (setup: Setup) => {
+  const { folder, port, redirectPort, service, certificates } = setup;
+  await adapt(name, join(folder, 'petstore.conf'), {
     [SERVICE]: service,
-    'listen 80;': `listen 127.0.0.1:${redirectPort};`,
-    'listen [::]:80;': `listen [::1]:${redirectPort};`,
+    ...(redirectPort && {
+      'listen 80;': `listen 127.0.0.1:${redirectPort};`,
+      'listen [::]:80;': `listen [::1]:${redirectPort};`,
+    }),
     'listen 443 ': `listen 127.0.0.1:${port} `,
     'listen [::]:443 ': `listen [::1]:${port} `,
     '/etc/ssl/petstore/cert.pem': certificates.path('server.pem'),
     '/etc/ssl/petstore/key.pem': certificates.path('server-key.pem'),
   });
   return nginxWith(folder, 'include petstore.conf;');
-});
+};
+export const nginx = kind('nginx', nginxOf('nginx.conf'));
 
 /** nginx as somebody sets it up who sets nothing: HTTP/1.0 to the service, and it buffers responses. */
 export const plainNginx = kind(
@@ -64,19 +68,23 @@ async function nginxWith(folder: string, server: string): Promise<Command> {
   return { args: ['-p', folder, '-e', 'stderr', '-c', join(folder, 'nginx.conf')] };
 }
 
-export const haproxy = kind('haproxy', async ({ folder, port, redirectPort, service, certificates }) => {
+const haproxyOf = (name: string) => async (setup: Setup) => {
+  const { folder, port, redirectPort, service, certificates } = setup;
   const both = await Promise.all(['server.pem', 'server-key.pem'].map(certificates.read));
   await writeFile(join(folder, 'petstore.pem'), Buffer.concat(both));
   const file = join(folder, 'haproxy.cfg');
-  await adapt('haproxy.cfg', file, {
+  await adapt(name, file, {
     [SERVICE]: service,
-    'bind :80,:::80 ': `bind 127.0.0.1:${redirectPort},::1:${redirectPort} `,
+    ...(redirectPort && {
+      'bind :80,:::80 ': `bind 127.0.0.1:${redirectPort},::1:${redirectPort} `,
+      '/etc/haproxy/petstore-unavailable.http': join(CONFIGURATIONS, 'petstore-unavailable.http'),
+    }),
     'bind :443,:::443 ': `bind 127.0.0.1:${port},::1:${port} `,
     '/etc/ssl/petstore': folder,
-    '/etc/haproxy/petstore-unavailable.http': join(CONFIGURATIONS, 'petstore-unavailable.http'),
   });
   return { args: ['-db', '-f', file] };
-});
+};
+export const haproxy = kind('haproxy', haproxyOf('haproxy.cfg'));
 
 /** HAProxy as a TCP load balancer, with the PROXY protocol. */
 export const haproxyTcp = kind(
@@ -92,22 +100,29 @@ export const haproxyTcp = kind(
   { redirects: false },
 );
 
-export const caddy = kind(
-  'caddy',
-  async ({ folder, port, redirectPort, service, certificates }) => {
-    const file = join(folder, 'Caddyfile');
-    const tls = `tls ${certificates.path('server.pem')} ${certificates.path('server-key.pem')}`;
-    // On all addresses, as shipped: with two of them in a `bind` Caddy redirects on the last one only.
-    await adapt('Caddyfile', file, { [SERVICE]: service, 'petstore.example {': `localhost {\n\t${tls}` });
-    // No files of the machine, and no UDP for HTTP/3.
-    const options = ['admin off', 'auto_https disable_certs', 'skip_install_trust'];
-    const ports = [`http_port ${redirectPort}`, `https_port ${port}`, 'servers {\nprotocols h1 h2\n}'];
-    await writeFile(file, `{\n${[...options, ...ports].join('\n')}\n}\n${await readFile(file, 'utf8')}`);
-    const env = { HOME: folder, XDG_DATA_HOME: folder, XDG_CONFIG_HOME: folder };
-    return { args: ['run', '--config', file, '--adapter', 'caddyfile'], env };
-  },
-  { earlyResponses: ['HTTP/2', 'gRPC'] },
-); // over HTTP/1.1 it waits for the first 256 KiB
+const caddyOf = (name: string, host: string) => async (setup: Setup) => {
+  const { folder, port, redirectPort, service, certificates } = setup;
+  const file = join(folder, 'Caddyfile');
+  const tls = `tls ${certificates.path('server.pem')} ${certificates.path('server-key.pem')}`;
+  // On all addresses, as shipped: with two of them in a `bind` Caddy redirects on the last one only.
+  await adapt(name, file, { [SERVICE]: service, [`${host} {`]: `localhost {\n\t${tls}` });
+  // No files of the machine, and no UDP for HTTP/3.
+  const redirects = redirectPort ? [`http_port ${redirectPort}`, 'auto_https disable_certs'] : ['auto_https off'];
+  const options = ['admin off', ...redirects, 'skip_install_trust'];
+  const ports = [`https_port ${port}`, 'servers {\nprotocols h1 h2\n}'];
+  await writeFile(file, `{\n${[...options, ...ports].join('\n')}\n}\n${await readFile(file, 'utf8')}`);
+  const env = { HOME: folder, XDG_DATA_HOME: folder, XDG_CONFIG_HOME: folder };
+  return { args: ['run', '--config', file, '--adapter', 'caddyfile'], env };
+};
+export const caddy = kind('caddy', caddyOf('Caddyfile', 'petstore.example'), { earlyResponses: ['HTTP/2', 'gRPC'] });
+// over HTTP/1.1 it waits for the first 256 KiB
+
+/** REST under the path /shop/ of a name that has more. */
+export const underPath = [
+  kind('nginx', nginxOf('nginx-path.conf'), { redirects: false }),
+  kind('haproxy', haproxyOf('haproxy-path.cfg'), { redirects: false }),
+  kind('caddy', caddyOf('Caddyfile-path', 'www.example'), { redirects: false }),
+];
 
 /** Copies a configuration and replaces texts in it. Throws if one of them is missing. */
 export async function adapt(name: string, to: string, replaced: Readonly<Record<string, string>>): Promise<void> {
