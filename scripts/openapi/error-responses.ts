@@ -15,7 +15,7 @@ const COMMON = [
 ];
 
 /** The errors of any operation that changes something. */
-const OF_WRITES = ['PERMISSION_DENIED'];
+export const OF_WRITES = ['PERMISSION_DENIED'];
 
 /** The errors of any operation: a bad query, or a body that is not JSON, even where no body is expected. */
 const OF_ANY_OPERATION = ['INVALID_ARGUMENT', 'UNSUPPORTED_CONTENT_TYPE', 'MALFORMED_BODY'];

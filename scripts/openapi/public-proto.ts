@@ -17,7 +17,7 @@ import { API_PACKAGE, CLASS_NAME, TITLE } from '../../src/identity.ts';
 import { type Operations, toOperation } from '../../src/platform/proto/operations.ts';
 import { fieldOptions, operationOptions, serviceOptions } from '../../src/platform/proto/options.ts';
 import { rulesOf, toKeywords } from './constraints.ts';
-import { EVERYWHERE, onGrpc } from './error-responses.ts';
+import { EVERYWHERE, OF_WRITES, onGrpc } from './error-responses.ts';
 import type { JsonObject } from './json.ts';
 import { commentOf } from './parts.ts';
 
@@ -71,6 +71,7 @@ function head(files: readonly DescFile[]): string {
     'Each call has the metadata `authorization: Bearer <API_KEY>`. A name after "Errors" is the reason of ' +
       '`google.rpc.ErrorInfo`, with the status in parentheses.',
     `Errors of every method: ${onGrpc(EVERYWHERE)}`,
+    `Errors of every method without NO_SIDE_EFFECTS, for a key that only reads: ${onGrpc(OF_WRITES)}`,
   ];
   return [
     comment(about.join('\n\n')),

@@ -104,6 +104,7 @@ test('GET /petstore.proto - is the same types and methods in one file, with REST
     text,
     /Errors: UNKNOWN_PET \(INVALID_ARGUMENT\), INSUFFICIENT_STOCK\s[^;]+ALREADY_EXISTS\)\n {2}rpc PlaceOrder/,
   );
+  t.regex(text, /without NO_SIDE_EFFECTS, for a key that only reads:[/\s]+PERMISSION_DENIED/);
   t.regex(text, /Rules: required; 0 to 1000000000\.\n {2}optional int32 quantity/);
 });
 
