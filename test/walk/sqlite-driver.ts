@@ -31,12 +31,13 @@ const REPEATED: readonly Way[] = EFFECTS.flatMap((effect) =>
 const nameOf = ({ code, effect, more }: Way) => `${code} ${effect}${more > 0 ? ` and ${more} more` : ''}`;
 const BY_NAME = new Map([...EACH, ...REPEATED].map((way) => [nameOf(way), way]));
 
-/** What a writing connection does after a failure (src/platform/storage/sqlite-writer.ts). */
-const RECOVERY = /^(exec SAVEPOINT any|finalize|close|open)/;
+/** What ends a transaction after a failure (src/platform/storage/sqlite-writer.ts). */
+const RECOVERY = 'exec SAVEPOINT any';
 
 export const WAYS = [...BY_NAME.keys()];
-/** Those of one failure alone. */
+/** Those of one failure alone, and of several. */
 export const SINGLE = EACH.map(nameOf);
+export const SEVERAL = REPEATED.map(nameOf);
 /** A damaged file is no reason to try again. */
 export const INTERNAL = WAYS.filter((name) => name.startsWith('SQLITE_CORRUPT'));
 
@@ -51,7 +52,7 @@ export function failingDriver(t: Scope) {
       [armed, more] = [undefined, way];
       return way;
     }
-    if (more === undefined || more.more === 0 || !RECOVERY.test(step)) return undefined;
+    if (more === undefined || more.more === 0 || !step.startsWith(RECOVERY)) return undefined;
     steps.push(`${step} (again)`);
     more = { ...more, more: more.more - 1 };
     return more;

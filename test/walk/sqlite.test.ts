@@ -7,14 +7,14 @@ import { TABLES } from '../../src/schema.ts';
 import { CATS } from '../storage/suite/database.ts';
 import { createTestDatabase } from '../support/machine/database.ts';
 import { startTestServer } from '../support/service/server.ts';
-import { failingDriver, INTERNAL, SINGLE, WAYS } from './sqlite-driver.ts';
+import { failingDriver, INTERNAL, SEVERAL, SINGLE, WAYS } from './sqlite-driver.ts';
 import { isCampaign, walkedAt, walkServer } from './walk.ts';
 
 test.serial('Walk - any step on SQLite fails once, and nothing is lost, done twice or stuck', async (t) => {
   t.timeout(1_200_000);
   const driver = failingDriver(t);
   const server = await startTestServer(t, { DEMO_ACCOUNT: 'yes' });
-  await walkServer(t, server, { ...driver, ways: WAYS, internal: INTERNAL });
+  await walkServer(t, server, { ...driver, ways: WAYS, internal: INTERNAL, repeated: SEVERAL });
 });
 
 test.serial(

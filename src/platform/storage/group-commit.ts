@@ -56,6 +56,7 @@ export class GroupCommit {
   async #commitGroup(): Promise<void> {
     const group: Write[] = [];
     try {
+      if (!this.#writer.isIdle) await this.#writer.command('end');
       await this.#writer.command('begin');
       this.#hasChanges = false;
       while (group.length < MAX_GROUP && this.#queue.length > 0) {
@@ -65,7 +66,7 @@ export class GroupCommit {
       }
       await this.#writer.command('commit');
     } catch (error) {
-      await this.#writer.recover().catch(() => undefined); // the next group tries again
+      await this.#writer.command('end').catch(() => undefined); // the next group tries again
       if (group.length === 0) group.push(...this.#queue.splice(0)); // the transaction could not begin
       for (const write of group) write.reject(error);
       return;
@@ -88,8 +89,7 @@ export class GroupCommit {
   async #run(batch: readonly Write[]): Promise<void> {
     if (batch.length === 0) return;
     if (this.#hasChanges) await this.#writer.command('mark');
-    const runner = this.#writer.newRunner();
-    for (const write of batch) write.result = write.work(runner);
+    for (const write of batch) write.result = write.work(this.#writer);
     const outcomes = await Promise.allSettled(batch.map(({ result }) => result));
     const failed = batch.filter((_, index) => outcomes[index]?.status === 'rejected');
     this.#hasChanges = failed.length === 0;

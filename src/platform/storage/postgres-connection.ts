@@ -98,28 +98,22 @@ export class Connection {
     return rows;
   }
 
-  /** Statements of the work wait for each other, and are refused when it has ended. */
+  /** Statements of the work wait for each other, and the end for all of them. */
   async transact<T>(work: (tx: Runner) => Promise<T>): Promise<T> {
-    let [last, isOver]: [Promise<unknown>, boolean] = [Promise.resolve(), false];
+    let last: Promise<unknown> = Promise.resolve();
     const all = (statement: Statement, params: Params) => {
       const rows = last.then(() => {
-        if (isOver) throw new Error('the transaction is over');
         if (this.#hasBegun) this.#checkOpen();
         return this.#run(statement, params, !this.#hasBegun);
       });
       last = rows.catch(() => undefined);
       return rows;
     };
-    try {
-      const result = await work({ all });
-      await last; // the work may have left statements behind
-      if (!this.#hasBegun) return result;
-      this.#checkOpen();
-      checkCommit(await this.query('COMMIT'));
-      return result;
-    } finally {
-      isOver = true;
-    }
+    const result = await work({ all }).finally(() => last); // it may have left statements behind
+    if (!this.#hasBegun) return result;
+    this.#checkOpen();
+    checkCommit(await this.query('COMMIT'));
+    return result;
   }
 
   /** Makes the session idle after work that has failed. Where that fails too, the connection is not idle. */

@@ -28,17 +28,25 @@ export class SqliteConnection implements Runner {
   /** By the statement and, of a page (`compilePage`), the parameter `rows`: callers of a run share both. */
   readonly #nextRuns = new Map<Statement, Map<Params[string], SharedRun>>();
 
-  /** Runs a statement when its turn comes. */
-  inTurn: <T>(run: () => Promise<T>) => Promise<T> = (run) => run();
-
-  private constructor(database: sqlite3.Database) {
+  constructor(database: sqlite3.Database) {
     this.#database = database;
   }
 
-  static async open(file: string, pragmas: readonly string[]): Promise<SqliteConnection> {
-    const connection = new SqliteConnection(await promised((callback) => new sqlite3.Database(file, callback)));
+  static async open<C extends SqliteConnection>(
+    this: new (
+      database: sqlite3.Database,
+    ) => C,
+    file: string,
+    pragmas: readonly string[],
+  ): Promise<C> {
+    const connection = new this(await promised((callback) => new sqlite3.Database(file, callback)));
     for (const pragma of pragmas) await connection.exec(pragma);
     return connection;
+  }
+
+  /** Runs a statement when its turn comes. */
+  protected inTurn<T>(run: () => Promise<T>): Promise<T> {
+    return run();
   }
 
   /** Callers that run a statement at the same time share one run if they can. */
@@ -84,15 +92,12 @@ export class SqliteConnection implements Runner {
     await promised((callback) => this.#database.exec(sql, callback));
   }
 
-  /** Succeeds on one that is closed already. */
   async close(): Promise<void> {
     for (const preparing of this.#prepared.values()) {
       const prepared = await preparing.catch(() => undefined);
       if (prepared !== undefined) await promised((callback) => prepared.finalize(() => callback(null)));
     }
-    await promised((callback) => this.#database.close(callback)).catch((error) => {
-      if (!hasCode(error, ['SQLITE_MISUSE'])) throw error;
-    });
+    await promised((callback) => this.#database.close(callback));
   }
 
   #prepare(statement: Statement): Promise<sqlite3.Statement> {

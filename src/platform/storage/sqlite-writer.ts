@@ -6,21 +6,18 @@
  * is full or fails; no code tells. What is sent then would commit by itself. So statements run one at a time, and after
  * one that fails none is sent until `undo` has succeeded: the savepoint is there only while its transaction is.
  *
- * | state                         | statement         | begin    | mark | undo | commit | end  |
- * |-------------------------------|-------------------|----------|------|------|--------|------|
- * | idle: no transaction          | -                 | open     | -    | -    | -      | idle |
- * | open: a transaction           | open, else failed | -        | open | open | idle   | idle |
- * | failed: perhaps a transaction | -                 | -        | -    | open | -      | idle |
- * | unknown: a command failed     | -                 | recovers | -    | -    | -      | idle |
- * | lost: its close has begun     | -                 | recovers | -    | -    | -      | -    |
+ * | state                         | statement         | begin | mark | undo | commit | end  |
+ * |-------------------------------|-------------------|-------|------|------|--------|------|
+ * | idle: no transaction          | -                 | open  | -    | -    | -      | idle |
+ * | open: a transaction           | open, else failed | -     | open | open | idle   | idle |
+ * | failed: perhaps a transaction | -                 | -     | -    | open | -      | idle |
+ * | unknown: a command failed     | -                 | -     | -    | -    | -      | idle |
  *
  * `-` is refused: nothing is sent. A command that fails leads to `unknown`: all of it may be done, a part, or nothing.
- * When `end` fails, the connection is closed, and another one opened in its place, now or at the next `begin`.
  */
-import type { Runner } from './engine.ts';
-import type { SqliteConnection } from './sqlite-connection.ts';
+import { SqliteConnection } from './sqlite-connection.ts';
 
-type State = 'idle' | 'open' | 'failed' | 'unknown' | 'lost';
+type State = 'idle' | 'open' | 'failed' | 'unknown';
 type Command = readonly [sql: string, from: readonly State[], to: State];
 
 /** One trip to the database's thread each. BEGIN waits for another process's lock. */
@@ -32,49 +29,26 @@ const COMMANDS = {
   end: ['SAVEPOINT any; ROLLBACK', ['idle', 'open', 'failed', 'unknown'], 'idle'], // without a transaction, too
 } as const satisfies Readonly<Record<string, Command>>;
 
-export class SqliteWriter {
-  readonly #open: () => Promise<SqliteConnection>;
-  #connection: SqliteConnection;
+export class SqliteWriter extends SqliteConnection {
   #state: State = 'idle';
   /** The latest statement. */
   #last: Promise<unknown> = Promise.resolve();
-  /** Whose statements are sent. */
-  #runner: Runner | undefined;
 
-  /** `open` opens another connection like this one. */
-  constructor(connection: SqliteConnection, open: () => Promise<SqliteConnection>) {
-    this.#open = open;
-    this.#connection = this.#own(connection);
-  }
-
-  #own(connection: SqliteConnection): SqliteConnection {
-    connection.inTurn = (run) => {
-      const result = this.#last.then(() => this.#step(['open'], 'failed', 'open', run));
-      this.#last = result.catch(() => undefined);
-      return result;
-    };
-    return connection;
-  }
-
-  /** The runner of statements until the next command. Later ones are refused. */
-  newRunner(): Runner {
-    const runner: Runner = {
-      all: async (statement, params) => {
-        if (runner !== this.#runner) throw new Error(`${statement.name} came after the end of its work`);
-        return this.#connection.all(statement, params);
-      },
-    };
-    this.#runner = runner;
-    return runner;
+  get isIdle(): boolean {
+    return this.#state === 'idle';
   }
 
   /** Sends a command after the latest statement. */
   async command(name: keyof typeof COMMANDS): Promise<void> {
-    this.#runner = undefined;
     await this.#last;
-    if (name === 'begin' && this.#state !== 'idle') await this.recover();
     const [sql, from, to]: Command = COMMANDS[name];
-    await this.#step(from, 'unknown', to, () => this.#connection.exec(sql));
+    await this.#step(from, 'unknown', to, () => this.exec(sql));
+  }
+
+  protected override inTurn<T>(run: () => Promise<T>): Promise<T> {
+    const result = this.#last.then(() => this.#step(['open'], 'failed', 'open', run));
+    this.#last = result.catch(() => undefined);
+    return result;
   }
 
   /** Sends something in one of the states `from`. The state is `until` before its success is known, then `to`. */
@@ -84,21 +58,5 @@ export class SqliteWriter {
     const result = await send();
     this.#state = to;
     return result;
-  }
-
-  /** Ends the transaction that is open, if any. When it throws, it is still to be done. */
-  async recover(): Promise<void> {
-    try {
-      await this.command('end');
-    } catch {
-      this.#state = 'lost';
-      await this.#connection.close();
-      this.#connection = this.#own(await this.#open());
-      this.#state = 'idle';
-    }
-  }
-
-  close(): Promise<void> {
-    return this.#connection.close();
   }
 }

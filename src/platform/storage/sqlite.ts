@@ -74,8 +74,7 @@ export async function openSqlite(
   } finally {
     await knex.destroy(); // from now on it only composes SQL
   }
-  const openWriter = () => SqliteConnection.open(file, [...PRAGMAS, IN_MEMORY]);
-  const writer = new SqliteWriter(await openWriter(), openWriter);
+  const writer = await SqliteWriter.open(file, [...PRAGMAS, IN_MEMORY]);
   const reader = await SqliteConnection.open(file, [...PRAGMAS, IN_MEMORY, 'PRAGMA query_only = ON']);
   const commits = new GroupCommit(writer);
   const availability = new Availability(logger, "the database can't be written to: calls that change something fail");

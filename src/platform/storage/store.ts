@@ -113,15 +113,15 @@ export function createStore<T extends Tables & typeof PLATFORM_TABLES>(opened: E
   const writerFor = ({ isCancelled, remember }: Partial<WritingCall>, contended?: string): Writer<T> => {
     /** Runs the work, and inserts the record of its result. */
     const remembering =
-      <R>(work: (tx: Transaction<T>) => Promise<R>, limit = (runner: Runner) => runner) =>
+      <R>(work: (tx: Transaction<T>) => Promise<R>, isOne = false) =>
       async (runner: Runner): Promise<R> => {
-        const result = await work(bind(limit(runner)));
+        const result = await during(runner, isOne, (limited) => work(bind(limited)));
         if (remember !== undefined && result !== undefined) await bind(runner).idempotency.insert(remember(result));
         return result;
       };
     return {
       transaction: (work) => engine.transaction(remembering(work), isCancelled, contended),
-      write: (work) => engine.write(remembering(work, once), isCancelled, remember === undefined ? 1 : 2),
+      write: (work) => engine.write(remembering(work, true), isCancelled, remember === undefined ? 1 : 2),
     };
   };
 
@@ -140,16 +140,17 @@ export function createStore<T extends Tables & typeof PLATFORM_TABLES>(opened: E
   };
 }
 
-/** Runs one statement. */
-function once(runner: Runner): Runner {
-  let hasRun = false;
-  return {
-    async all(statement, params) {
-      if (hasRun) throw new Error(`${statement.name} is the second statement of a write: it needs a transaction`);
-      hasRun = true;
-      return runner.all(statement, params);
-    },
+/** Runs work whose statements are refused when it has ended, and after the first one if `isOne`. */
+async function during<R>(runner: Runner, isOne: boolean, work: (runner: Runner) => Promise<R>): Promise<R> {
+  let refusal: string | undefined;
+  const all: Runner['all'] = async (statement, params) => {
+    if (refusal !== undefined) throw new Error(`${statement.name} ${refusal}`);
+    if (isOne) refusal = 'is the second statement of a write: it needs a transaction';
+    return runner.all(statement, params);
   };
+  return work({ all }).finally(() => {
+    refusal = 'came after the end of its work';
+  });
 }
 
 function mapTables<T extends object>(tables: T, map: (table: T[keyof T]) => unknown): unknown {

@@ -64,6 +64,22 @@ export function transactionTests(): void {
     });
   }
 
+  for (const how of HOWS) {
+    test(`After the end of a ${how} - a statement that it left behind is refused, and changes nothing`, async (t) => {
+      const { store } = t.context;
+      const late = Promise.withResolvers<void>();
+      let kept: Promise<unknown> | undefined;
+      const result = await store[how](async ({ categories }) => {
+        kept = late.promise.then(() => categories.insert(CATS));
+        return 1;
+      });
+      t.is(result, 1);
+      late.resolve();
+      await t.throwsAsync(async () => kept, { message: 'categories.insert came after the end of its work' });
+      t.deepEqual((await store.categories.page(ALL)).rows, []);
+    });
+  }
+
   test('Write - a second statement is refused, since it would be a transaction of its own', async (t) => {
     const { store } = t.context;
     const second = store.write(async ({ categories }) => {
