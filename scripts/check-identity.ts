@@ -1,8 +1,10 @@
 /**
- * Checks that what can't read src/identity.ts has the names that are in it: package.json, proto files, deploy/, pages.
+ * Checks that what can't read src/identity.ts has the names that are in it: package.json, proto files, deploy/, pages;
+ * and that deploy/ has the version of package.json, which `npm run release` writes there.
  */
 import { globSync, readFileSync, statSync } from 'node:fs';
 import { API_PACKAGE, CLASS_NAME, KEY_PREFIXES, NAME, TITLE } from '../src/identity.ts';
+import { version } from '../src/platform/config/constants.ts';
 
 const PAGES = ['README.md', 'docs/**/*.md'];
 const KIT = ['deploy/**/*.*', ...PAGES];
@@ -38,6 +40,8 @@ const PLACES: readonly (readonly [files: readonly string[], place: RegExp, name:
   ],
   [['deploy/grafana/*'], /grafana\/(.+)\.json$/gm, NAME],
   [['deploy/prometheus/*'], /\balert(?:name)?(?:: |=")([A-Z][a-z]+)/g, CLASS_NAME],
+  [['deploy/**/*.*'], /registry\.example\/\w+-(?:server|edge)(?::|, newTag: )([^\s}]+)/g, version()],
+  [['deploy/container/Containerfile'], /image\.version="(.+)"/g, version()],
   [PAGES, /\bnpm run -s ([a-z]+) --/g, NAME],
   [PAGES, /\b([a-z]+_)(?:…|\[0-9A-Za-z\])/g, KEY_PREFIXES.account],
 ];
@@ -58,7 +62,7 @@ for (const [patterns, place, name] of PLACES) {
     if (wrong === undefined) continue;
     const line = text.slice(0, wrong.index).split('\n').length - 1; // 0: the path
     const others = more.length > 0 ? `, and ${more.length} more` : '';
-    complain(`${file}:${line}: "${wrong[1]}" stands where src/identity.ts has "${name}"${others}`);
+    complain(`${file}:${line}: "${wrong[1]}" stands where ${name} belongs${others}`);
   }
   if (!matched) complain(`${patterns}: nothing matches ${place}`);
 }

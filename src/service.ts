@@ -8,6 +8,7 @@ import { ensureDemoKey, ensureOperatorKey } from './platform/access/keys/key-fil
 import { createMemoryLimiter } from './platform/access/limits/memory.ts';
 import { createUsageRecorder, deleteOldUsage, restoreLimits } from './platform/access/limits/usage-recorder.ts';
 import type { Config } from './platform/config/config.ts';
+import { version } from './platform/config/constants.ts';
 import { EventFeed } from './platform/events/feed.ts';
 import { createLogger } from './platform/observe/logging/logger.ts';
 import { traceStorage } from './platform/observe/tracing/store.ts';
@@ -116,7 +117,8 @@ async function openService(config: Config, { log, auditLog, note, onMigration }:
       const port = await server.listen(tls);
       const data = config.databaseUrl === undefined ? 'SQLite' : 'PostgreSQL';
       const counts = config.redis === undefined ? 'in memory, per instance' : 'in Redis';
-      logger.info({ host: config.grpcHost, port, tls: tls !== undefined, data, limits: counts }, 'serving');
+      const address = { host: config.grpcHost, port, tls: tls !== undefined };
+      logger.info({ version: version(), ...address, data, limits: counts }, 'serving');
       return port;
     },
     /** Drains, stores the counts, and closes all connections. */

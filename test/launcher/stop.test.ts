@@ -5,6 +5,7 @@ import { Agent, get, request } from 'node:http';
 import { join } from 'node:path';
 import { text } from 'node:stream/consumers';
 import { setTimeout as delay } from 'node:timers/promises';
+import { version } from '../../src/platform/config/constants.ts';
 import { openEvents } from '../support/calls/event-source.ts';
 import { RestClient } from '../support/calls/rest-client.ts';
 import { isRunning, signal } from '../support/service/launcher.ts';
@@ -72,7 +73,7 @@ for (const [signal, why] of [
 
 test('SIGTERM - during the start stops what has started, even if it hangs, and exits with 0', async (t) => {
   const starting = launch(t);
-  await starting.says(/Starting/);
+  await starting.says(new RegExp(`^petstore ${version()}: starting the server and Envoy …$`, 'm')); // its first line
   starting.process.kill('SIGUSR2'); // changes nothing
   t.deepEqual(await starting.end('SIGTERM'), CLEAN);
   t.regex(starting.output, /Stopped\.\n$/);

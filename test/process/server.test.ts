@@ -13,6 +13,7 @@ import { CategoryServiceService as Categories } from '../../gen/petstore/v1/cate
 import { InventoryServiceService as Inventory } from '../../gen/petstore/v1/inventory.ts';
 import { OrderServiceService as Orders } from '../../gen/petstore/v1/orders.ts';
 import { generateKey } from '../../src/platform/access/keys/format.ts';
+import { version } from '../../src/platform/config/constants.ts';
 import { openSqlite } from '../../src/platform/storage/sqlite.ts';
 import { compile } from '../../src/platform/storage/statement.ts';
 import { createStore } from '../../src/platform/storage/store.ts';
@@ -58,9 +59,13 @@ test('SIGINT - an idle server exits with 0 and leaves one closed file, private w
   t.deepEqual(await server.end('SIGINT'), CLEAN);
   t.deepEqual(databaseFiles(dataDir), ['petstore.sqlite']);
   t.is(server.errors, '');
-  const lines = server.output.trim().split('\n');
+  const lines = server.output
+    .trim()
+    .split('\n')
+    .map((line) => JSON.parse(line));
+  t.is(lines.find(({ msg }) => msg === 'serving').version, version());
   t.deepEqual(
-    lines.map((line) => JSON.parse(line).msg),
+    lines.map(({ msg }) => msg),
     ['migrating the database', "the database's schema is up to date now", 'serving', 'draining', 'stopped'],
   );
 });

@@ -32,7 +32,7 @@ export const MAX_CALLS_PER_SERVER = 512;
  */
 export const IDEMPOTENCY_KEY = /^[\x21-\x2b\x2d-\x7e]{1,255}$/;
 
-/** The version in package.json. */
+/** The version of the software, in package.json: not that of the interface, which its description has. */
 export function version(): string {
   const file = new URL('../../../package.json', import.meta.url);
   return (JSON.parse(readFileSync(file, 'utf8')) as { version: string }).version;

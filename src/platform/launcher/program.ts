@@ -1,6 +1,8 @@
 /** The service, or an edge, in the foreground: a signal stops it, another one restarts its servers. */
+import { NAME } from '../../identity.ts';
 import { formatAddress, toReachableHost } from '../config/checks.ts';
 import type { Config } from '../config/config.ts';
+import { version } from '../config/constants.ts';
 import { onStopSignals } from '../process/run.ts';
 import { type Stack, startStack } from './stack.ts';
 
@@ -47,7 +49,7 @@ export async function runInForeground({ config, isEdge = false, report, startMes
 
   const { instances } = config;
   const servers = instances === 1 ? 'the server' : `${instances} servers`;
-  if (!isEdge) report(`Starting ${servers} and Envoy …`); // signals work from now on
+  report(`${NAME} ${version()}: starting ${isEdge ? 'Envoy' : `${servers} and Envoy`} …`); // signals work from now on
 
   try {
     stack = await startStack(config, {}, { isEdge, interrupt: interrupt.signal, report });
