@@ -38,7 +38,6 @@ const PLACES: readonly (readonly [files: readonly string[], place: RegExp, name:
     /^Description=(?!Report)(.+?)(?: (?:server|edge|migration|backup)\b.*)?$/gm,
     TITLE.charAt(0).toUpperCase() + TITLE.slice(1),
   ],
-  [['deploy/grafana/*'], /grafana\/(.+)\.json$/gm, NAME],
   [['deploy/prometheus/*'], /\balert(?:name)?(?:: |=")([A-Z][a-z]+)/g, CLASS_NAME],
   [['deploy/**/*.*'], /registry\.example\/\w+-(?:server|edge)(?::|, newTag: )([^\s}]+)/g, version()],
   [['deploy/container/Containerfile'], /image\.version="(.+)"/g, version()],

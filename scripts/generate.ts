@@ -1,8 +1,8 @@
 /**
- * Generates everything under `gen/` from the proto files, and docs/settings.md from the declared settings: into a
- * temporary folder, which takes the place of `gen/` when all of it is there. So a failure changes nothing, and nothing
- * here reads `gen/`, which may be missing or broken. With `--check` it compares instead, and fails when a file is
- * stale.
+ * Generates everything under `gen/` from the proto files and the dashboard's table, and docs/settings.md from the
+ * declared settings: into a temporary folder, which takes the place of `gen/` when all of it is there. So a failure
+ * changes nothing, and nothing here reads `gen/`, which may be missing or broken. With `--check` it compares instead,
+ * and fails when a file is stale.
  */
 import { spawnSync } from 'node:child_process';
 import { existsSync, mkdirSync, mkdtempSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs';
@@ -27,6 +27,7 @@ import { onOneLine } from '../src/platform/protocols/rest/json.ts';
 import { callersPage } from './callers-page.ts';
 import { clientIndex } from './client-index.ts';
 import { clientMethods, clientServices } from './client-methods.ts';
+import { dashboard } from './dashboard.ts';
 import { describe } from './openapi/document.ts';
 import type { JsonObject } from './openapi/json.ts';
 import { publicProto } from './openapi/public-proto.ts';
@@ -81,6 +82,8 @@ async function generate(target: string): Promise<void> {
   // The types of the REST side, for openapi-fetch and the like.
   const description = pathToFileURL(resolve(gen, 'openapi/openapi.yaml'));
   writeFileSync(join(gen, 'openapi/types.ts'), astToString(await openapiTS(description)));
+  // For Grafana.
+  writeFileSync(join(gen, 'dashboard.json'), dashboard());
   // The docs page of the settings.
   mkdirSync(join(target, 'docs'));
   writeFileSync(join(target, 'docs/settings.md'), settingsPage());

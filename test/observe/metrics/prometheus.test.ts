@@ -95,13 +95,15 @@ test('Rules - every series that an alert queries exists', async (t) => {
 });
 
 test('Dashboard - every series that it queries exists, and promtool accepts its queries', async (t) => {
-  const { panels } = JSON.parse(await readFile(join(ROOT, 'deploy/grafana/petstore.json'), 'utf8'));
+  const { panels } = JSON.parse(await readFile(join(ROOT, 'gen/dashboard.json'), 'utf8'));
   const queries = (panels as Panel[]).flatMap(({ title, targets = [] }) =>
     targets.map(
       ({ expr }) => [title, expr.replaceAll('$__rate_interval', '1m').replaceAll('$instance', '.*')] as const,
     ),
   );
   t.true(queries.length > 30);
+  const places = (panels as Panel[]).map(({ gridPos: { x, y } }) => `${x},${y}`);
+  t.is(new Set(places).size, places.length, 'two panels in one place');
   for (const [title, expr] of queries) hasAllSeries(t, title, expr);
   const rules = queries.map(([, expr], index) => ({ record: `query_${index}`, expr }));
   const file = join(t.context.stack.config.dataDir, 'dashboard.yml');
@@ -124,6 +126,7 @@ test('Metrics - docs/observability.md lists all of them, and no others', async (
 
 interface Panel {
   readonly title: string;
+  readonly gridPos: { readonly x: number; readonly y: number };
   readonly targets?: readonly { readonly expr: string }[];
 }
 
