@@ -1,4 +1,4 @@
-/** Checks that each promise in docs/guarantees.md names a test, and that there is a test with this title. */
+/** Checks that each promise in docs/guarantees.md is the title of a test, or a sentence above such titles. */
 import { globSync, readFileSync } from 'node:fs';
 
 const PAGE = 'docs/guarantees.md';
@@ -6,7 +6,7 @@ const PAGE = 'docs/guarantees.md';
 const TITLE = /\(\s*(?:'((?:[^'\\\n]|\\.)*? - (?:[^'\\\n]|\\.)*)'|"([^"\n]*? - [^"\n]*)"|`([^`]*? - [^`]*)`)/g;
 const GAP = /\$\{[^}]*\}/g;
 /** A test in the page, with the file if there are several of the same title. */
-const NAMED = /^ {2}- `([^`]+)`(?: \((\S+)\))?$/;
+const NAMED = /^(?: {2})?- `([^`]+ - [^`]+)`(?: \((\S+)\))?$/;
 
 /** What a title in a test matches. A template has any text in its gaps. */
 function toPattern(text: string, isTemplate: boolean): RegExp {
@@ -39,7 +39,7 @@ for (const [index, line] of lines.entries()) {
   const [, title, file] = NAMED.exec(line) ?? [];
   const problem = title === undefined ? undefined : problemOf(title, file);
   if (problem !== undefined) complain(index + 1, `${title}: ${problem}`);
-  if (!line.startsWith('- ')) continue;
+  if (!line.startsWith('- ') || title !== undefined) continue;
   const next = lines.slice(index + 1).find((other) => !/^ {2}\S/.test(other) || other.startsWith('  - ')) ?? '';
-  if (!NAMED.test(next)) complain(index + 1, 'no test is named for this promise');
+  if (!next.startsWith('  ') || !NAMED.test(next)) complain(index + 1, 'no test is named for this promise');
 }
