@@ -8,21 +8,12 @@ import { spawnSync } from 'node:child_process';
 import { existsSync, mkdirSync, mkdtempSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs';
 import { join, resolve } from 'node:path';
 import { pathToFileURL } from 'node:url';
-import {
-  create,
-  createFileRegistry,
-  fromBinary,
-  getExtension,
-  hasExtension,
-  setExtension,
-  toBinary,
-} from '@bufbuild/protobuf';
-import { FileDescriptorSetSchema } from '@bufbuild/protobuf/wkt';
+import { create, fromBinary, setExtension, toBinary } from '@bufbuild/protobuf';
+import { type FileDescriptorSet, FileDescriptorSetSchema } from '@bufbuild/protobuf/wkt';
 import openapiTS, { astToString } from 'openapi-typescript';
 import { Scalar, stringify } from 'yaml';
-import { API_PACKAGE, NAME } from '../src/identity.ts';
-import { loadOperations } from '../src/platform/proto/operations.ts';
-import type { HttpRule } from '../src/platform/proto/options.ts';
+import { API_PACKAGE } from '../src/identity.ts';
+import { loadOperations, type Operations } from '../src/platform/proto/operations.ts';
 import { onOneLine } from '../src/platform/protocols/rest/json.ts';
 import { callersPage } from './callers-page.ts';
 import { clientIndex } from './client-index.ts';
@@ -58,12 +49,16 @@ async function generate(target: string): Promise<void> {
   const gen = join(target, 'gen');
   buf('generate', '--template', 'config/buf.gen.yaml', '--output', target);
   writeFileSync(join(gen, '.gitattributes'), '** linguist-generated\n'); // GitHub folds its changes
-  // For Envoy's transcoder, for reflection, and for the options that the server reads at start.
-  build(join(gen, 'descriptors.binpb'), '--exclude-source-info');
+  // For reflection, and for the options that the server reads at start: as they are in the proto files.
+  const plain = join(gen, 'descriptors.binpb');
+  build(plain, '--exclude-source-info');
   // The interface description, from the comments too.
   const commented = join(target, 'commented.binpb');
   build(commented);
   const operations = loadOperations(fromBinary(FileDescriptorSetSchema, readFileSync(commented)));
+  // For Envoy's transcoder.
+  const descriptors = fromBinary(FileDescriptorSetSchema, readFileSync(plain));
+  writeFileSync(join(gen, 'transcoder.binpb'), withRoutes(descriptors, operations));
   const document = describe(operations.registry);
   mkdirSync(join(gen, 'openapi'));
   writeFileSync(join(gen, 'openapi/openapi.json'), `${JSON.stringify(document, undefined, 2)}\n`);
@@ -104,26 +99,24 @@ function toYaml(document: JsonObject): string {
 /** Writes a set of descriptors. */
 function build(output: string, ...options: readonly string[]): void {
   buf('build', '--as-file-descriptor-set', '--output', output, ...options);
-  writeFileSync(output, withBindings(readFileSync(output)));
 }
 
-/** Gives each path of a GET a binding for HEAD too (RFC 9110, section 9.3.2), and the file NAME.binpb its name. */
-function withBindings(set: Uint8Array): Uint8Array {
-  const descriptors = fromBinary(FileDescriptorSetSchema, set);
-  const extension = createFileRegistry(descriptors).getExtension('google.api.http');
-  if (extension?.fieldKind !== 'message') throw new Error('google.api.http is missing');
-  for (const { options } of descriptors.file.flatMap(({ service }) => service).flatMap(({ method }) => method)) {
-    if (options === undefined || !hasExtension(options, extension)) continue;
-    const rule = getExtension(options, extension) as HttpRule;
-    const [first, ...others] = [rule, ...rule.additionalBindings].map(({ pattern, ...one }) => {
-      if (pattern.case !== 'get') return { ...one, pattern };
-      return { ...one, pattern: { ...pattern, value: pattern.value.replace('{file=NAME.', `{file=${NAME}.`) } };
-    });
-    const paths = [first, ...others].flatMap((one) => (one?.pattern.case === 'get' ? [one.pattern.value] : []));
-    const bindings = paths.map((path) => {
-      return create(extension.message, { pattern: { case: 'custom', value: { kind: 'HEAD', path } } });
-    });
-    setExtension(options, extension, { ...first, additionalBindings: [...others, ...bindings] });
+/** Gives each method the routes that the server knows: with HEAD, and with the service's name. */
+function withRoutes(descriptors: FileDescriptorSet, { registry, byPath }: Operations): Uint8Array {
+  const rule = registry.getExtension('google.api.http');
+  if (rule?.fieldKind !== 'message') throw new Error('google.api.http is missing');
+  for (const { package: name, service: services } of descriptors.file) {
+    for (const service of services) {
+      for (const method of service.method) {
+        const { routes, bodyField: body = '' } = byPath.get(`/${name}.${service.name}/${method.name}`) ?? {};
+        const bindings = (routes ?? []).map(({ method: kind, template: path }) => {
+          return { body, pattern: { case: 'custom', value: { kind, path } } } as const;
+        });
+        if (bindings.length === 0 || method.options === undefined) continue;
+        const [first, ...additionalBindings] = bindings;
+        setExtension(method.options, rule, create(rule.message, { ...first, additionalBindings }));
+      }
+    }
   }
   return toBinary(FileDescriptorSetSchema, descriptors);
 }

@@ -65,11 +65,13 @@ function edit(file: string, from: RegExp, to: string): void {
 }
 
 function addDescriptors(folder: string, protos: string, interop: Uint8Array): void {
-  const [own, built] = [join(folder, 'gen/descriptors.binpb'), join(folder, 'suite.binpb')];
+  const built = join(folder, 'suite.binpb');
   execFileSync('buf', ['build', protos, '--as-file-descriptor-set', '-o', built], { cwd: folder });
-  const sets = [readFileSync(built), servedOnly(interop), readFileSync(own)];
-  const all = new Map(sets.flatMap((bytes) => parse(bytes).file.map((file) => [file.name, file])));
-  writeFileSync(own, toBinary(FileDescriptorSetSchema, create(FileDescriptorSetSchema, { file: [...all.values()] })));
+  for (const own of ['descriptors', 'transcoder'].map((name) => join(folder, `gen/${name}.binpb`))) {
+    const sets = [readFileSync(built), servedOnly(interop), readFileSync(own)];
+    const all = new Map(sets.flatMap((bytes) => parse(bytes).file.map((file) => [file.name, file])));
+    writeFileSync(own, toBinary(FileDescriptorSetSchema, create(FileDescriptorSetSchema, { file: [...all.values()] })));
+  }
 }
 
 function parse(bytes: Uint8Array): FileDescriptorSet {

@@ -1,5 +1,7 @@
 /** What the proto files say of each operation, and the entity tags of messages. */
-import type { DescMethod } from '@bufbuild/protobuf';
+import { readFileSync } from 'node:fs';
+import { type DescMethod, fromBinary } from '@bufbuild/protobuf';
+import { type DescriptorProto, type FileDescriptorProto, FileDescriptorSetSchema } from '@bufbuild/protobuf/wkt';
 import test from 'ava';
 import fc from 'fast-check';
 import { Category } from '../../gen/petstore/v1/categories.ts';
@@ -33,6 +35,33 @@ test('Operations - what holds for every one: routes, body, condition, counting, 
   t.is(new Set(all).size, all.length, 'each has a route of its own');
   const deprecated = methods.filter((method) => method.deprecated); // what they announce is tested over REST
   t.like(deprecated, { length: 1, 0: { name: 'GetPet' } });
+});
+
+/** The operations of proto files in which pets.proto is another one. */
+function withPets(change: (file: FileDescriptorProto, page: DescriptorProto) => void) {
+  const set = fromBinary(FileDescriptorSetSchema, readFileSync('gen/descriptors.binpb'));
+  const file = set.file.find(({ name }) => name === 'petstore/v1/pets.proto');
+  const page = file?.messageType.find(({ name }) => name === 'ListPetsResponse');
+  if (file !== undefined && page !== undefined) change(file, page);
+  return loadOperations(set).byPath.get('/petstore.v1.PetService/ListPets');
+}
+
+test('Operations - a page is its list and where the next begins, by their names; anything else ends the start', (t) => {
+  const { response } = withPets((_, page) => void page.field.reverse()) ?? {};
+  t.like(response, { list: { name: 'pets', number: 1 }, next: { field: { name: 'next_page_token' } } });
+  const why = { message: /^\/petstore\.v1\.PetService\/ListPets: petstore\.v1\.ListPetsResponse must have one list/ };
+  t.throws(() => withPets((_, page) => void page.field.shift()), why);
+  t.throws(
+    () => withPets((_, page) => void page.field.push({ ...page.field[1], name: 'total', number: 3 } as never)),
+    why,
+  );
+  const renamed = (file: FileDescriptorProto) => {
+    const ids = file.messageType
+      .find(({ name }) => name === 'ListPetsRequest')
+      ?.field.find(({ name }) => name === 'ids');
+    Object.assign(ids ?? {}, { name: 'others', jsonName: 'others' });
+  };
+  t.throws(() => withPets(renamed), { message: /ListPets: one_of must name a list of petstore\.v1\.ListPetsRequest/ });
 });
 
 // A field without presence is always in the JSON, but not in the bytes while it is zero: tags would stay as they were.

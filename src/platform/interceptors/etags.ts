@@ -9,7 +9,7 @@ import { type Call, encoded, type Interceptor } from '../rpc/chain.ts';
 import { type EntityTags, entityTag, matchesWeakly, parseEntityTags } from '../rpc/entity-tags.ts';
 
 export const etags: Interceptor = async (call, next) => {
-  const { isTagged, oneOf, condition } = call.operation;
+  const { isTagged, oneOf, condition, response: shape } = call.operation;
   const isOneOfList = oneOf !== undefined && (call.request as unknown as IdLists)[oneOf.localName]?.length === 1;
   const ifMatch = condition === 'if-match' ? readCondition(call, condition) : undefined;
   if (ifMatch !== undefined) call.ifMatch = ifMatch;
@@ -18,7 +18,7 @@ export const etags: Interceptor = async (call, next) => {
   const response = await next(call);
   if ('messages' in response || !(isTagged || isOneOfList)) return response;
   const bytes = encoded(call, response);
-  const tagged = isOneOfList ? onlyItem(bytes) : bytes;
+  const tagged = isOneOfList ? firstItem(bytes, shape.list?.number) : bytes;
   if (tagged === undefined) return { ...response, bytes };
   const etag = entityTag(tagged);
   call.responseHeaders.set('etag', etag);
@@ -27,12 +27,15 @@ export const etags: Interceptor = async (call, next) => {
 
 type IdLists = Readonly<Record<string, readonly unknown[]>>;
 
-/** The bytes of the item of a list without a next page; undefined when the list is empty. */
-function onlyItem(list: Uint8Array): Uint8Array | undefined {
-  if (list.length === 0) return undefined;
-  const reader = new BinaryReader(list);
-  reader.tag();
-  return reader.bytes();
+/** The bytes of the first item of a list, which has this number; undefined when the list is empty. */
+function firstItem(page: Uint8Array, list: number | undefined): Uint8Array | undefined {
+  const reader = new BinaryReader(page);
+  while (reader.pos < reader.len) {
+    const [number, type] = reader.tag();
+    if (number === list) return reader.bytes();
+    reader.skip(type, number);
+  }
+  return undefined;
 }
 
 /** The tags in a conditional header; undefined without it. */

@@ -1,6 +1,6 @@
 /**
  * The operations of the service with everything that the proto files define for them, read from the descriptor set of
- * all proto files. `buf build` makes it, and Envoy's transcoder reads the same file.
+ * all proto files, as `buf build` makes it. The set of Envoy's transcoder is made from the routes here.
  */
 import { readFileSync } from 'node:fs';
 import {
@@ -18,7 +18,7 @@ import {
   FileDescriptorSetSchema,
   MethodOptions_IdempotencyLevel,
 } from '@bufbuild/protobuf/wkt';
-import { API_PACKAGE } from '../../identity.ts';
+import { API_PACKAGE, NAME } from '../../identity.ts';
 import { type HttpRule, httpRule, type OperationOptions, operationOptions } from './options.ts';
 
 const DESCRIPTOR_SET = new URL('../../../gen/descriptors.binpb', import.meta.url);
@@ -172,12 +172,12 @@ type Base = Pick<Operation, 'path' | 'input' | 'output' | 'isStream' | 'isRead'>
 
 function withOptions(base: Base, rule?: HttpRule, options?: OperationOptions): Operation {
   const { input, output } = base;
-  const routes = rule === undefined ? [] : [rule, ...rule.additionalBindings].map(toRoute);
+  const routes = rule === undefined ? [] : toRoutes(rule);
   const isRaw = output.typeName === HTTP_BODY;
-  const response = toSuccessResponse(base, options);
+  const response = toSuccessResponse(base, routes, options);
   const isOneMessage = !isRaw && !base.isStream && response.status !== 204 && response.list === undefined;
   const isTagged = routes.length > 0 && isOneMessage;
-  const oneOf = input.fields.find((field) => field.fieldKind === 'list' && field.name === options?.oneOf);
+  const oneOf = options?.oneOf ? oneOfList(base, response, options.oneOf) : undefined;
   return {
     ...base,
     isPublic: base.path.startsWith(API_PREFIX),
@@ -186,7 +186,7 @@ function withOptions(base: Base, rule?: HttpRule, options?: OperationOptions): O
     routes,
     response,
     isTagged,
-    oneOf: oneOf?.fieldKind === 'list' ? oneOf : undefined,
+    oneOf,
     condition: conditionOf(routes, isTagged || oneOf !== undefined),
     bodyField: rule?.body || undefined,
     queryParameters: queryParameters(input, rule, routes),
@@ -196,6 +196,12 @@ function withOptions(base: Base, rule?: HttpRule, options?: OperationOptions): O
   };
 }
 
+/** Those of its bindings, and one for HEAD with each GET (RFC 9110, section 9.3.2). `NAME.` is the service's name. */
+function toRoutes(rule: HttpRule): readonly RestRoute[] {
+  const routes = [rule, ...rule.additionalBindings].map(toRoute);
+  return [...routes, ...routes.filter(({ method }) => method === 'GET').map((route) => ({ ...route, method: 'HEAD' }))];
+}
+
 function toRoute({ pattern }: HttpRule): RestRoute {
   if (pattern.case === undefined) throw new Error('an HTTP rule has no path');
   if (pattern.case === 'custom') return { method: pattern.value.kind, ...toPaths(pattern.value.path) };
@@ -203,7 +209,8 @@ function toRoute({ pattern }: HttpRule): RestRoute {
 }
 
 /** `{thing_id}` matches one segment of the path, `{file=docs}` matches `docs`. */
-function toPaths(template: string): Pick<RestRoute, 'template' | 'pattern'> {
+function toPaths(path: string): Pick<RestRoute, 'template' | 'pattern'> {
+  const template = path.replace('{file=NAME.', `{file=${NAME}.`);
   const regex = template
     .replaceAll('.', '\\.')
     .replace(/\{\w+=([^{}]*)\}/g, '$1')
@@ -217,18 +224,37 @@ function conditionOf([route]: readonly RestRoute[], isTagged: boolean): Operatio
   return route !== undefined && ['PUT', 'PATCH', 'DELETE'].includes(route.method) ? 'if-match' : undefined;
 }
 
-/** An empty message means no body; a message of a list and `next_page_token`, or the like, is a page of a list. */
-function toSuccessResponse({ input, output }: Base, options: OperationOptions | undefined): SuccessResponse {
+/** An empty message means no body; one with `next_page_token`, or the like, is a page of its list. */
+function toSuccessResponse(
+  { path, input, output }: Base,
+  routes: readonly RestRoute[],
+  options: OperationOptions | undefined,
+): SuccessResponse {
   const location = options?.created || undefined;
-  const [items, field] = output.fields;
-  const parameter = input.fields.find(({ name }) => field?.name === `next_${name}`)?.jsonName;
-  const next = field === undefined || parameter === undefined ? undefined : { field, parameter };
+  const [next] = output.fields.flatMap((field) => {
+    const parameter = input.fields.find(({ name }) => field.name === `next_${name}`)?.jsonName;
+    return parameter === undefined ? [] : [{ field, parameter }];
+  });
+  const [list, ...others] = output.fields.filter((field) => field !== next?.field);
+  if (next !== undefined && routes.length > 0 && (list?.fieldKind !== 'list' || others.length > 0)) {
+    const why = 'REST has a page as a bare array, which has no place for other fields';
+    throw new Error(
+      `${path}: ${output.typeName} must have one list beside ${next.field.name}, and nothing else: ${why}`,
+    );
+  }
   return {
     status: output.typeName === EmptySchema.typeName ? 204 : location === undefined ? 200 : 201,
     location,
-    list: next !== undefined && items?.fieldKind === 'list' ? items : undefined,
+    list: next !== undefined && list?.fieldKind === 'list' ? list : undefined,
     next,
   };
+}
+
+/** The list of ids that the option names. */
+function oneOfList({ path, input }: Base, { list }: SuccessResponse, name: string): ListField {
+  const field = input.fields.find((one) => one.name === name);
+  if (field?.fieldKind === 'list' && list?.message !== undefined) return field;
+  throw new Error(`${path}: one_of must name a list of ${input.typeName}, and the response must be a list of messages`);
 }
 
 /** Per google.api.http: without a body, every field that is not in the path is a query parameter. */

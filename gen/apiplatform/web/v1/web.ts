@@ -147,7 +147,7 @@ export const WebServiceService = {
     responseSerialize: (value: HttpBody): Buffer => Buffer.from(HttpBody.encode(value).finish()),
     responseDeserialize: (value: Buffer): HttpBody => HttpBody.decode(value),
   },
-  /** Sends a file in pieces, as fast as the caller reads them. `npm run generate` puts the service's name in place of NAME. */
+  /** Sends a file in pieces, as fast as the caller reads them. NAME stands for the service's name. */
   getFile: {
     path: "/apiplatform.web.v1.WebService/GetFile" as const,
     requestStream: false as const,
@@ -162,7 +162,7 @@ export const WebServiceService = {
 export interface WebServiceServer extends UntypedServiceImplementation {
   /** Returns an empty response while the server works. */
   checkHealth: handleUnaryCall<CheckHealthRequest, HttpBody>;
-  /** Sends a file in pieces, as fast as the caller reads them. `npm run generate` puts the service's name in place of NAME. */
+  /** Sends a file in pieces, as fast as the caller reads them. NAME stands for the service's name. */
   getFile: handleServerStreamingCall<GetFileRequest, HttpBody>;
 }
 
@@ -183,7 +183,7 @@ export interface WebServiceClient extends Client {
     options: Partial<CallOptions>,
     callback: (error: ServiceError | null, response: HttpBody) => void,
   ): ClientUnaryCall;
-  /** Sends a file in pieces, as fast as the caller reads them. `npm run generate` puts the service's name in place of NAME. */
+  /** Sends a file in pieces, as fast as the caller reads them. NAME stands for the service's name. */
   getFile(request: GetFileRequest, options?: Partial<CallOptions>): ClientReadableStream<HttpBody>;
   getFile(request: GetFileRequest, metadata?: Metadata, options?: Partial<CallOptions>): ClientReadableStream<HttpBody>;
 }
