@@ -13,7 +13,7 @@ import { temporaryFolder } from '../support/machine/folder.ts';
 import { holding, postgresMissing, query, startPostgres, type TestPostgres } from '../support/machine/postgres.ts';
 import { sharing } from '../support/service/sharing.ts';
 import { openPool, settingsOf } from './postgres.ts';
-import { addOne, newPet } from './suite/database.ts';
+import { addOne, CATS, newPet } from './suite/database.ts';
 import { runPlanSuite } from './suite/query-plans.ts';
 
 let server: TestPostgres;
@@ -99,11 +99,32 @@ test('PostgreSQL - is unavailable when it lacks time or resources, and away when
   const areUnavailable = async (...codes: string[]) => {
     for (const code of codes) await t.throwsAsync(raise(code), { instanceOf: StoreUnavailable }, code);
   };
-  await areUnavailable('57014', '25P03', '25P04', '53100', '53200');
+  await areUnavailable('57014', '25P03', '25P04', '53100', '53200', '25006');
   t.deepEqual(logged, []);
-  await areUnavailable('08006', '57P01', '57P02', '57P03', '57P05', '25006');
+  await areUnavailable('08006', '57P01', '57P02', '57P03', '57P05');
   t.deepEqual(logged, ['away']);
   await t.throwsAsync(raise('23514'), { code: '23514' });
+});
+
+test('PostgreSQL - one that is set to take no writes refuses them alone: reads go on, on their sessions', async (t) => {
+  const url = await server.createDatabase();
+  await (await openPostgres(url, MIGRATIONS)).close();
+  await query(url, `ALTER DATABASE ${new URL(url).pathname.slice(1)} SET default_transaction_read_only = on`);
+  const logged: string[] = [];
+  const log = (_: object, text: string) => logged.push(text);
+  const engine = await openPostgres(url, MIGRATIONS, { logger: { info: log, warn: log } });
+  const store = createStore(engine, TABLES);
+  t.teardown(() => store.close());
+  const session = compile('session', engine.knex.raw('select pg_backend_pid() as pid'));
+  const before = await engine.reader.all(session, {});
+  for (let tries = 0; tries < 3; tries += 1) {
+    await t.throwsAsync(
+      store.write((tx) => tx.categories.insert(CATS)),
+      { instanceOf: StoreUnavailable, message: /read-only/ },
+    );
+    t.deepEqual(await engine.reader.all(session, {}), before);
+  }
+  t.deepEqual(logged, []);
 });
 
 test('PostgreSQL - a failure of a call that began before the database was back is old news', async (t) => {

@@ -11,6 +11,8 @@ import { NAME } from '../../identity.ts';
 
 /** How long a client apart from the pools waits for its connection, and for each response. */
 const APART_MS = 2_000;
+const AT_WORK = `SELECT pid FROM pg_stat_activity
+  WHERE pid = ANY ($1) AND (state = 'active' OR state_change > now() - interval '5 s')`;
 
 interface Reader {
   readonly buffer: Buffer;
@@ -71,11 +73,23 @@ export class PostgresClient extends Client {
   }
 }
 
-/** A client for a question or two, apart from the pools. Its queries report what goes wrong. */
-export function clientApart(url: string): PostgresClient {
+/** Does something with a client apart from the pools. */
+export async function apart<T>(url: string, work: (client: PostgresClient) => Promise<T>): Promise<T> {
   const timeouts = { connectionTimeoutMillis: APART_MS, query_timeout: APART_MS };
   const client = new PostgresClient({ connectionString: url, application_name: NAME, ...timeouts });
-  return client.on('error', () => undefined);
+  client.on('error', () => undefined); // the work learns of it
+  try {
+    await client.connect();
+    return await work(client);
+  } finally {
+    void client.end().catch(() => undefined);
+  }
+}
+
+/** Those of these processes of the server that are at work for their sessions, or were a moment ago. */
+export async function atWork(url: string, processes: readonly number[]): Promise<ReadonlySet<number>> {
+  const { rows } = await apart(url, (client) => client.query<{ pid: number }>(AT_WORK, [processes]));
+  return new Set(rows.map(({ pid }) => pid));
 }
 
 /** A stream whose listeners may throw: that ends it. */

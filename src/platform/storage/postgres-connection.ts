@@ -44,11 +44,6 @@ const BEGIN_POOLED: readonly Command[] = [
   },
 ];
 
-/** In a block, since a schema of before the migration has no such function. */
-export const ADOPT = `DO $$ BEGIN
-  IF to_regproc('adopt_event_history') IS NOT NULL THEN PERFORM adopt_event_history(); END IF;
-END $$`;
-
 /**
  * The first commands of a connection. The last one fails on a standby, and sees to it that no id of an event is used
  * twice (migrations/008-event-histories.ts). A session never leaves its server, whose role and history can't change
@@ -57,7 +52,7 @@ END $$`;
 export async function startSession(client: Pick<PostgresClient, 'query'>): Promise<void> {
   const timeouts = TIMEOUTS.map(([name, ms]) => `; SET ${name} = ${ms}`).join('');
   const settings = `SET default_transaction_isolation = 'read committed'${timeouts}`;
-  const commands = [BEGIN, settings, 'COMMIT', ADOPT];
+  const commands = [BEGIN, settings, 'COMMIT', 'SELECT adopt_event_history()'];
   await Promise.all(commands.map((query) => client.query(query)));
 }
 

@@ -12,11 +12,11 @@ const KINDS = {
    * Connection exceptions; or the server accepts no work: it is stopping, starting, or a standby. An error without a
    * code is pg's own: the response is not of the protocol.
    */
-  away: /^(08...|57P01|57P02|57P03|57P05|25006|)$/,
-  /** The server takes no writes. */
-  standby: /^25006$/,
-  /** The server works but lacks disk space, memory or connections. */
-  noResources: /^53/,
+  away: /^(08...|57P01|57P02|57P03|57P05|)$/,
+  /** It is starting, or a standby (migrations/008-event-histories.ts). */
+  standby: /^57P03$/,
+  /** The server works but lacks disk space, memory or connections, or is set to take no writes. */
+  noResources: /^(53...|25006)$/,
   /** The server refuses a connection because all of its connections are in use. */
   outOfConnections: /^53300$/,
 };

@@ -3,6 +3,7 @@ import type { Knex } from 'knex';
 import type { Client } from 'pg';
 import { ConfigError } from '../config/config.ts';
 import { type MigrateOptions, migrate } from './migrate.ts';
+import { atWork } from './postgres-client.ts';
 import { is } from './postgres-errors.ts';
 import { StoreUnavailable } from './store-errors.ts';
 
@@ -14,8 +15,6 @@ const TABLE_LOCK_MS = 10_000;
 /** How often a start that takes long asks whether the database is at work for it, and how often it may not be. */
 const ASK_MS = 5_000;
 const MAX_MISSES = 3;
-const AT_WORK = `SELECT FROM pg_stat_activity
-  WHERE pid = ? AND (state = 'active' OR state_change > now() - interval '${ASK_MS} ms')`;
 
 /** What a server needs, of tables of the owner of the service's. `deploy/grants.sql` grants it. */
 const LACKING_RIGHTS = `
@@ -31,7 +30,7 @@ const LACKING_RIGHTS = `
  * database is at work on it. `work` tells the session that does it. Resolves as `work` does.
  */
 export async function unlessLost<T>(
-  knex: Knex,
+  url: string,
   clients: ReadonlySet<Client>,
   work: (session: { pid: number }) => Promise<T>,
 ): Promise<T> {
@@ -39,8 +38,7 @@ export async function unlessLost<T>(
   const session = { pid: 0 };
   const asking = setInterval(async () => {
     const isRefused = (error: unknown) => is('outOfConnections', error);
-    const asked = knex.raw<{ rows: readonly unknown[] }>(AT_WORK, [session.pid]).timeout(ASK_MS);
-    misses = (await asked.then(({ rows }) => rows.length > 0, isRefused)) ? 0 : misses + 1;
+    misses = (await atWork(url, [session.pid]).then(({ size }) => size > 0, isRefused)) ? 0 : misses + 1;
     if (misses < MAX_MISSES) return;
     for (const { connection } of clients) connection.stream.destroy(new Error('no response on the connection'));
   }, ASK_MS);

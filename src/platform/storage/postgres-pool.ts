@@ -19,7 +19,7 @@ import { Pool, type PoolClient } from 'pg';
 import { NAME } from '../../identity.ts';
 import type { Availability } from './availability.ts';
 import type { PoolUse } from './engine.ts';
-import { clientApart, PostgresClient } from './postgres-client.ts';
+import { atWork, PostgresClient } from './postgres-client.ts';
 import { Connection, startSession } from './postgres-connection.ts';
 import { is, unavailable } from './postgres-errors.ts';
 import { StoreUnavailable } from './store-errors.ts';
@@ -34,8 +34,6 @@ const RESPONSE_MS = 7_500;
 /** When a call retries after the server refused a connection, and when the pool grows to its full size again. */
 const RETRY_MS = 100;
 const GROW_MS = 2_000;
-const RUNNING = `SELECT pid FROM pg_stat_activity JOIN unnest($1::int[], $2::float8[]) AS one (process, age)
-  ON pid = process AND backend_start < clock_timestamp() - make_interval(secs => age)`;
 /** How often the processes of sessions that were left are looked up. */
 const LOOK_UP_MS = 250;
 
@@ -45,8 +43,8 @@ export interface PoolOptions {
   readonly size: number;
   /** Whether PgBouncer is in between. Then nothing can be set for a connection. */
   readonly isPooled: boolean;
-  /** Called when a session's server takes no writes. */
-  readonly onStandby: () => void;
+  /** The sessions that are not too old, of this pool and of others with the same address. */
+  readonly sessions: { current: WeakSet<PoolClient> };
 }
 
 type PooledClient = PoolClient & PostgresClient;
@@ -57,16 +55,14 @@ export class PostgresPool implements PoolUse {
   readonly size: number;
   readonly #isPooled: boolean;
   readonly #availability: Availability;
-  readonly #onStandby: () => void;
+  readonly #sessions: PoolOptions['sessions'];
   #growing: NodeJS.Timeout | undefined;
-  /** The sessions that are not too old. */
-  #current = new WeakSet<PoolClient>();
-  /** Those that were left, and keep their places; and when that was. */
-  readonly #left = new Map<PooledClient, number>();
+  /** Those that were left, and keep their places. */
+  readonly #left = new Set<PooledClient>();
 
-  constructor({ url, size, isPooled, onStandby }: PoolOptions, availability: Availability) {
+  constructor({ url, size, isPooled, sessions }: PoolOptions, availability: Availability) {
     this.#availability = availability;
-    this.#onStandby = onStandby;
+    this.#sessions = sessions;
     this.#url = url;
     this.size = size;
     this.#isPooled = isPooled;
@@ -89,7 +85,7 @@ export class PostgresPool implements PoolUse {
     this.#pool.on('error', () => undefined);
     this.#pool.on('connect', (client) => {
       client.on('error', () => undefined);
-      this.#current.add(client);
+      sessions.current.add(client);
     });
   }
 
@@ -113,26 +109,21 @@ export class PostgresPool implements PoolUse {
       const { failure, hasResponse } = connection;
       if (failure !== undefined) this.#availability.noteFailure(failure, beganMs);
       else if (hasResponse) this.#availability.noteResponse(beganMs);
-      if (is('standby', failure)) this.#onStandby();
-      if (client.wasLeft && !this.#isPooled) this.#keepPlace(client);
-      else client.release(!connection.isIdle || !this.#current.has(client));
+      this.#noteStandby(failure);
+      if (!client.wasLeft || this.#isPooled) client.release(!connection.isIdle || !this.#sessions.current.has(client));
+      else if (this.#left.add(client).size === 1) void this.#freePlaces();
     }
   }
 
-  /** Closes all sessions: those in use when their work is done. */
-  renew(): void {
-    this.#current = new WeakSet();
-  }
-
   close(): Promise<void> {
-    for (const client of this.#left.keys()) client.release(true);
+    for (const client of this.#left) client.release(true);
     this.#left.clear();
     return this.#pool.end();
   }
 
-  #keepPlace(client: PooledClient): void {
-    this.#left.set(client, performance.now());
-    if (this.#left.size === 1) void this.#freePlaces();
+  /** Lets all sessions be closed: those in use when their work is done. */
+  #noteStandby(error: unknown): void {
+    if (is('standby', error)) this.#sessions.current = new WeakSet();
   }
 
   /** Frees the place of each session that was left, when its process has ended. */
@@ -140,10 +131,10 @@ export class PostgresPool implements PoolUse {
     while (this.#left.size > 0) {
       await delay(LOOK_UP_MS, undefined, { ref: false });
       const left = [...this.#left];
-      const running = await runningOf(left, this.#url).catch(() => undefined); // nobody knows: it is away
-      for (const [client] of left) {
-        if (running?.has(client.backend) !== false || !this.#left.delete(client)) continue;
-        client.release(true);
+      const processes = left.map(({ backend }) => backend);
+      const running = await atWork(this.#url, processes).catch(() => undefined); // nobody knows: it is away
+      for (const client of left) {
+        if (running?.has(client.backend) === false && this.#left.delete(client)) client.release(true);
       }
     }
   }
@@ -155,10 +146,10 @@ export class PostgresPool implements PoolUse {
       const isFull = this.inUse >= this.#pool.options.max;
       try {
         const client = (await this.#pool.connect()) as PooledClient;
-        if (this.#current.has(client)) return client;
+        if (this.#sessions.current.has(client)) return client;
         client.release(true);
       } catch (error) {
-        if (is('standby', error)) this.#onStandby();
+        this.#noteStandby(error);
         const [failure, isRefused] = [unavailable(error), is('outOfConnections', error)];
         if (!isRefused && !isFull) this.#availability.noteFailure(failure, beganMs); // a full pool is busy
         if (!isRefused || performance.now() > beganMs + CONNECT_MS) throw failure;
@@ -175,22 +166,5 @@ export class PostgresPool implements PoolUse {
     this.#growing = setTimeout(() => {
       this.#pool.options.max = this.size;
     }, GROW_MS).unref();
-  }
-}
-
-/** The processes of these sessions that are still running: a later one may have the same number. */
-async function runningOf(
-  left: readonly (readonly [PooledClient, number])[],
-  url: string,
-): Promise<ReadonlySet<number>> {
-  const client = clientApart(url);
-  try {
-    await client.connect();
-    const pids = left.map(([{ backend }]) => backend);
-    const seconds = left.map(([, leftMs]) => (performance.now() - leftMs) / 1_000);
-    const { rows } = await client.query(RUNNING, [pids, seconds]);
-    return new Set(rows.map(({ pid }) => Number(pid)));
-  } finally {
-    void client.end().catch(() => undefined);
   }
 }

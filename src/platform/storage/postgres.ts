@@ -19,7 +19,7 @@ import { type Engine, type EngineOptions, SILENT } from './engine.ts';
 import type { Migration } from './migrate.ts';
 import type { IsCancelled } from './model.ts';
 import { namedMutex } from './named-mutex.ts';
-import { ADOPT, type Connection } from './postgres-connection.ts';
+import type { Connection } from './postgres-connection.ts';
 import { is, toStartError, unavailable } from './postgres-errors.ts';
 import { migratePostgres, unlessLost } from './postgres-migrate.ts';
 import { CONNECT_MS, PostgresPool } from './postgres-pool.ts';
@@ -57,7 +57,7 @@ export async function openPostgres(
   const afterCreate = (client: Client, done: () => void) => clients.add(client) && done();
   const knex = makeKnex({ client: 'pg', connection, pool: { min: 0, max: 2, afterCreate }, log });
   try {
-    await unlessLost(knex, clients, async (session) => {
+    await unlessLost(url, clients, async (session) => {
       const asked = knex.raw<{ rows: { standby: boolean }[] }>('SELECT pg_is_in_recovery() AS standby');
       const { rows } = await asked.catch((error: unknown) => Promise.reject(unavailable(error)));
       if (rows[0]?.standby) throw new StoreUnavailable('it is a standby, which takes no writes');
@@ -75,19 +75,18 @@ export async function openPostgres(
 
   const availability = new Availability(logger, 'the database is away: calls that need it fail');
   const readers = Math.max(1, Math.floor(connections * 0.4));
-  const onStandby = () => {
-    for (const pool of [readPool, writePool]) pool.renew();
-  };
-  const poolOf = (size: number) => new PostgresPool({ url, size, isPooled, onStandby }, availability);
+  const sessions = { current: new WeakSet<Client>() };
+  const poolOf = (size: number) => new PostgresPool({ url, size, isPooled, sessions }, availability);
   const [readPool, writePool] = [poolOf(readers), poolOf(Math.max(1, connections - readers))];
-  // Each pool opens one connection now and keeps it, in case the server has none left later. Through PgBouncer too, a
-  // new history begins in a transaction of its own: in a call's it would delay others until the end of that.
-  for (const pool of [readPool, writePool]) await pool.use((connection) => connection.query(ADOPT));
   // A transaction locks a table before it inserts, and until its changes are visible.
   const locks = `select virtualtransaction from pg_locks
     where locktype = 'relation' and mode = 'RowExclusiveLock' and relation = to_regclass(?)
       and database = (select oid from pg_database where datname = current_database())`;
   const writers = compile('locks.writers', knex.raw(locks, [param('table')]));
+  // Each pool opens one connection now and keeps it, in case the server has none left later. Through PgBouncer too, a
+  // new history begins in a transaction of its own: in a call's it would delay others until the end of that.
+  for (const pool of [readPool, writePool])
+    await pool.use((connection) => connection.single(writers, { table: 'events' }));
   const inTurn = namedMutex(QUEUE_BOUNDS);
   /** Runs work on a connection for writes, again after a conflict, with exponential backoff and jitter. */
   const runWrite = async <T>(work: (connection: Connection) => Promise<T>, isCancelled?: IsCancelled): Promise<T> => {

@@ -56,7 +56,7 @@ export async function up(knex: Knex): Promise<void> {
       upto bigint;
     begin
       if pg_is_in_recovery() then
-        raise exception 'it is a standby, which takes no writes' using errcode = 'read_only_sql_transaction';
+        raise exception 'it is a standby, which takes no writes' using errcode = 'cannot_connect_now';
       end if;
       current := concat_ws('/', (select system_identifier from pg_control_system()),
         left(pg_walfile_name(pg_current_wal_lsn()), 8),
