@@ -1,4 +1,6 @@
-/** A reader of server-sent events over a raw connection: what the tests see is what was sent. */
+/** A reader of server-sent events over a raw connection: the tests see what was sent, if it is as described. */
+import { checkEventAgainstDescription } from '../contract/description.ts';
+
 export type EventSource = Awaited<ReturnType<typeof openEvents>>;
 
 /** Opens a stream, which `close` and the signal end. */
@@ -43,12 +45,14 @@ export function readEvents(chunk: () => Promise<IteratorResult<string>>) {
         .find((line) => line.startsWith(`${name}:`))
         ?.slice(name.length + 1)
         .trim();
-    const data = field('data');
+    const text = field('data');
+    const data = text === undefined ? undefined : JSON.parse(text);
+    if (data !== undefined) checkEventAgainstDescription(data);
     return {
       id: field('id'),
       event: field('event'),
       /** Undefined for a comment. */
-      data: data === undefined ? undefined : JSON.parse(data),
+      data,
       comment: field(''),
       retry: field('retry'),
     };

@@ -76,6 +76,19 @@ export function checkAgainstDescription(method: string, path: string, response: 
   );
 }
 
+const EVENTS = 'text/event-stream';
+
+/** Throws when the data of a server-sent event does not match the description. */
+export function checkEventAgainstDescription(data: unknown): void {
+  const problems = paths.flatMap(({ template }) => {
+    const content = `#/paths/${escaped(template)}/get/responses/200/content/${escaped(EVENTS)}`;
+    return at(content) === undefined ? [] : [schemaProblems('the data', data, `${content}/schema`)];
+  });
+  if (problems.length !== 1 || problems[0]?.length !== 0) {
+    throw new Error(`no event as the description has it: ${JSON.stringify(data)}: ${problems.flat().join(', ')}`);
+  }
+}
+
 function problemsOf(method: string, path: string, response: SeenResponse): string[] {
   const [pathname = ''] = path.split('?', 1);
   const found = paths.find(({ pattern }) => pattern.test(pathname));
