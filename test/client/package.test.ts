@@ -90,7 +90,7 @@ testOnOldest.serial(
   `client package - every sample and program of an older release runs on Node ${OLDEST_NODE}`,
   async (t) => {
     const { project, samples, follower, key, rest } = t.context;
-    t.is(samples.length, 10);
+    t.is(samples.length, 8);
     for (const sample of samples.filter((one) => one !== follower)) {
       const ran = await sh(oldest ?? '', [`compiled/${sample}.js`], {
         cwd: project,
