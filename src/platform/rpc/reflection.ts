@@ -4,6 +4,7 @@
  * nobody has to ask for the extensions of a type, and such questions get an error.
  */
 import { create, type DescFile, type Message, toBinary } from '@bufbuild/protobuf';
+import { BinaryWriter, WireType } from '@bufbuild/protobuf/wire';
 import { FileDescriptorProtoSchema } from '@bufbuild/protobuf/wkt';
 import { status as Code } from '@grpc/grpc-js';
 import { tooMany } from '../errors.ts';
@@ -13,6 +14,9 @@ import type { Call } from './chain.ts';
 import { type Implementation, RAW } from './service.ts';
 
 const PATHS = ['v1', 'v1alpha'].map((version) => `/grpc.reflection.${version}.ServerReflection/ServerReflectionInfo`);
+
+/** The field numbers of `file_descriptor_response` in a response, and of `file_descriptor_proto` in that. */
+const [FILES, FILE] = [4, 1];
 
 /** What a stream gets, which is more than any tool asks for. A response is many times larger than its request. */
 const MAX_BYTES = 262_144;
@@ -37,8 +41,10 @@ export function reflection(
   take: (address: string) => void,
 ): Implementation {
   const files = withImports([...services, 'google.rpc.ErrorInfo'].flatMap((name) => registry.get(name)?.file ?? []));
-  /** Serialised: that takes some 100 µs. */
-  const bytesOf = new Map([...files].map((file) => [file, toBinary(FileDescriptorProtoSchema, file.proto)]));
+  /** Each as a field of a response: with its imports a file has 100 KB, whose encoding takes more than all else. */
+  const bytesOf = new Map(
+    [...files].map((file) => [file, asField(FILE, toBinary(FileDescriptorProtoSchema, file.proto))]),
+  );
 
   const find = (kind: string | undefined, name = ''): DescFile | undefined => {
     if (kind === 'fileByFilename') return [...files].find(({ proto }) => proto.name === name);
@@ -59,7 +65,7 @@ export function reflection(
     }
     const unsent = [...withImports([file])].filter((one) => one === file || !sent.has(one));
     for (const one of unsent) sent.add(one);
-    return { case: 'fileDescriptorResponse', value: { fileDescriptorProto: unsent.map((one) => bytesOf.get(one)) } };
+    return unsent.flatMap((one) => bytesOf.get(one) ?? []);
   };
 
   async function* reflect(call: Call): AsyncIterable<Buffer> {
@@ -69,15 +75,22 @@ export function reflection(
     for await (const bytes of call.messages()) {
       take(call.address);
       const originalRequest = readRequest({ input }, bytes) as Request;
-      const messageResponse = responseTo(originalRequest, sent);
+      const found = responseTo(originalRequest, sent);
+      const [messageResponse, parts] = Array.isArray(found) ? [undefined, found] : [found, undefined];
       const response: Record<string, unknown> = { validHost: originalRequest.host, originalRequest, messageResponse };
-      const sending = Buffer.from(toBinary(output, create(output, response)));
+      const head = toBinary(output, create(output, response));
+      const sending = Buffer.concat(parts === undefined ? [head] : [head, asField(FILES, Buffer.concat(parts))]);
       sentBytes += sending.length;
       if (sentBytes > MAX_BYTES) throw tooMany(MAX_BYTES, 'stream', `address:${call.address}`);
       yield sending;
     }
   }
   return PATHS.map((path) => ({ codec: { path, ...RAW }, handler: reflect }));
+}
+
+/** A field of a message that has these bytes. */
+function asField(number: number, bytes: Uint8Array): Uint8Array {
+  return new BinaryWriter().tag(number, WireType.LengthDelimited).bytes(bytes).finish();
 }
 
 function withImports(files: readonly DescFile[]): ReadonlySet<DescFile> {
