@@ -1,60 +1,38 @@
 /**
- * What one account at its plan's limit takes from another: the latency of an ordinary request beside each of the
- * dearest forms of the price list, first a burst of them, then as many as the plan allows, and without.
+ * What one account at its plan's limit takes from another: the latency of an ordinary request beside the dearest form
+ * of each operation, first a burst of them, then as many as the plan allows, and without.
  */
 import { Agent, request } from 'node:http';
 import { setTimeout as delay } from 'node:timers/promises';
-import { CommandFailed } from '../test/support/command-line.ts';
 import { median } from '../test/support/numbers.ts';
 import type { Scope } from '../test/support/scope.ts';
-import { startTestStack, type TestStack } from '../test/support/service/stack.ts';
+import type { TestStack } from '../test/support/service/stack.ts';
 import { toColumns } from './columns.ts';
-import { fillForPrices } from './fill.ts';
-import { KEYED } from './price-forms.ts';
+import { KEYED_FORMS } from './operation-forms.ts';
+import { findDearest, type Running } from './prices.ts';
+import { senderFrom } from './senders.ts';
 
 /** The most that another account's latency may be: the median as a multiple, and p95. */
 const MAX_TIMES = 2.5;
 const MAX_P95_MS = 100;
-/** Business: a thousand a minute. */
+/** Business: a thousand a minute, and what eight seconds of them make at once. */
 const PER_SECOND = 1_000 / 60;
-const BURST = 100;
-const QUIET_MS = 5_000;
-const LOADED_MS = 12_000;
+const BURST = 400;
+const ALONE_MS = 1_500;
+const LOADED_MS = 5_000;
 const PAUSE_MS = 20;
 
-/** The dearest of the price list, by what they wait for: the event loop, the database's reader or writer, Envoy. */
-const FORMS = [
-  'GET /categories?limit=100, the largest',
-  'GET /events?limit=100, the largest',
-  'GET /events?types=, in the middle of many',
-  'GET /pets?ids, 100 of them',
-  'PUT /categories, the largest, changed',
-  'POST /categories, the largest, with a new idempotency key',
-  'PUT /store/inventory of one pet by all',
-  'POST of 64 KB: different members',
-  'gRPC: 64 KB of unknown fields',
-  'GET /events/stream, a second from the oldest',
-];
-
-export async function measureFairness(
-  t: Scope,
-  settings: Readonly<Record<string, string>>,
-  say: (text: string) => void,
-) {
-  const env = { LOG_LEVEL: 'info', DEMO_ACCOUNT: 'yes', ...settings };
-  const stack = await startTestStack(t, env, { prepare: fillForPrices });
-  const { prices } = await KEYED(t, stack);
-  const { id } = await stack.operator.account({ perMinute: 1_000_000, perDay: 1_000_000 });
-  const other = otherAccount(t, stack, (await stack.operator.key(id)).key);
-  await other(QUIET_MS);
+export async function measureFairness(t: Scope, running: Running, say: (text: string) => void) {
+  const { operator } = running.stack;
+  const other = otherAccount(t, running.stack, await operator.keyOf({ perMinute: 1_000_000, perDay: 1_000_000 }));
   const lines = [['one account sends', 'alone: p50, p95 ms', 'beside it: p50, p95 ms', '×', '']];
   const broken: string[] = [];
-  for (const name of FORMS) {
-    const form = prices.find((one) => one.name === name);
-    if (form === undefined) throw new CommandFailed(`the price list has no ${name}`);
-    const alone = await other(QUIET_MS);
+  await other(ALONE_MS);
+  for (const { row, how, send } of await findDearest(running, KEYED_FORMS, senderFrom(t, running.stack, '127.0.0.9'))) {
+    const name = `${row} ${how}`.trim();
+    const alone = await other(ALONE_MS);
     const untilMs = performance.now() + LOADED_MS;
-    const [beside] = await Promise.all([other(LOADED_MS), load(form.send, untilMs)]);
+    const [beside] = await Promise.all([other(LOADED_MS), load(send, untilMs)]);
     const times = beside.p50 / alone.p50;
     const isUnfair = times > MAX_TIMES || beside.p95 > MAX_P95_MS;
     if (isUnfair) broken.push(`✗ ${name}: ${times.toFixed(1)} times, p95 ${beside.p95.toFixed(0)} ms`);
@@ -66,7 +44,7 @@ export async function measureFairness(
 }
 
 /** Sends a burst, then what the plan allows, whether or not earlier ones have ended. */
-async function load(send: () => Promise<string>, untilMs: number): Promise<void> {
+async function load(send: () => Promise<unknown>, untilMs: number): Promise<void> {
   const sent = Array.from({ length: BURST }, send);
   while (performance.now() < untilMs) {
     sent.push(send());

@@ -3,16 +3,16 @@ import { statfs } from 'node:fs/promises';
 import { Option } from 'commander';
 import { CommandFailed, createCommand, integer, run } from '../test/support/command-line.ts';
 import { temporaryFolder } from '../test/support/machine/folder.ts';
-import { type Scope, scopeOf } from '../test/support/scope.ts';
+import { scopeOf } from '../test/support/scope.ts';
 import { type Shared, sharedMissing, startShared } from '../test/support/service/shared.ts';
 import { toColumns } from './columns.ts';
 import { measureFairness } from './fairness.ts';
 import { startFloor } from './floor/stack.ts';
 import { type Measurement, measureScenario, ROUNDS } from './measure.ts';
-import { measurePrices } from './prices.ts';
+import { measurePrices, startPriced } from './prices.ts';
 import { formatTable, missedBounds } from './report.ts';
 import { SCENARIOS, type Variant } from './scenarios.ts';
-import { type BenchStack, startBenchStack } from './stacks.ts';
+import { type BenchStack, processesOf, startBenchStack } from './stacks.ts';
 import { wrkMissing } from './wrk.ts';
 
 /** The file system type of tmpfs, as statfs(2) has it. */
@@ -32,7 +32,7 @@ interface Options {
 
 const names = SCENARIOS.map(({ name }) => name);
 /** No scenarios: each has a service of its own, filled in another way. */
-const [PRICES, FAIRNESS] = ['prices', 'fairness'];
+const LISTS = { prices: measurePrices, fairness: measureFairness };
 
 const command = createCommand(
   'bench',
@@ -46,7 +46,9 @@ server on SQLite misses a bound with ${CONNECTIONS} connections. Ctrl-C stops it
   .addOption(new Option('--engine <name>', 'the database').choices(['sqlite', 'postgres']).default('sqlite'))
   .option('--instances <n>', 'servers behind Envoy; more than 1 need --engine postgres', integer(1, 16), 1)
   .addOption(
-    new Option('--only <name...>', 'only these scenarios').choices([...names, PRICES, FAIRNESS]).default(names, 'all'),
+    new Option('--only <name...>', 'only these scenarios')
+      .choices([...names, ...Object.keys(LISTS)])
+      .default(names, 'all'),
   )
   .addHelpText(
     'after',
@@ -55,8 +57,8 @@ Scenarios, each with ${ROUNDS} rounds of each variant:
 ${toColumns(SCENARIOS.map(({ name, title }) => [`  ${name}`, title])).join('\n')}
 
 By themselves, with the rules of docs/sizing.md, and exit code 1 when one is broken:
-  ${PRICES}    what the dearest form of each kind of request and each operation costs, as a multiple of an ordinary one
-  ${FAIRNESS}  the latency of one account's requests beside each of the dearest forms of another's
+  prices    what the dearest form of each kind of request and each operation costs, as a multiple of an ordinary one
+  fairness  the latency of one account's requests beside each of the dearest forms of another's
 
 With --engine postgres the service uses PostgreSQL, as durable as in production, and counts the limits in Redis. Both
 are started for the benchmark. TMPDIR is where databases are made: it should be on a real disk. ENVOY names another
@@ -67,8 +69,8 @@ const say = (text: string) => void process.stderr.write(`${text}\n`);
 
 async function main(options: Options, signal: AbortSignal): Promise<void> {
   const { engine, instances, connections, only } = options;
-  if (only.includes(PRICES)) return check((t) => measurePrices(t, say));
-  if (only.includes(FAIRNESS)) return check((t) => fairness(t, options));
+  const [measure] = Object.entries(LISTS).flatMap(([name, list]) => (only.includes(name) ? [list] : []));
+  if (measure !== undefined) return check(options, measure);
   if (wrkMissing !== undefined) throw new CommandFailed(wrkMissing);
   if (engine === 'sqlite' && instances > 1) throw new CommandFailed('--instances above 1 needs --engine postgres');
   if (engine === 'postgres' && sharedMissing !== undefined) throw new CommandFailed(sharedMissing);
@@ -80,16 +82,15 @@ async function main(options: Options, signal: AbortSignal): Promise<void> {
 }
 
 /** Prints a list. The exit code is 1 when a row of it is above its rule. */
-async function check(measure: (t: Scope) => Promise<{ readonly text: string[]; readonly broken: string[] }>) {
+async function check({ engine, instances }: Options, measure: (typeof LISTS)['prices']) {
   await using cleanUp = new AsyncDisposableStack();
-  const { text, broken } = await measure(scopeOf(cleanUp));
+  const t = scopeOf(cleanUp);
+  const shared = engine === 'postgres' ? await startShared(t) : undefined;
+  const settings = { INSTANCES: String(instances), ...(await shared?.settings()) };
+  const running = await startPriced(t, settings, shared && (await processesOf(shared)));
+  const { text, broken } = await measure(t, running, say);
   process.stdout.write(`${[...text, '', ...broken].join('\n')}\n`);
   if (broken.length > 0) process.exitCode = 1;
-}
-
-async function fairness(t: Scope, { engine, instances }: Options) {
-  const databases = engine === 'postgres' ? await (await startShared(t)).settings() : {};
-  return measureFairness(t, { ...databases, INSTANCES: String(instances) }, say);
 }
 
 /** Starts what the scenarios need, measures them, and stops and removes everything. */

@@ -9,7 +9,7 @@ import { query } from '../test/support/machine/postgres.ts';
 import { formatCount } from '../test/support/numbers.ts';
 import type { Scope } from '../test/support/scope.ts';
 import type { Shared } from '../test/support/service/shared.ts';
-import { startTestStack } from '../test/support/service/stack.ts';
+import { startTestStack, type TestStack } from '../test/support/service/stack.ts';
 import { fillDatabase } from './fill.ts';
 import type { Variant } from './scenarios.ts';
 
@@ -45,11 +45,14 @@ export async function startBenchStack(t: Scope, { name, pets, env }: Variant, se
     say(`Starting the service: ${name} …`);
   };
   const { config, stack, key } = await startTestStack(t, settings, { prepare });
-  const programs = { server: { pids: stack.servers.map(pidOf) }, envoy: { pids: [pidOf(stack.envoy)] } };
-  const counted = { ...programs, ...(shared && (await processesOf(shared))) };
+  const counted = { ...programsOf(stack), ...(shared && (await processesOf(shared))) };
   // When one of several servers ends, the launcher would start another, which is not counted.
   const failure = failureOf([...stack.servers, stack.envoy]);
   return { url: `http://127.0.0.1:${config.port}`, key, counted, failure };
+}
+
+export function programsOf({ servers, envoy }: TestStack['stack']) {
+  return { server: { pids: servers.map(pidOf) }, envoy: { pids: [pidOf(envoy)] } };
 }
 
 /** Rejects when one of the processes ends. */
@@ -64,7 +67,7 @@ export function pidOf({ name, process }: Child): number {
   return process.pid;
 }
 
-async function processesOf({ postgres, redis }: Shared): Promise<Counted> {
+export async function processesOf({ postgres, redis }: Shared): Promise<Counted> {
   return {
     postgres: { pids: [await postgres.pid()], withChildren: true },
     redis: { pids: redis.pid === undefined ? [] : [redis.pid] },

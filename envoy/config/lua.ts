@@ -23,6 +23,9 @@ import { hedgeDelayMs } from './servers.ts';
 /** Later than the server's own timeout, which has a better response for gRPC callers. */
 export const EDGE_BODY_TIMEOUT_MS = BODY_TIMEOUT_MS + 1_000;
 
+/** For how many requests a file counts: 1.7 MB cost seven times as much as a refusal, others up to twice. */
+export const DEAR_FILES: Readonly<Record<string, number>> = { '/docs/swagger-ui-bundle.js': 3 };
+
 /** A filter that runs this Lua code after the settings are defined. Each filter has a Lua state of its own. */
 export function luaFilter(name: string, config: EdgeConfig, root: string, code: string): Message {
   return extension(name, 'envoy.extensions.filters.http.lua.v3.Lua', {
@@ -51,8 +54,7 @@ export function luaSettings(config: EdgeConfig): string {
     /** What an address may send without a known key. */
     address_burst: limits.addressBurst,
     address_per_second: limits.addressPerSecond,
-    /** For how many requests a file counts that costs as much: 1.7 MB cost four times a refusal, others up to twice. */
-    dear_files: { '/docs/swagger-ui-bundle.js': 2 },
+    dear_files: DEAR_FILES,
     /** The responses if the server is not asked, or is unreachable. */
     replies: { unavailable: replies(apiError('UNAVAILABLE')), late: replies(apiError('DEADLINE_EXCEEDED')) },
     flood: replies(floodError(limits)),

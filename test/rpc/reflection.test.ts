@@ -83,6 +83,13 @@ test('Reflection - an address is answered as often as it may send requests witho
   t.true(second.answers.length >= 10 && second.answers.length <= 15, `${second.answers.length} answers`);
 });
 
+test('Reflection - an answer counts as one request for each 32 KiB of it', async (t) => {
+  const { grpc } = await startTestServer(t, { ADDRESS_BURST: '4', ADDRESS_PER_SECOND: '1' });
+  const { answers } = await ask(grpc, 'petstore.v1.PetService', 1);
+  t.true((answers[0]?.length ?? 0) > 65_536);
+  t.is((await ask(grpc, 'petstore.v1.PetService', 1)).code, Status.RESOURCE_EXHAUSTED);
+});
+
 test('Keyless messages - of reflection and health have 1 KiB at most, also when they are compressed', async (t) => {
   const unknown = Buffer.from(Array(20_000).fill([0x98, 0x06, 1]).flat()); // fields that no message has
   const symbol = (length: number) => Buffer.of(0x22, (length % 128) | 128, length >> 7, ...Buffer.alloc(length, 'a.'));

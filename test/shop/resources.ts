@@ -9,13 +9,24 @@ import type { Resource } from '../support/contract/resources.ts';
 
 /** The resources, by service of the public package. */
 export const RESOURCES: Readonly<Record<string, Resource>> = {
-  CategoryService: { pages: 2, whole: async () => ({ name: 'Cats' }), part: { name: 'Rats' } },
+  CategoryService: {
+    pages: 2,
+    whole: async () => ({ name: 'Cats' }),
+    part: { name: 'Rats' },
+    dearest: async () => ({ name: 'n'.repeat(200), description: '\x01'.repeat(2_000) }),
+  },
   PetService: {
     pages: 1,
     whole: async (rest) => ({ name: 'Tom', categoryId: await rest.category() }),
     part: { name: 'Rex' },
+    dearest: async (rest) => ({ name: '猫'.repeat(200), categoryId: await rest.category() }),
   },
-  OrderService: { pages: 3, whole: async () => ({ quantity: 2 }), part: { quantity: 9 } },
+  OrderService: {
+    pages: 3,
+    whole: async () => ({ quantity: 2 }),
+    part: { quantity: 9 },
+    dearest: async (rest) => ({ petId: await rest.pet({ stock: 1_000_000_000 }), quantity: 1 }),
+  },
   InventoryService: { pages: 4, whole: async () => ({ quantity: 9 }), make: (rest) => rest.pet({ stock: 3 }) },
   EventService: {},
 };

@@ -18,6 +18,9 @@ const PATHS = ['v1', 'v1alpha'].map((version) => `/grpc.reflection.${version}.Se
 /** The field numbers of `file_descriptor_response` in a response, and of `file_descriptor_proto` in that. */
 const [FILES, FILE] = [4, 1];
 
+/** For each of as many bytes a response counts as one more request: 75 KB cost three times as much as a refusal. */
+export const BYTES_OF_ONE = 32_768;
+
 /** What a stream gets, which is more than any tool asks for. A response is many times larger than its request. */
 const MAX_BYTES = 262_144;
 
@@ -33,7 +36,7 @@ type Request = Message & {
 
 /**
  * Both versions of reflection, which list `services`. A request is read when the response to the last is sent. Each
- * takes one from the allowance of its address by `take`, which throws when nothing is left.
+ * takes from the allowance of its address by `take`, which throws when nothing is left.
  */
 export function reflection(
   { registry }: Operations,
@@ -80,6 +83,7 @@ export function reflection(
       const response: Record<string, unknown> = { validHost: originalRequest.host, originalRequest, messageResponse };
       const head = toBinary(output, create(output, response));
       const sending = Buffer.concat(parts === undefined ? [head] : [head, asField(FILES, Buffer.concat(parts))]);
+      for (let bytes = BYTES_OF_ONE; bytes < sending.length; bytes += BYTES_OF_ONE) take(call.address);
       sentBytes += sending.length;
       if (sentBytes > MAX_BYTES) throw tooMany(MAX_BYTES, 'stream', `address:${call.address}`);
       yield sending;

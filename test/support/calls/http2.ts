@@ -18,7 +18,8 @@ export interface Exchanged {
 }
 
 export interface Sending {
-  readonly body?: Uint8Array | undefined;
+  /** Several pieces have a DATA frame each. */
+  readonly body?: Uint8Array | readonly Uint8Array[] | undefined;
   /** Whether the request is complete. */
   readonly isEnded?: boolean;
   /** When the caller resets it. */
@@ -36,17 +37,18 @@ const CANCEL = 8;
 export function exchange(
   session: ClientHttp2Session,
   headers: OutgoingHttpHeaders,
-  { body, isEnded = true, giveUpMs = 60_000, ...reading }: Sending = {},
+  { body = [], isEnded = true, giveUpMs = 60_000, ...reading }: Sending = {},
 ): Promise<Exchanged> {
   const beganAtMs = performance.now();
-  const stream = session.request(headers, { endStream: isEnded && body === undefined });
+  const pieces = body instanceof Uint8Array ? [body] : body;
+  const stream = session.request(headers, { endStream: isEnded && pieces.length === 0 });
   const received: Record<string, unknown> = {};
   const chunks: Buffer[] = [];
   const add = (more: object) => Object.assign(received, more);
   stream.on('response', add).on('trailers', add);
   stream.on('error', () => undefined); // "close" follows
-  if (body !== undefined) stream.write(body);
-  if (isEnded && body !== undefined) stream.end();
+  for (const piece of pieces) stream.write(piece);
+  if (isEnded && pieces.length > 0) stream.end();
   let hasLeft = false;
   const timer = setTimeout(() => {
     hasLeft = true;

@@ -14,6 +14,8 @@ export interface Resource {
   readonly whole?: (rest: RestMakers) => Promise<object>;
   /** The body of a PATCH that changes what the POST has made. */
   readonly part?: object;
+  /** The fields of the POST that costs most: large, or for a row that others want too. */
+  readonly dearest?: (rest: RestMakers) => Promise<object>;
   /** Makes one and resolves with its id, where no POST does. */
   readonly make?: (rest: RestMakers) => Promise<number>;
 }
