@@ -129,9 +129,9 @@ export async function measurePrices(t: Scope, running: Running, say: (text: stri
     }
   }
   const head = [
-    `CPU time of one request, ${ROUNDS} rounds, in turn with the ordinary request of the same allowance (×): with a`,
-    'key a GET by id, without one a refused GET. Read: what the servers have read per request, from the database, their',
-    `files and Envoy. Held: how much memory servers and Envoy have taken meanwhile. ${availableParallelism()} cores.`,
+    `CPU time of one request, in ${ROUNDS} rounds, and as a multiple of the ordinary one of the same allowance: with`,
+    'a key a GET by id, without one a refused GET. Read: by the servers per request, from databases, files and Envoy.',
+    `Held: how much memory servers and Envoy have taken meanwhile. ${availableParallelism()} cores.`,
     '',
   ];
   return { text: [...head, ...toColumns(lines, titles.keys().toArray().slice(3))], broken };

@@ -1,4 +1,4 @@
-/** Requests of each kind of the table of envoy/config/kinds.ts: the walk over the table and the price list send them. */
+/** Requests of each kind of the table of envoy/config/kinds.ts, for the walk over the table and the price list. */
 export const TEXT = 'application/grpc-web-text';
 const GRPC_TYPES = ['application/grpc', 'application/grpc-web+proto', TEXT];
 
