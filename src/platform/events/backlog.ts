@@ -5,7 +5,8 @@
  */
 import { setTimeout as delay } from 'node:timers/promises';
 import type { AccountId } from '../rpc/caller.ts';
-import type { EventId, EventRequest, Page, SeenEvent } from '../storage/model.ts';
+import type { Page } from '../storage/model.ts';
+import type { EventId, EventRequest, SeenEvent } from './model.ts';
 import type { SettledEvents } from './settled.ts';
 
 /** The time from one page of an account to its next. */

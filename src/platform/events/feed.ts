@@ -10,9 +10,10 @@
  */
 import { setTimeout as delay } from 'node:timers/promises';
 import type { AccountId } from '../rpc/caller.ts';
-import { type EventId, isRead, type Page, type SeenEvent, type StoredEvent } from '../storage/model.ts';
+import type { Page } from '../storage/model.ts';
 import { StoreUnavailable } from '../storage/store-errors.ts';
 import { Backlog } from './backlog.ts';
+import { type EventId, isRead, type SeenEvent, type StoredEvent } from './model.ts';
 import { type EventReads, isWhole, SettledEvents } from './settled.ts';
 
 const POLL_MS = 100;

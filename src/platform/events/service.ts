@@ -2,8 +2,9 @@
 import { DEFAULT_LIMIT } from '../rpc/page-token.ts';
 import { SharedMessages } from '../rpc/service.ts';
 import type { Row } from '../storage/fields.ts';
-import { START, type StoredEvent, toEventId, toTimestamp } from '../storage/model.ts';
+import { toTimestamp } from '../storage/model.ts';
 import type { EventFeed, Following, Progress } from './feed.ts';
+import { START, type StoredEvent, toEventId } from './model.ts';
 
 /** What the service uses of a call. */
 export interface WatchCall extends Following {

@@ -11,9 +11,11 @@
  */
 import { setTimeout as delay } from 'node:timers/promises';
 import { apiError } from '../errors.ts';
-import { type EventId, type EventRequest, type Page, type SeenEvent, START } from '../storage/model.ts';
-import type { PLATFORM_TABLES, Reads } from '../storage/store.ts';
+import type { Page } from '../storage/model.ts';
+import type { Reads } from '../storage/store.ts';
 import { StoreUnavailable } from '../storage/store-errors.ts';
+import { type EventId, type EventRequest, type SeenEvent, START } from './model.ts';
+import type { EVENT_TABLES } from './table.ts';
 
 /** When the transactions are asked for again: after a tenth of the time that a gap has been open, within these. */
 const RETRY_MS = { least: 10, most: 250 };
@@ -25,7 +27,7 @@ const HELD = 'a long transaction holds up the events';
 /** `isHeld`: there are events behind it, which a gap holds back. */
 type HeldPage = Page<SeenEvent> & { readonly isHeld: boolean };
 
-export type EventReads = Reads<typeof PLATFORM_TABLES>['events'];
+export type EventReads = Reads<typeof EVENT_TABLES>['events'];
 
 export class SettledEvents {
   readonly #events: EventReads;

@@ -1,14 +1,9 @@
-/** The types of every table: ids, pages, the records of idempotency keys, events. */
+/** The types of every table: ids, pages, the records of idempotency keys. */
 
 declare const kind: unique symbol;
 
-/** An id that can't be passed where the id of something else is expected. `toEventId` and the like make one. */
+/** An id that can't be passed where the id of something else is expected. */
 export type Id<Kind extends string> = bigint & { readonly [kind]: Kind };
-
-export type EventId = Id<'event'>;
-export const toEventId = (id: bigint) => id as EventId;
-/** Before the first event. */
-export const START = toEventId(0n);
 
 /** Asks for a page of a list: at most `limit` rows with an id above `after`. */
 export interface PageRequest {
@@ -40,28 +35,6 @@ export interface IdempotencyRecord {
 
 /** Makes the idempotency record for the result of a write. The record is stored in the transaction of that write. */
 export type Remember = (result: unknown) => IdempotencyRecord;
-
-/** An event as it is stored: one change of one row. */
-export interface StoredEvent {
-  readonly id: EventId;
-  /** What changed, and how: `thing.created`. */
-  readonly type: string;
-  readonly timeMs: number;
-  /** The row after the change, or before its deletion, as a JSON object. */
-  readonly row: string;
-}
-
-/** One that has been looked at: without a row if it is of another type. */
-export type SeenEvent = Omit<StoredEvent, 'row'> & Partial<StoredEvent>;
-
-export const isRead = (event: SeenEvent): event is StoredEvent => event.row !== undefined;
-
-/** Asks for events after an id. */
-export interface EventRequest extends PageRequest {
-  readonly after: EventId;
-  /** Of these types, or all. Only a bounded number of events is looked at. */
-  readonly types?: readonly string[];
-}
 
 /** An instant with the precision of protobuf's Timestamp. */
 export interface Instant {

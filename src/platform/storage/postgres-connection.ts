@@ -46,8 +46,8 @@ const BEGIN_POOLED: readonly Command[] = [
 
 /**
  * The first commands of a connection. The last one fails on a standby, and sees to it that no id of an event is used
- * twice (migrations/008-event-histories.ts). A session never leaves its server, whose role and history can't change
- * without ending it. Through PgBouncer it is the first transaction of each session that does so.
+ * twice (events/migrations/008-event-histories.ts). A session never leaves its server, whose role and history can't
+ * change without ending it. Through PgBouncer it is the first transaction of each session that does so.
  */
 export async function startSession(client: Pick<PostgresClient, 'query'>): Promise<void> {
   const timeouts = TIMEOUTS.map(([name, ms]) => `; SET ${name} = ${ms}`).join('');

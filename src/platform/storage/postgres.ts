@@ -86,7 +86,7 @@ export async function openPostgres(
   // Each pool opens one connection now and keeps it, in case the server has none left later. Through PgBouncer too, a
   // new history begins in a transaction of its own: in a call's it would delay others until the end of that.
   for (const pool of [readPool, writePool])
-    await pool.use((connection) => connection.single(writers, { table: 'events' }));
+    await pool.use((connection) => connection.single(writers, { table: 'schema_migrations' }));
   const inTurn = namedMutex(QUEUE_BOUNDS);
   /** Runs work on a connection for writes, again after a conflict, with exponential backoff and jitter. */
   const runWrite = async <T>(work: (connection: Connection) => Promise<T>, isCancelled?: IsCancelled): Promise<T> => {

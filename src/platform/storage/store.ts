@@ -5,12 +5,9 @@
  * 39 µs of CPU time, a transaction 141.
  */
 import type { Engine, Runner } from './engine.ts';
-import { eventTable } from './events.ts';
 import { idempotencyTable } from './idempotency.ts';
 import type { Migration } from './migrate.ts';
 import * as idempotency from './migrations/004-idempotency.ts';
-import * as feed from './migrations/006-event-table.ts';
-import * as histories from './migrations/008-event-histories.ts';
 import type { IsCancelled, Remember } from './model.ts';
 import { StoreUnavailable } from './store-errors.ts';
 
@@ -23,12 +20,10 @@ interface Table {
 }
 
 /** The tables that every store has. */
-export const PLATFORM_TABLES = { idempotency: idempotencyTable, events: eventTable };
+export const PLATFORM_TABLES = { idempotency: idempotencyTable };
 
 export const PLATFORM_MIGRATIONS: readonly Migration[] = [
   { name: '004-idempotency', up: idempotency.up, isAdditive: true },
-  { name: '006-event-table', up: feed.up, isAdditive: true },
-  { name: '008-event-histories', up: histories.up, isAdditive: true },
 ];
 
 /** The reads of each table, outside of transactions. */

@@ -3,7 +3,7 @@
  * makes the change: an older release beside this one, or the operator.
  */
 import type { Knex } from 'knex';
-import { recordEvents } from '../../platform/storage/migrations/event-triggers.ts';
+import { recordEvents } from '../../platform/events/migrations/event-triggers.ts';
 
 export async function up(knex: Knex): Promise<void> {
   await recordEvents(knex, { category: 'categories', pet: 'pets', order: 'orders' });

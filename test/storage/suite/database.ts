@@ -1,7 +1,7 @@
 /** The database of a storage test, and helpers to fill and occupy it. */
 import anyTest, { type ExecutionContext, type TestFn } from 'ava';
+import { isRead, START, type StoredEvent } from '../../../src/platform/events/model.ts';
 import type { Engine } from '../../../src/platform/storage/engine.ts';
-import { isRead, START, type StoredEvent } from '../../../src/platform/storage/model.ts';
 import { compile } from '../../../src/platform/storage/statement.ts';
 import { createStore } from '../../../src/platform/storage/store.ts';
 import { type Store, TABLES } from '../../../src/schema.ts';

@@ -2,11 +2,11 @@
 import anyTest, { type TestFn } from 'ava';
 import { accountTable, keyTable } from '../../../src/platform/access/tables/accounts.ts';
 import { usageTable } from '../../../src/platform/access/tables/usage.ts';
+import { START } from '../../../src/platform/events/model.ts';
+import { eventTable } from '../../../src/platform/events/table.ts';
 import { toAccountId } from '../../../src/platform/rpc/caller.ts';
 import type { Engine, Runner } from '../../../src/platform/storage/engine.ts';
-import { eventTable } from '../../../src/platform/storage/events.ts';
 import { idempotencyTable } from '../../../src/platform/storage/idempotency.ts';
-import { START } from '../../../src/platform/storage/model.ts';
 import type { Params, Statement } from '../../../src/platform/storage/statement.ts';
 import { toCategoryId } from '../../../src/shop/categories/table.ts';
 import { orderTable } from '../../../src/shop/orders/table.ts';

@@ -1,6 +1,6 @@
 /** Boats, and their rentals, with their events. */
 import type { Knex } from 'knex';
-import { recordEvents } from '../../platform/storage/migrations/event-triggers.ts';
+import { recordEvents } from '../../platform/events/migrations/event-triggers.ts';
 
 export async function up(knex: Knex): Promise<void> {
   await knex.schema.createTable('boats', (table) => {

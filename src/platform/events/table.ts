@@ -1,10 +1,14 @@
 /** The `events` table: what changed. Triggers write it (migrations/event-triggers.ts). */
-import type { Engine, Runner } from './engine.ts';
-import { bigInteger, integer, longText, optional, text } from './fields.ts';
-import { type EventId, type EventRequest, type Page, type SeenEvent, START, type StoredEvent } from './model.ts';
-import { fitting, PAGE_BYTES, pages } from './pages.ts';
-import { compile, param } from './statement.ts';
-import { lookup, oldest, onlyRow, table } from './table.ts';
+import type { Engine, Runner } from '../storage/engine.ts';
+import { bigInteger, integer, longText, optional, text } from '../storage/fields.ts';
+import type { Migration } from '../storage/migrate.ts';
+import type { Page } from '../storage/model.ts';
+import { fitting, PAGE_BYTES, pages } from '../storage/pages.ts';
+import { compile, param } from '../storage/statement.ts';
+import { lookup, oldest, onlyRow, table } from '../storage/table.ts';
+import * as feed from './migrations/006-event-table.ts';
+import * as histories from './migrations/008-event-histories.ts';
+import { type EventId, type EventRequest, type SeenEvent, START, type StoredEvent } from './model.ts';
 
 const FIELDS = {
   id: bigInteger<EventId>('id'),
@@ -72,3 +76,10 @@ export function eventTable(engine: Engine) {
     }),
   };
 }
+
+export const EVENT_TABLES = { events: eventTable };
+
+export const EVENT_MIGRATIONS: readonly Migration[] = [
+  { name: '006-event-table', up: feed.up, isAdditive: true },
+  { name: '008-event-histories', up: histories.up, isAdditive: true },
+];

@@ -1,0 +1,29 @@
+/** The types of events as they are stored. */
+import type { Id, PageRequest } from '../storage/model.ts';
+
+export type EventId = Id<'event'>;
+export const toEventId = (id: bigint) => id as EventId;
+/** Before the first event. */
+export const START = toEventId(0n);
+
+/** An event as it is stored: one change of one row. */
+export interface StoredEvent {
+  readonly id: EventId;
+  /** What changed, and how: `thing.created`. */
+  readonly type: string;
+  readonly timeMs: number;
+  /** The row after the change, or before its deletion, as a JSON object. */
+  readonly row: string;
+}
+
+/** One that has been looked at: without a row if it is of another type. */
+export type SeenEvent = Omit<StoredEvent, 'row'> & Partial<StoredEvent>;
+
+export const isRead = (event: SeenEvent): event is StoredEvent => event.row !== undefined;
+
+/** Asks for events after an id. */
+export interface EventRequest extends PageRequest {
+  readonly after: EventId;
+  /** Of these types, or all. Only a bounded number of events is looked at. */
+  readonly types?: readonly string[];
+}
