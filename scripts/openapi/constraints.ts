@@ -4,7 +4,8 @@
  */
 import { type DescField, getOption, toJson } from '@bufbuild/protobuf';
 import { FieldRulesSchema, field as fieldRules } from '@bufbuild/protovalidate/gen/buf/validate/validate_pb.js';
-import { isObject, type JsonObject } from './json.ts';
+import { allowedNames } from '../../src/platform/proto/fields.ts';
+import { isObject, type Json, type JsonObject } from './json.ts';
 
 /** The rule against control characters. In CEL each `\` is doubled. */
 const NO_CONTROL = String.raw`!this.matches('[\\x00-\\x1f\\x7f-\\x{9f}]')`;
@@ -27,10 +28,11 @@ const TRANSLATIONS: Readonly<Record<string, Translation>> = {
   required: nothing, // the schema of the message says so
   cel: trimmedText,
   'enum.definedOnly': nothing, // the schema of the enum lists its values
-  'enum.notIn': nothing,
-  'int32.gte': (minimum: number) => ({ minimum }),
-  'int32.lte': (maximum: number) => ({ maximum }),
-  'int64.gte': (minimum: string) => ({ minimum: Number(minimum) }),
+  'enum.in': (_, field) => ({ enum: allowedNames(field) }),
+  'enum.notIn': (values: readonly number[], field) =>
+    values.some((number) => number !== 0) ? { enum: allowedNames(field) } : {},
+  ...ofIntegers('int32'),
+  ...ofIntegers('int64'),
   'string.len': (length: string) => ({ minLength: Number(length), maxLength: Number(length) }),
   'string.minLen': (length: string) => ({ minLength: Number(length) }),
   'string.maxLen': (length: string) => ({ maxLength: Number(length) }),
@@ -44,6 +46,23 @@ const TRANSLATIONS: Readonly<Record<string, Translation>> = {
   'repeated.items': (rules: JsonObject, field) => ({ items: translate(field, rules, 'items.') }),
 };
 
+/** The rules of integers. Those of int64 are texts. */
+function ofIntegers(type: string): Readonly<Record<string, Translation>> {
+  return {
+    [`${type}.gte`]: (value: Json, field) => ({ minimum: exact(value, field) }),
+    [`${type}.lte`]: (value: Json, field) => ({ maximum: exact(value, field) }),
+    [`${type}.gt`]: (value: Json, field) => ({ minimum: exact(value, field) + 1 }),
+    [`${type}.lt`]: (value: Json, field) => ({ maximum: exact(value, field) - 1 }),
+    [`${type}.in`]: (values: readonly Json[], field) => ({ enum: values.map((value) => exact(value, field)) }),
+  };
+}
+
+/** The integer of a rule or an example. Readers of the document would round one beyond 2^53. */
+export function exact(value: Json, field: DescField): number {
+  if (Number.isSafeInteger(Number(value))) return Number(value);
+  throw new Error(`${field.toString()}: the document can't have ${value}, which many readers round: stay below 2^53`);
+}
+
 /** `group` is what the rules are of, such as `string.`; empty for those of every field. */
 function translate(field: DescField, rules: JsonObject, group: string): JsonObject {
   const keywords = Object.entries(rules).map(([name, value]) => {
@@ -53,7 +72,11 @@ function translate(field: DescField, rules: JsonObject, group: string): JsonObje
     if (isObject(value)) return translate(field, value, `${name}.`);
     throw new Error(`${field.toString()}: the document does not support the rule ${name}`);
   });
-  return Object.assign({}, ...keywords);
+  const all: JsonObject = Object.assign({}, ...keywords);
+  if (Number(all.minimum) > Number(all.maximum)) {
+    throw new Error(`${field.toString()}: the document does not support a range without its middle`);
+  }
+  return all;
 }
 
 /**

@@ -1,12 +1,15 @@
 /** Examples, composed of those of single fields (`buf.validate`'s `example`), so that they agree with each other. */
 import { type DescField, type DescMessage, ScalarType } from '@bufbuild/protobuf';
 import { TimestampSchema } from '@bufbuild/protobuf/wkt';
-import { wrappedList } from '../../src/platform/proto/fields.ts';
-import { rulesOf } from './constraints.ts';
+import { allowedNames, wrappedList } from '../../src/platform/proto/fields.ts';
+import { exact, rulesOf } from './constraints.ts';
 import { isObject, type Json, type JsonObject } from './json.ts';
 
-/** Every int64 of the interface is an id; this is the first id of a new store. */
+/** The first id of a new store. */
 export const FIRST_ID = 1;
+
+/** An int64 with such a name is an id, or a list of ids. Any other needs an example of its own. */
+const IS_ID = /(^|_)ids?$/;
 
 /** The example of one field; undefined when it has none. */
 export function exampleOf(field: DescField): Json | undefined {
@@ -24,10 +27,13 @@ function ofKind(rules: JsonObject): JsonObject {
 }
 
 /** The example of a field that is no list, or of an item. */
-function exampleOfValue({ enum: values, message, scalar }: DescField, rules: JsonObject): Json | undefined {
+function exampleOfValue(field: DescField, rules: JsonObject): Json | undefined {
+  const { name, enum: values, message, scalar } = field;
   const [example] = (rules.example ?? rules.in ?? []) as readonly Json[];
-  if (values !== undefined) return values.values.find(({ number }) => number === (example ?? 1))?.name;
-  if (scalar === ScalarType.INT64) return FIRST_ID;
+  if (values !== undefined)
+    return values.values.find(({ number }) => number === example)?.name ?? allowedNames(field)[0];
+  if (scalar === ScalarType.INT64)
+    return example !== undefined ? exact(example, field) : IS_ID.test(name) ? FIRST_ID : undefined;
   return message === undefined || message.typeName === TimestampSchema.typeName ? example : exampleOfMessage(message);
 }
 

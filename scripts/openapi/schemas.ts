@@ -66,7 +66,7 @@ export class Schemas {
   #item(field: DescField): JsonObject {
     if (field.fieldKind === 'map') throw new Error(`${field.toString()}: the document does not support a map`);
     if (field.enum !== undefined) return this.#enum(field.enum);
-    if (field.message === undefined) return scalar(field.scalar);
+    if (field.message === undefined) return scalar(field);
     const isTime = field.message.typeName === TIMESTAMP;
     return isTime ? { type: 'string', format: 'date-time' } : this.message(field.message);
   }
@@ -95,8 +95,9 @@ const SCALARS: Readonly<Partial<Record<ScalarType, JsonObject>>> = {
   [ScalarType.BOOL]: { type: 'boolean' },
 };
 
-function scalar(type: ScalarType): JsonObject {
+function scalar(field: DescField): JsonObject {
+  const type = field.scalar ?? ScalarType.BYTES;
   const schema = SCALARS[type];
-  if (schema === undefined) throw new Error(`the document does not support the scalar type ${ScalarType[type]}`);
+  if (schema === undefined) throw new Error(`${field}: the document does not support the type ${ScalarType[type]}`);
   return schema;
 }

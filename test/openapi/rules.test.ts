@@ -10,12 +10,17 @@ import {
 } from '@bufbuild/protobuf';
 import { FieldOptionsSchema, FileDescriptorSetSchema } from '@bufbuild/protobuf/wkt';
 import { createValidator } from '@bufbuild/protovalidate';
-import { FieldRulesSchema, field as fieldRules } from '@bufbuild/protovalidate/gen/buf/validate/validate_pb.js';
+import {
+  FieldRulesSchema,
+  field as fieldRules,
+  type Int64RulesSchema,
+} from '@bufbuild/protovalidate/gen/buf/validate/validate_pb.js';
 import test from 'ava';
 import fc from 'fast-check';
-import { toKeywords } from '../../scripts/openapi/constraints.ts';
+import { exact, toKeywords } from '../../scripts/openapi/constraints.ts';
 import { describe } from '../../scripts/openapi/document.ts';
-import { parcelRegistry } from '../support/lists/parcels.ts';
+import { exampleOf } from '../../scripts/openapi/examples.ts';
+import { parcelMessage, parcelRegistry } from '../support/lists/parcels.ts';
 
 const readFiles = () => fromBinary(FileDescriptorSetSchema, readFileSync('gen/descriptors.binpb'));
 const registry = createFileRegistry(readFiles());
@@ -50,6 +55,8 @@ test('Rules - those of a list and of its items', (t) => {
       petIds: { type: 'array', items: { type: 'integer', format: 'int64' } },
       lines: { type: 'array', maxItems: 4, items: { $ref: '#/components/schemas/Line' } },
       colors: { type: 'array', items: { $ref: '#/components/schemas/Color' } },
+      price: { type: 'integer', format: 'int64', minimum: 1, maximum: 2 ** 53 - 1, examples: [1990] },
+      box: { $ref: '#/components/schemas/Color', enum: ['blue'], examples: ['blue'] },
     },
   });
   // A list that may be absent is like any other.
@@ -79,6 +86,26 @@ test('Rules - one that the document does not support stops the generation', (t) 
   for (const rules of unsupported) {
     t.throws(() => toKeywords(ruled(rules)), { message: /NewPet\.name: the document does not support/ });
   }
+});
+
+test('Rules - those of integers, and their examples, are exact or refused by name', (t) => {
+  const int64 = (value: MessageInitShape<typeof Int64RulesSchema>) => ({ type: { case: 'int64', value } }) as const;
+  const of = (rules: MessageInitShape<typeof FieldRulesSchema>) => toKeywords(ruled(rules));
+  t.deepEqual(of(int64({ greaterThan: { case: 'gt', value: -5n }, lessThan: { case: 'lt', value: 5n } })), {
+    minimum: -4,
+    maximum: 4,
+  });
+  t.deepEqual(of(int64({ in: [1n, 7n] })), { enum: [1, 7] });
+  t.deepEqual(of({ type: { case: 'int32', value: { lessThan: { case: 'lt', value: 5 } } } }), { maximum: 4 });
+  t.throws(() => of(int64({ lessThan: { case: 'lte', value: 2n ** 53n } })), {
+    message: /NewPet\.name: .* below 2\^53/,
+  });
+  const outside = int64({ greaterThan: { case: 'gt', value: 5n }, lessThan: { case: 'lt', value: 1n } });
+  t.throws(() => of(outside), { message: /NewPet\.name: the document does not support a range/ });
+  const price = parcelMessage('NewParcel').field.price;
+  if (price === undefined) return t.fail();
+  t.is(exampleOf(price), 1990);
+  t.throws(() => exact('9007199254740993', price), { message: /NewParcel\.price: .*9007199254740993/ });
 });
 
 /** Characters that the rule of names treats differently: letters, blanks, controls, more than one UTF-16 unit. */

@@ -130,6 +130,14 @@ test('Validation - an item of a list is named with its index', (t) => {
   t.deepEqual(inParcel(withNul), ['name', 'labels[1]', 'lines[1].notes[0]']);
 });
 
+test('Validation - a forbidden value of an enum is told with those that are allowed', (t) => {
+  const operation = parcelOperations.find(({ path }) => path.endsWith('CreateParcel'));
+  const said = (box: string | number) =>
+    operation && parcels(operation, fromJson(operation.input, { parcel: { labels, box } }));
+  t.deepEqual(said('blue'), []);
+  for (const box of ['red', 0, 7]) t.like(said(box), [{ name: 'box', description: 'is none of blue' }]);
+});
+
 test('Validation - a list is named when it has too few or too many items, or one of them twice', (t) => {
   for (const wrong of [[], ['a', 'b', 'c', 'd'], ['a', 'b', 'a']]) t.deepEqual(inParcel({ labels: wrong }), ['labels']);
 });

@@ -1,5 +1,6 @@
 /** Fields by their path in a request, lists that may be absent, and names without white space around them. */
-import type { DescEnum, DescField } from '@bufbuild/protobuf';
+import { type DescField, getOption } from '@bufbuild/protobuf';
+import { field as fieldRules } from '@bufbuild/protovalidate/gen/buf/validate/validate_pb.js';
 import type { ListField, Operation } from './operations.ts';
 
 /** Its JSON is a text (RFC 3339), not an object. */
@@ -14,9 +15,18 @@ export function wrappedList({ fieldKind, message }: DescField): ListField | unde
   return list?.fieldKind === 'list' && list.name === 'values' && others.length === 0 ? list : undefined;
 }
 
-/** What is wrong with a value that is none of the enum's. Zero is none. */
-export function noneOf({ values }: DescEnum): string {
-  return `is none of ${values.flatMap(({ name, number }) => (number === 0 ? [] : [name])).join(', ')}`;
+/** The names of an enum that the rules of the field, or of its items, allow. Zero is never one. */
+export function allowedNames(field: DescField): readonly string[] {
+  const { type } = getOption(field, fieldRules);
+  const ofItem = type.case === 'repeated' ? type.value.items?.type : type;
+  const { in: only = [], notIn = [] } = ofItem?.case === 'enum' ? ofItem.value : {};
+  const isAllowed = (number: number) => !notIn.includes(number) && (only.length === 0 || only.includes(number));
+  return (field.enum?.values ?? []).flatMap(({ name, number }) => (number !== 0 && isAllowed(number) ? [name] : []));
+}
+
+/** What is wrong with a value that is none of the enum's, or that a rule forbids. */
+export function noneOf(field: DescField): string {
+  return `is none of ${allowedNames(field).join(', ')}`;
 }
 
 interface FoundField {

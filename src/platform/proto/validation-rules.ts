@@ -27,7 +27,7 @@ export function createValidation(registry: FileRegistry): FindViolations {
             const last = field.findLast((step) => step.kind === 'field');
             const isOfEnum = ruleId.startsWith('enum.') && last?.enum !== undefined;
             const ours = (message || ruleId).replace(/^must be in list \[(.*)]$/, 'is none of $1');
-            return { path: toPath(field), description: isOfEnum ? noneOf(last.enum) : ours };
+            return { path: toPath(field), description: isOfEnum ? noneOf(last) : ours };
           })
         : [];
     const further = unstorable(message).filter(({ path }) => found.every((other) => other.path !== path));

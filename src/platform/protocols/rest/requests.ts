@@ -90,7 +90,7 @@ function isMisspelt({ scalar, message, enum: names }: DescField, value: string):
 /** What is wrong with a value of a field. `type` is that of the transcoder or of json.lua. */
 export function problemOf(value: string, type: string, field: DescField): string {
   if (type === 'LIST') return 'is not a list';
-  if (field.enum) return noneOf(field.enum);
+  if (field.enum) return noneOf(field);
   if (field.message) return field.message.typeName === TIMESTAMP ? 'is no RFC 3339 timestamp' : 'is not an object';
   if (field.scalar === ScalarType.STRING) return 'is not a string';
   if (field.scalar === ScalarType.BOOL) return 'is neither true nor false';
