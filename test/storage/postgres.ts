@@ -34,7 +34,8 @@ export async function suiteDatabase(t: Scope, server: Shared): Promise<SuiteData
   const url = await server.createDatabase(await template);
   t.teardown(() => server.dropDatabase(url));
   return {
-    open: (options) => openPostgres(through?.(url) ?? url, MIGRATIONS, { ...options, isPooled: through !== undefined }),
+    open: (options, more = []) =>
+      openPostgres(through?.(url) ?? url, [...MIGRATIONS, ...more], { ...options, isPooled: through !== undefined }),
     lockCategories: 'LOCK TABLE categories IN EXCLUSIVE MODE',
     failWrites: () => failWrites(url),
   };

@@ -1,6 +1,6 @@
 /** The `events` table: what changed. Triggers write it (migrations/event-triggers.ts). */
 import type { Engine, Runner } from '../storage/engine.ts';
-import { bigInteger, integer, longText, optional, text } from '../storage/fields.ts';
+import { id, integer, longText, optional, text } from '../storage/fields.ts';
 import type { Migration } from '../storage/migrate.ts';
 import type { Page } from '../storage/model.ts';
 import { fitting, PAGE_BYTES, pages } from '../storage/pages.ts';
@@ -11,7 +11,7 @@ import * as histories from './migrations/008-event-histories.ts';
 import { type EventId, type EventRequest, type SeenEvent, START, type StoredEvent } from './model.ts';
 
 const FIELDS = {
-  id: bigInteger<EventId>('id'),
+  id: id<EventId>('id'),
   type: text('type'),
   timeMs: integer('time_ms'),
 };
@@ -24,7 +24,7 @@ const SEEN = table<Omit<StoredEvent, 'row'> & { readonly bytes: number }>('seen_
 /** How many events are looked at for some of certain types. */
 const WINDOW = 500;
 
-const [OLDEST, NEWEST] = [optional(bigInteger<EventId>('oldest')), optional(bigInteger<EventId>('newest'))];
+const [OLDEST, NEWEST] = [optional(id<EventId>('oldest')), optional(id<EventId>('newest'))];
 
 export function eventTable(engine: Engine) {
   const { knex, reader } = engine;

@@ -12,6 +12,10 @@ export interface Field<T> {
   readonly columns: readonly string[];
   /** The SQL types of the columns, for casts of JSON values. */
   readonly types: readonly string[];
+  /** The columns that are never NULL where the field has a value. */
+  readonly given: readonly string[];
+  /** The columns whose integers may be beyond 2^53, which SQLite's driver would round (`selected` of table.ts). */
+  readonly exact: readonly string[];
   /** Whether a value may have more than a kilobyte: pages are then bounded by bytes, too. */
   readonly isLong?: boolean;
   /** @throws Error when the database gives anything but a T. */
@@ -27,8 +31,11 @@ function field<T extends SqlValue>(name: string, type: string, parse: (value: un
   return {
     columns: [name],
     types: [type],
+    given: [name],
+    exact: [],
     read(row) {
       const value = parse(row[name]);
+      // The row of an event is older than a column that came later: see `since`.
       if (value === undefined) throw new Error(`the database gave ${typeof row[name]} for ${name}`);
       return value;
     },
@@ -48,11 +55,17 @@ export const integer = (name: string) =>
     return typeof number === 'number' && Number.isSafeInteger(number) ? number : undefined;
   });
 
-/** An integer that is no `number`: an id, or seconds. */
-export const bigInteger = <T extends bigint>(name: string) =>
-  field(name, 'bigint', (value) =>
-    typeof value === 'number' || typeof value === 'string' ? (BigInt(value) as T) : undefined,
-  );
+/** What a driver gives for a 64-bit integer. One that it has rounded is no value. */
+function toBigInt(value: unknown): bigint | undefined {
+  return typeof value === 'string' || Number.isSafeInteger(value) ? BigInt(value as string | number) : undefined;
+}
+
+/** An id that the database has made, or a reference to one. They are below 2^53 (sqlite.ts). */
+export const id = <T extends bigint>(name: string) =>
+  field(name, 'bigint', (value) => toBigInt(value) as T | undefined);
+
+/** Any other int64. */
+export const bigInteger = (name: string): Field<bigint> => ({ ...field(name, 'bigint', toBigInt), exact: [name] });
 
 export const boolean = (name: string) =>
   field(name, 'boolean', (value) =>
@@ -63,14 +76,25 @@ export const boolean = (name: string) =>
 export const oneOf = <const T extends string>(name: string, values: readonly T[]) =>
   field(name, 'text', (value) => values.find((one) => one === value));
 
-/** A field that is absent when a column of it is NULL. In the row of an event a column that came later is missing. */
-export function optional<T>({ read, write, ...field }: Field<T>): Field<T | undefined> {
+/**
+ * A field that is absent when a column of it is NULL, but for columns that may be NULL in a value. In the row of an
+ * event a column that came later is missing.
+ */
+export function optional<T>({ read, write, given, ...field }: Field<T>): Field<T | undefined> {
   const { columns } = field;
+  if (given.length === 0)
+    throw new Error(`${columns}: nothing tells an empty record from none: add a column that does`);
   return {
     ...field,
-    read: (row) => (columns.some((column) => (row[column] ?? null) === null) ? undefined : read(row)),
+    given: [],
+    read: (row) => (given.some((column) => (row[column] ?? null) === null) ? undefined : read(row)),
     write: (value) => (value === undefined ? columns.map(() => null) : write(value)),
   };
+}
+
+/** A field whose columns came later: the rows of older events, which lack them, have this value. */
+export function since<T>(value: T, { read, ...field }: Field<T>): Field<T> {
+  return { ...field, read: (row) => (field.columns.every((column) => row[column] === undefined) ? value : read(row)) };
 }
 
 /** A record within a record. */
@@ -79,6 +103,8 @@ export function record<T extends object>(fields: Fields<T>): Field<T> {
   return {
     columns: all.flatMap(([, { columns }]) => columns),
     types: all.flatMap(([, { types }]) => types),
+    given: all.flatMap(([, { given }]) => given),
+    exact: all.flatMap(([, { exact }]) => exact),
     read(row) {
       const result: Partial<T> = {};
       for (const [name, { read }] of all) result[name] = read(row);
@@ -107,4 +133,15 @@ export function list<T>(name: string, item: (name: string) => Field<T>): Field<r
     read: (row) => (JSON.parse(json.read(row) ?? '[]') as unknown[]).map((value) => read(toRow(value))),
     write: (values) => [JSON.stringify(values.map(toItem))],
   };
+}
+
+/**
+ * Parses the JSON of rows. An integer beyond 2^53 stays a text, as PostgreSQL gives it: `JSON.parse` would round it.
+ * This costs more, so it is done only where there may be one.
+ */
+export function parseRows(json: string): unknown {
+  if (!/\d{16}/.test(json)) return JSON.parse(json);
+  return JSON.parse(json, (_, value, { source }: { source?: string } = {}) =>
+    typeof value === 'number' && !Number.isSafeInteger(value) && /^-?\d+$/.test(source ?? '') ? source : value,
+  );
 }

@@ -112,6 +112,7 @@ export async function openPostgres(
     whereIdIn: (query, column) => query.whereRaw('?? = any(?)', [column, param('ids')]),
     elementsOf: (name) =>
       knex.raw('json_array_elements(cast(? as json)) with ordinality as elements (value, key)', [param(name)]),
+    asText: (column) => column, // as the driver does by itself
     fromHex: (sql) => `decode(${sql}, 'hex')`,
     forUpdate: (query) => query.forUpdate(),
     forKeyShare: (query) => query.forKeyShare(),

@@ -111,9 +111,9 @@ export class SqliteConnection implements Runner {
   }
 }
 
-/** `sqlite3` does not bind bigint. Existing ids are below 2^53 (sqlite.ts): only others lose precision. */
+/** `sqlite3` does not bind bigint. A column of integers takes the text of one for the number that it is. */
 function toSqlite(value: SqlValue): SqlValue {
-  if (typeof value === 'bigint') return Number(value);
+  if (typeof value === 'bigint') return BigInt.asIntN(53, value) === value ? Number(value) : String(value);
   if (typeof value === 'boolean') return value ? 1 : 0;
   return Array.isArray(value) ? toJsonArray(value) : value;
 }

@@ -1,7 +1,7 @@
 /** What the tables have in common: statements, reads and writes of records, made from their fields. */
 import type { Knex } from 'knex';
 import type { Engine, Runner } from './engine.ts';
-import { bigInteger, type Field, type Fields, integer, type Row, record, type SqlValue } from './fields.ts';
+import { type Field, type Fields, id as idField, integer, type Row, record, type SqlValue } from './fields.ts';
 import { pages } from './pages.ts';
 import { sharedReads } from './shared-reads.ts';
 import { compile, type Params, param, paramsOf, type Statement, toJson } from './statement.ts';
@@ -10,7 +10,7 @@ export type Table<R extends object> = ReturnType<typeof table<R>>;
 
 /** A table of records. Parameters of its statements have the names of its columns. */
 export function table<R extends object>(name: string, fields: Fields<R>) {
-  const { columns, types, read } = record(fields);
+  const { columns, types, exact, read } = record(fields);
   const all = Object.entries(fields) as [keyof R, Field<R[keyof R]>][];
   return {
     name,
@@ -18,6 +18,8 @@ export function table<R extends object>(name: string, fields: Fields<R>) {
     /** The columns of long texts. */
     long: all.flatMap(([, { isLong, columns }]) => (isLong ? columns : [])),
     fields,
+    /** The columns as a query selects them: those that the driver would round as texts. */
+    selected: ({ asText }: Engine) => columns.map((column) => (exact.includes(column) ? asText(column) : column)),
     toRecord: read,
     /** The SQL of the values of columns in `value`, a JSON array of them as `toJson` encodes it. */
     fromJson: ({ fromHex }: Engine, names: readonly string[]): readonly string[] =>
@@ -47,8 +49,8 @@ export function onlyRow(rows: readonly Row[]): Row {
 
 /** Finds records by the field `id`. Concurrent calls of `find` share a statement. */
 export function lookup<R extends { readonly id: bigint | string }>(engine: Engine, table: Table<R>) {
-  const { name, columns, toRecord } = table;
-  const query = engine.whereIdIn(engine.knex(name).select(columns), 'id').orderBy('id');
+  const { name, toRecord } = table;
+  const query = engine.whereIdIn(engine.knex(name).select(table.selected(engine)), 'id').orderBy('id');
   const byIds = compile(`${name}.by_ids`, query);
   /** Every record of `ids` that exists, in ascending order of id. */
   const findAll = async (ids: readonly R['id'][]): Promise<readonly R[]> =>
@@ -60,7 +62,7 @@ export function lookup<R extends { readonly id: bigint | string }>(engine: Engin
   return { findAll, find };
 }
 
-const AGED = record({ key: bigInteger('key'), timeMs: integer('time_ms') });
+const AGED = record({ key: idField('key'), timeMs: integer('time_ms') });
 
 /**
  * Deletes at most `count` records that come before the first one whose column `timeMs` is no more than `keptMs` before
@@ -108,7 +110,7 @@ export function resource<R extends { readonly id: bigint }>(
   const given = columns.filter((column) => column !== 'id');
   const changeable = paramsOf(given.filter((column) => !constant.includes(column)));
   const statements = {
-    lock: compile(`${name}.lock`, engine.forUpdate(byId().select(columns))),
+    lock: compile(`${name}.lock`, engine.forUpdate(byId().select(table.selected(engine)))),
     delete: compile(`${name}.delete`, byId().delete()),
   };
   /** Compiled at their first use: some tables have others in their place, under the same names. */
@@ -120,7 +122,6 @@ export function resource<R extends { readonly id: bigint }>(
   return {
     reads: { ...lookup(engine, table), page: pages(engine, table, (all) => knex(name).select(all)) },
     writes: (tx: Runner) => ({
-      /** Only the id is read back: SQLite gives other large integers as inexact numbers. */
       async insert(fields: Omit<R, 'id'>): Promise<R> {
         const row = onlyRow(await tx.all(insert(), toParams(fields as Partial<R>)));
         return { ...fields, id: table.fields.id.read(row) } as unknown as R; // each of its fields
@@ -204,7 +205,7 @@ export function compileChildInsert<R extends object>(
   parents: string,
 ): Statement {
   const id = engine.knex.raw(table.fromJson(engine, names)[names.indexOf(parent)] ?? '');
-  const rest = `where exists (${existingRow(engine, parents, id)}) order by key returning ${table.columns}`;
+  const rest = `where exists (${existingRow(engine, parents, id)}) order by key returning ${table.selected(engine)}`;
   return compileInsert(engine, table, names, rest, (params, row) => String(row[parent]) === String(params[parent]));
 }
 

@@ -1,6 +1,6 @@
 /** The `categories` table. */
 import type { Engine } from '../../platform/storage/engine.ts';
-import { bigInteger, longText, optional, text } from '../../platform/storage/fields.ts';
+import { id, longText, optional, text } from '../../platform/storage/fields.ts';
 import type { Id } from '../../platform/storage/model.ts';
 import { resource, table } from '../../platform/storage/table.ts';
 
@@ -14,7 +14,7 @@ export interface Category {
 }
 
 export const CATEGORIES = table<Category>('categories', {
-  id: bigInteger<CategoryId>('id'),
+  id: id<CategoryId>('id'),
   name: text('name'),
   description: optional(longText('description')),
 });

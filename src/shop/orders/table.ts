@@ -1,6 +1,6 @@
 /** The `orders` table. */
 import type { Engine, Runner } from '../../platform/storage/engine.ts';
-import { bigInteger, boolean, integer, optional, record } from '../../platform/storage/fields.ts';
+import { bigInteger, boolean, id, integer, optional, record } from '../../platform/storage/fields.ts';
 import type { Id, Instant } from '../../platform/storage/model.ts';
 import { compile, param } from '../../platform/storage/statement.ts';
 import { onlyRow, resource, table } from '../../platform/storage/table.ts';
@@ -18,8 +18,8 @@ export interface Order {
 }
 
 export const ORDERS = table<Order>('orders', {
-  id: bigInteger<OrderId>('id'),
-  petId: optional(bigInteger<PetId>('pet_id')),
+  id: id<OrderId>('id'),
+  petId: optional(id<PetId>('pet_id')),
   quantity: integer('quantity'),
   shipDate: optional(record<Instant>({ seconds: bigInteger('ship_seconds'), nanos: integer('ship_nanos') })),
   complete: boolean('complete'),

@@ -1,6 +1,6 @@
 /** The `pets` table: pets, and the stock of each. */
 import type { Engine, Runner } from '../../platform/storage/engine.ts';
-import { bigInteger, integer, oneOf, text } from '../../platform/storage/fields.ts';
+import { id, integer, oneOf, text } from '../../platform/storage/fields.ts';
 import type { Id } from '../../platform/storage/model.ts';
 import { compile, param, paramsOf } from '../../platform/storage/statement.ts';
 import { compileChildInsert, existingRow, resource, table } from '../../platform/storage/table.ts';
@@ -22,9 +22,9 @@ export interface Pet {
 }
 
 export const PETS = table<Pet>('pets', {
-  id: bigInteger<PetId>('id'),
+  id: id<PetId>('id'),
   name: text('name'),
-  categoryId: bigInteger<CategoryId>('category_id'),
+  categoryId: id<CategoryId>('category_id'),
   status: oneOf('status', PET_STATUSES),
   quantity: integer('quantity'),
 });

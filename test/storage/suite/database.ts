@@ -2,6 +2,7 @@
 import anyTest, { type ExecutionContext, type TestFn } from 'ava';
 import { isRead, START, type StoredEvent } from '../../../src/platform/events/model.ts';
 import type { Engine } from '../../../src/platform/storage/engine.ts';
+import type { Migration } from '../../../src/platform/storage/migrate.ts';
 import { compile } from '../../../src/platform/storage/statement.ts';
 import { createStore } from '../../../src/platform/storage/store.ts';
 import { type Store, TABLES } from '../../../src/schema.ts';
@@ -13,8 +14,8 @@ import { holdTransaction } from '../../support/service/hold-transaction.ts';
 import { fresh } from '../../support/service/sharing.ts';
 
 export interface SuiteDatabase {
-  /** Opens the database as another process would. */
-  open(options?: { readonly migrates?: boolean }): Promise<Engine>;
+  /** Opens the database as another process would, with more migrations if given. */
+  open(options?: { readonly migrates?: boolean }, more?: readonly Migration[]): Promise<Engine>;
   /** SQL that locks categories against changes, not reads, until its transaction ends. */
   readonly lockCategories: string;
   /** Makes all writes fail, as with a full disk or a stopped server. Resolves with a function that undoes it. */

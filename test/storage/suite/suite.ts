@@ -2,8 +2,8 @@
 import { type CreateDatabase, useDatabase } from './database.ts';
 import { eventTests } from './events.ts';
 import { failureTests } from './failures.ts';
+import { fieldTests } from './fields.ts';
 import { idempotencyTests } from './idempotency.ts';
-import { listTests } from './lists.ts';
 import { pageTests } from './pages.ts';
 import { rowTests } from './rows.ts';
 import { transactionTests } from './transactions.ts';
@@ -19,6 +19,6 @@ export function runStorageSuite<Shared>(createDatabase: CreateDatabase<Shared>, 
   rowTests();
   usageTests();
   pageTests();
-  listTests();
+  fieldTests();
   eventTests();
 }

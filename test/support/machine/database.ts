@@ -2,6 +2,7 @@
 import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import type { Engine, EngineOptions } from '../../../src/platform/storage/engine.ts';
+import type { Migration } from '../../../src/platform/storage/migrate.ts';
 import { openSqlite } from '../../../src/platform/storage/sqlite.ts';
 import { compile } from '../../../src/platform/storage/statement.ts';
 import { createStore } from '../../../src/platform/storage/store.ts';
@@ -14,7 +15,8 @@ export function createTestDatabase(t: Scope) {
   return {
     file,
     /** Opens another engine on the same file, as another process would. The test closes it. */
-    open: (options?: EngineOptions) => openSqlite(file, MIGRATIONS, options),
+    open: (options?: EngineOptions, more: readonly Migration[] = []) =>
+      openSqlite(file, [...MIGRATIONS, ...more], options),
     lockCategories: 'SELECT 1', // a writer locks the whole file
     /** Makes writes of an engine fail as with a full disk. Resolves with a function that undoes it. */
     async failWrites(engine: Engine) {

@@ -2,7 +2,7 @@
 import { PLANS, type Plan, type Quota } from '../../config/plans.ts';
 import { type AccountId, type KeyId, PERMISSIONS, type Permission } from '../../rpc/caller.ts';
 import type { Engine, Runner } from '../../storage/engine.ts';
-import { bigInteger, boolean, integer, oneOf, optional, record, text } from '../../storage/fields.ts';
+import { boolean, id, integer, oneOf, optional, record, text } from '../../storage/fields.ts';
 import { compile, param, paramsOf } from '../../storage/statement.ts';
 import { onlyRow, resource, table } from '../../storage/table.ts';
 
@@ -37,7 +37,7 @@ export type NewKey = Omit<ApiKey, 'id' | 'revokedAtMs' | 'replaces' | 'replacedB
 };
 
 const ACCOUNTS = table<Account>('accounts', {
-  id: bigInteger<AccountId>('id'),
+  id: id<AccountId>('id'),
   name: text('name'),
   plan: oneOf('plan', PLANS),
   agreed: optional(record<Quota>({ perMinute: integer('per_minute'), perDay: integer('per_day') })),
@@ -46,16 +46,16 @@ const ACCOUNTS = table<Account>('accounts', {
 });
 
 const KEYS = table<ApiKey>('api_keys', {
-  id: bigInteger<KeyId>('id'),
-  accountId: bigInteger<AccountId>('account_id'),
+  id: id<KeyId>('id'),
+  accountId: id<AccountId>('account_id'),
   prefix: text('prefix'),
   label: optional(text('label')),
   permission: oneOf('permission', PERMISSIONS),
   createdAtMs: integer('created_at_ms'),
   expiresAtMs: optional(integer('expires_at_ms')),
   revokedAtMs: optional(integer('revoked_at_ms')),
-  replaces: optional(bigInteger<KeyId>('replaces')),
-  replacedBy: optional(bigInteger<KeyId>('replaced_by')),
+  replaces: optional(id<KeyId>('replaces')),
+  replacedBy: optional(id<KeyId>('replaced_by')),
 });
 
 export function accountTable(engine: Engine) {

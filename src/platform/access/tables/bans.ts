@@ -2,7 +2,7 @@
 import { type LimitWindow, WINDOW_SECONDS } from '../../config/plans.ts';
 import type { AccountId, KeyId } from '../../rpc/caller.ts';
 import type { Engine, Runner } from '../../storage/engine.ts';
-import { bigInteger, type Field, integer, optional, text } from '../../storage/fields.ts';
+import { type Field, id, integer, optional, text } from '../../storage/fields.ts';
 import type { PageRequest } from '../../storage/model.ts';
 import { pages } from '../../storage/pages.ts';
 import { compile, param } from '../../storage/statement.ts';
@@ -28,14 +28,13 @@ export interface BannedKey extends Ban {
 }
 
 const window: Field<LimitWindow> = {
-  columns: ['window_seconds'],
-  types: ['bigint'],
+  ...integer('window_seconds'),
   read: (row) => (row.window_seconds === WINDOW_SECONDS.day ? 'day' : 'minute'),
   write: (name) => [WINDOW_SECONDS[name]],
 };
 
 const BANS = table<Ban>('bans', {
-  keyId: bigInteger<KeyId>('key_id'),
+  keyId: id<KeyId>('key_id'),
   untilMs: integer('until_ms'),
   durationMs: integer('duration_ms'),
   refusals: integer('refusals'),
@@ -46,7 +45,7 @@ const BANNED_KEYS = table<BannedKey>('bans', {
   ...BANS.fields,
   prefix: text('prefix'),
   label: optional(text('label')),
-  accountId: bigInteger<AccountId>('account_id'),
+  accountId: id<AccountId>('account_id'),
   accountName: text('account_name'),
 });
 

@@ -1,7 +1,7 @@
 /** The `usage` and `key_uses` tables: what each account used on each day, and when each key was last used. */
 import type { AccountId, KeyId } from '../../rpc/caller.ts';
 import type { Engine, Runner } from '../../storage/engine.ts';
-import { bigInteger, integer, optional } from '../../storage/fields.ts';
+import { id, integer, optional } from '../../storage/fields.ts';
 import { compile, param } from '../../storage/statement.ts';
 import { onlyRow, put, table } from '../../storage/table.ts';
 
@@ -23,14 +23,14 @@ export interface DayUsage {
 }
 
 const USAGE = table<DayUsage>('usage', {
-  accountId: bigInteger<AccountId>('account_id'),
+  accountId: id<AccountId>('account_id'),
   dayIndex: integer('day_index'),
   requests: integer('requests'),
   refused: integer('refused'),
 });
 
 const KEY_USES = table<KeyUse>('key_uses', {
-  keyId: bigInteger<KeyId>('key_id'),
+  keyId: id<KeyId>('key_id'),
   lastUsedAtMs: integer('last_used_at_ms'),
 });
 

@@ -1,6 +1,6 @@
 /** The `boats` table. */
 import type { Engine } from '../../platform/storage/engine.ts';
-import { bigInteger, integer, list, text } from '../../platform/storage/fields.ts';
+import { id, integer, list, text } from '../../platform/storage/fields.ts';
 import type { Id } from '../../platform/storage/model.ts';
 import { resource, table } from '../../platform/storage/table.ts';
 
@@ -15,7 +15,7 @@ export interface Boat {
 }
 
 export const BOATS = table<Boat>('boats', {
-  id: bigInteger<BoatId>('id'),
+  id: id<BoatId>('id'),
   name: text('name'),
   seats: integer('seats'),
   equipment: list('equipment', text),

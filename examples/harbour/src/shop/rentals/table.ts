@@ -1,6 +1,6 @@
 /** The `rentals` table. */
 import type { Engine, Runner } from '../../platform/storage/engine.ts';
-import { bigInteger, integer, record } from '../../platform/storage/fields.ts';
+import { bigInteger, id, integer, record } from '../../platform/storage/fields.ts';
 import type { Id, Instant } from '../../platform/storage/model.ts';
 import { compile, param } from '../../platform/storage/statement.ts';
 import { resource, table } from '../../platform/storage/table.ts';
@@ -20,8 +20,8 @@ const instant = (name: string) =>
   record<Instant>({ seconds: bigInteger(`${name}_seconds`), nanos: integer(`${name}_nanos`) });
 
 export const RENTALS = table<Rental>('rentals', {
-  id: bigInteger<RentalId>('id'),
-  boatId: bigInteger<BoatId>('boat_id'),
+  id: id<RentalId>('id'),
+  boatId: id<BoatId>('boat_id'),
   start: instant('start'),
   end: instant('end'),
 });

@@ -1,0 +1,152 @@
+/** The kinds of fields that a shop's table may have, in a table that this shop does not have, with its events. */
+import type { Knex } from 'knex';
+import { recordEvents } from '../../../src/platform/events/migrations/event-triggers.ts';
+import type { Engine } from '../../../src/platform/storage/engine.ts';
+import {
+  bigInteger,
+  boolean,
+  id,
+  integer,
+  list,
+  optional,
+  parseRows,
+  type Row,
+  record,
+  since,
+  text,
+} from '../../../src/platform/storage/fields.ts';
+import { createStore } from '../../../src/platform/storage/store.ts';
+import { resource, table } from '../../../src/platform/storage/table.ts';
+import { TABLES } from '../../../src/schema.ts';
+import type { Scope } from '../../support/scope.ts';
+import { eventsOf, type SuiteDatabase, test } from './database.ts';
+
+interface Line {
+  readonly name: string;
+  readonly count: bigint;
+}
+
+interface Sender {
+  readonly name: string;
+  readonly phone: string | undefined;
+  readonly value: bigint | undefined;
+}
+
+interface Parcel {
+  readonly id: bigint;
+  readonly labels: readonly string[];
+  readonly sizes: readonly number[];
+  readonly petIds: readonly bigint[];
+  readonly flags: readonly boolean[];
+  readonly lines: readonly Line[];
+  readonly note: string | undefined;
+  readonly price: bigint;
+  readonly sender: Sender | undefined;
+  readonly seats: number;
+}
+
+const PARCELS = table<Parcel>('parcels', {
+  id: id('id'),
+  labels: list('labels', text),
+  sizes: list('sizes', integer),
+  petIds: list('pet_ids', bigInteger),
+  flags: list('flags', boolean),
+  lines: list('lines', () => record<Line>({ name: text('name'), count: bigInteger('count') })),
+  note: optional(text('note')),
+  price: bigInteger('price'),
+  sender: optional(
+    record<Sender>({
+      name: text('sender'),
+      phone: optional(text('sender_phone')),
+      value: optional(bigInteger('sender_value')),
+    }),
+  ),
+  seats: since(7, integer('seats')),
+});
+
+const EMPTY = { labels: [], sizes: [], petIds: [], flags: [], lines: [], note: undefined, sender: undefined };
+const FULL = {
+  labels: ['red', '', '"', '[]', '\\', 'Grüße 猫 😀', '\x01\u2028'],
+  sizes: [0, -1, 2_147_483_647],
+  petIds: [0n, 2n ** 53n + 1n, 2n ** 63n - 1n, -(2n ** 63n)],
+  flags: [true, false],
+  lines: [
+    { name: 'a', count: 2n ** 63n - 1n },
+    { name: '{"}', count: 0n },
+  ],
+  note: '1234567890123456',
+  sender: { name: 'Ada', phone: '555', value: -(2n ** 53n) - 1n },
+};
+/** Those that a double would round, and those beside them. */
+const INT64 = [0n, 1n, -1n, 2n ** 53n - 1n, 2n ** 53n, 2n ** 53n + 1n, -(2n ** 53n) - 1n, 2n ** 63n - 1n, -(2n ** 63n)];
+
+const LISTS = ['labels', 'sizes', 'pet_ids', 'flags', 'lines'];
+
+async function makeTable(knex: Knex): Promise<void> {
+  await knex.schema.createTable('parcels', (table) => {
+    table.bigIncrements('id');
+    table.text('note');
+    table.bigInteger('price').notNullable().defaultTo(0);
+    for (const name of ['sender', 'sender_phone']) table.text(name);
+    table.bigInteger('sender_value');
+  });
+  await knex('parcels').insert({ note: null });
+  await recordEvents(knex, { parcel: 'parcels' });
+}
+
+/** The row that is there gets the defaults. */
+async function addColumns(knex: Knex): Promise<void> {
+  await knex.schema.alterTable('parcels', (table) => {
+    for (const name of LISTS) table.text(name).notNullable().defaultTo('[]');
+    table.integer('seats').notNullable().defaultTo(7);
+  });
+  await recordEvents(knex, { parcel: 'parcels' });
+}
+
+async function openParcels(t: Scope, database: SuiteDatabase) {
+  const engine: Engine = await database.open({}, [
+    { name: '900-parcels', up: makeTable, isAdditive: false },
+    { name: '901-lists', up: addColumns, isAdditive: true },
+  ]);
+  const store = createStore(engine, { ...TABLES, parcels: (opened) => resource(opened, PARCELS) });
+  t.teardown(() => store.close());
+  return store;
+}
+
+export function fieldTests(): void {
+  test('Fields - a value that is no value of the field, such as an integer beyond 2^53, is an error', (t) => {
+    const wrong = [2 ** 53, '9007199254740993', 'a', null].map((value) => [integer('x'), value] as const);
+    const rounded = [bigInteger('x'), id('x')].map((field) => [field, 2 ** 53] as const);
+    for (const [field, x] of [...wrong, ...rounded, [text('x'), 1], [boolean('x'), 'a'], [id('x'), true]] as const)
+      t.throws(() => field.read({ x }), { message: /^the database gave \w+ for x$/ });
+    t.throws(() => optional(record({ x: optional(text('x')) })), {
+      message: /nothing tells an empty record from none/,
+    });
+  });
+
+  test('Fields - are returned as written and updated, by id, in pages, locked and in events', async (t) => {
+    const store = await openParcels(t, t.context.database);
+    const read = async (one: bigint) => {
+      const locked = await store.transaction(({ parcels }) => parcels.lock(one));
+      const { rows } = await store.parcels.page({ after: one - 1n, limit: 1 });
+      const event = (await eventsOf(store, ['parcel.created', 'parcel.updated'])).findLast(
+        ({ row }) => JSON.parse(row).id === Number(one),
+      );
+      return [await store.parcels.find(one), locked, rows[0], PARCELS.toRecord(parseRows(event?.row ?? '') as Row)];
+    };
+    const before = { ...EMPTY, id: 1n, price: 0n, seats: 7 };
+    t.deepEqual(await read(1n), Array(4).fill(before), 'also a row, and an event, from before the columns');
+    const senders = [FULL.sender, { ...FULL.sender, phone: undefined, value: undefined }, undefined];
+    for (const price of INT64) {
+      const made = { ...FULL, price, sender: senders[Number(BigInt.asUintN(2, price)) % 3], seats: 1 };
+      const parcel = await store.write(({ parcels }) => parcels.insert(made));
+      t.deepEqual(await read(parcel.id), Array(4).fill({ ...made, id: parcel.id }));
+      t.deepEqual((await store.parcels.page({ after: 0n, limit: 9 }, { price })).rows.at(-1)?.price, price);
+      await store.transaction(async ({ parcels }) => {
+        const locked = await parcels.lock(parcel.id);
+        if (locked !== undefined) await parcels.update({ ...locked, ...EMPTY }); // the price stays
+      });
+      t.deepEqual(await read(parcel.id), Array(4).fill({ ...made, ...EMPTY, id: parcel.id }));
+    }
+  });
+}
