@@ -27,6 +27,7 @@ import petstore.v1.*;
 public class First {
   static final Set<Status.Code> REPEATED = EnumSet.of(Status.Code.UNAVAILABLE, Status.Code.DEADLINE_EXCEEDED,
       Status.Code.INTERNAL, Status.Code.UNKNOWN, Status.Code.CANCELLED);
+  static ManagedChannel channel;
 
   /** Tells what is wrong, and returns the seconds until the next attempt: -1 if it would fail again. */
   static double pauseAfter(StatusException error, int attempt) throws Exception {
@@ -49,6 +50,7 @@ public class First {
 
   static void sleep(double seconds) throws InterruptedException {
     Thread.sleep((long) (seconds * 1_000));
+    channel.resetConnectBackoff(); // after a long outage it would wait for up to two minutes
   }
 
   static <S extends AbstractStub<S>> S with(S stub, String name, String value) {
@@ -105,7 +107,7 @@ public class First {
     var api = java.net.URI.create(System.getenv("API"));
     boolean isPlain = api.getScheme().equals("http");
     var security = isPlain ? InsecureChannelCredentials.create() : TlsChannelCredentials.create();
-    ManagedChannel channel = Grpc.newChannelBuilder(api.getAuthority(), security)
+    channel = Grpc.newChannelBuilder(api.getAuthority(), security)
         .keepAliveTime(25, TimeUnit.SECONDS).keepAliveTimeout(10, TimeUnit.SECONDS).build();
     var key = "Bearer " + System.getenv("API_KEY");
     var categories = with(CategoryServiceGrpc.newBlockingV2Stub(channel), "authorization", key);

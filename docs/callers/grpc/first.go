@@ -17,6 +17,7 @@ import (
 
 	"google.golang.org/genproto/googleapis/rpc/errdetails"
 	"google.golang.org/grpc"
+	"google.golang.org/grpc/backoff"
 	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/credentials"
 	"google.golang.org/grpc/credentials/insecure"
@@ -122,8 +123,10 @@ func main() {
 		security = insecure.NewCredentials()
 	}
 	pings := keepalive.ClientParameters{Time: 25 * time.Second, Timeout: 10 * time.Second}
+	connecting := grpc.ConnectParams{Backoff: backoff.DefaultConfig, MinConnectTimeout: 10 * time.Second}
+	connecting.Backoff.MaxDelay = 15 * time.Second
 	channel, err := grpc.NewClient(strings.TrimPrefix(host, "https://"),
-		grpc.WithTransportCredentials(security), grpc.WithKeepaliveParams(pings))
+		grpc.WithTransportCredentials(security), grpc.WithKeepaliveParams(pings), grpc.WithConnectParams(connecting))
 	if err != nil {
 		log.Fatal(err)
 	}

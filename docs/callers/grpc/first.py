@@ -11,7 +11,8 @@ from petstore_pb2_grpc import OrderServiceStub, PetServiceStub
 
 API, KEY = os.environ["API"], ("authorization", f"Bearer {os.environ['API_KEY']}")
 PINGS = {"keepalive_time_ms": 25_000, "keepalive_timeout_ms": 10_000, "http2.ping_timeout_ms": 10_000}
-KEEPALIVE = [(f"grpc.{name}", value) for name, value in {**PINGS, "http2.max_pings_without_data": 0}.items()]
+OTHERS = {"http2.max_pings_without_data": 0, "max_reconnect_backoff_ms": 15_000}
+OPTIONS = [(f"grpc.{name}", value) for name, value in {**PINGS, **OTHERS}.items()]
 REPEATED = ["UNAVAILABLE", "DEADLINE_EXCEEDED", "INTERNAL", "UNKNOWN", "CANCELLED"]
 CURSOR = Path("cursor")
 
@@ -72,9 +73,9 @@ def follow(events, cursor):
 
 scheme, host = API.split("://")
 if scheme == "https":
-    channel = grpc.secure_channel(host, grpc.ssl_channel_credentials(), KEEPALIVE)
+    channel = grpc.secure_channel(host, grpc.ssl_channel_credentials(), OPTIONS)
 else:
-    channel = grpc.insecure_channel(host, KEEPALIVE)
+    channel = grpc.insecure_channel(host, OPTIONS)
 categories, pets = CategoryServiceStub(channel), PetServiceStub(channel)
 inventory, orders = InventoryServiceStub(channel), OrderServiceStub(channel)
 
