@@ -49,6 +49,19 @@ test.serial('Deadline - that passes while a write waits ends the call, and the w
   await until(() => cancelled() === 5, 'the end of the cancelled calls');
 });
 
+test.serial('Deadline - is a time from the start of the call, whatever the clock is set to meanwhile', async (t) => {
+  const { address, key } = t.context;
+  const release = await holdDatabase(t);
+  const call = await beginCall(address, key, Categories.createCategory, { category: { name: 'in time' } }, 60_000);
+  const { now } = Date;
+  t.teardown(() => (Date.now = now));
+  Date.now = () => now() + 3_600_000;
+  const finished = call.finish();
+  await release();
+  await finished;
+  t.deepEqual(await names(t), ['in time']);
+});
+
 test.serial('Deadline - of a caller who leaves is kept no longer', async (t) => {
   const { address, key } = t.context;
   const timers = () => process.getActiveResourcesInfo().filter((kind) => kind === 'Timeout').length;

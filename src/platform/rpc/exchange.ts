@@ -53,7 +53,7 @@ export class Exchange {
   constructor(stream: ServerHttp2Stream, messages: Messages, timeoutMs: number, onExpired: () => void) {
     this.#stream = stream;
     this.#messages = messages;
-    this.#deadlineMs = Date.now() + timeoutMs;
+    this.#deadlineMs = performance.now() + timeoutMs;
     const onTimer = () => this.#isOver || onExpired();
     // No call is open for as long as a timer can't wait.
     if (timeoutMs <= MAX_TIMER_MS) this.#deadlineTimer = setTimeout(onTimer, timeoutMs);
@@ -66,7 +66,7 @@ export class Exchange {
 
   /** True when nobody waits for the response any more. The clock tells: a busy event loop runs a timer late. */
   get isLate(): boolean {
-    return this.isClosed || Date.now() >= this.#deadlineMs;
+    return this.isClosed || performance.now() >= this.#deadlineMs;
   }
 
   /** Calls the listener once the stream is closed. */
