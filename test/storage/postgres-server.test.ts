@@ -106,6 +106,24 @@ test('PostgreSQL - is unavailable when it lacks time or resources, and away when
   await t.throwsAsync(raise('23514'), { code: '23514' });
 });
 
+test('PostgreSQL - a session whose prepared statements are gone, or return another type, is closed', async (t) => {
+  const url = await server.createDatabase();
+  const engine = await openPostgres(url, MIGRATIONS, { connections: 2 });
+  t.teardown(() => engine.close());
+  const name = compile('name', engine.knex.raw('select name from categories'));
+  const forget = compile('forget', engine.knex.raw('deallocate all'));
+  const read = () => engine.reader.all(name, {});
+  for (const change of [
+    () => query(url, 'ALTER TABLE categories ALTER COLUMN name TYPE varchar(300)'),
+    () => engine.reader.all(forget, {}),
+  ]) {
+    t.deepEqual(await read(), []);
+    await change();
+    await t.throwsAsync(read(), { instanceOf: StoreUnavailable });
+    t.deepEqual(await read(), []);
+  }
+});
+
 test('PostgreSQL - one that is set to take no writes refuses them alone: reads go on, on their sessions', async (t) => {
   const url = await server.createDatabase();
   await (await openPostgres(url, MIGRATIONS)).close();

@@ -10,6 +10,7 @@
  * | idle, unknown          | a further statement, COMMIT          | it is not sent: the transaction is rolled back    |
  * | any                    | an error, BEGIN's too                | unknown; the server skips what is up to that Sync |
  * | any                    | COMMIT is answered by ROLLBACK       | idle; the transaction fails                       |
+ * | any                    | an error that tells of another state | the connection is closed when the work ends       |
  * | any                    | the connection breaks, or is silent  | broken; of a COMMIT the outcome is unknown        |
  * | open, unknown          | the work ends                        | ROLLBACK, or what only asks for the state: idle   |
  * | open, unknown          | that fails too                       | the connection is closed                          |
@@ -23,8 +24,8 @@
 import type { QueryConfig, QueryResult } from 'pg';
 import type { Runner } from './engine.ts';
 import type { Row } from './fields.ts';
-import type { Command, PostgresClient } from './postgres-client.ts';
-import { isAway, toStoreError, unavailable } from './postgres-errors.ts';
+import type { PostgresClient } from './postgres-client.ts';
+import { is, isAway, toStoreError, unavailable } from './postgres-errors.ts';
 import type { Params, Statement } from './statement.ts';
 
 /** The server's timeouts, in ms. */
@@ -33,15 +34,12 @@ const TIMEOUTS = Object.entries({
   statement_timeout: 5_000,
   idle_in_transaction_session_timeout: 5_000,
 });
-/** What begins a transaction: the session has prepared it. */
-const BEGIN: Command = { name: 'begin', text: 'BEGIN' };
-/** What begins one through PgBouncer. */
-const BEGIN_POOLED: readonly Command[] = [
-  { text: 'BEGIN ISOLATION LEVEL READ COMMITTED' },
-  {
-    text: `SELECT ${TIMEOUTS.map(([name, ms]) => `set_config('${name}', '${ms}', true)`)},
-      CASE WHEN coalesce(current_setting('events.history', true), '') = '' THEN adopt_event_history() END`,
-  },
+/** What begins a transaction, and one through PgBouncer. */
+const BEGIN = ['BEGIN'];
+const BEGIN_POOLED = [
+  'BEGIN ISOLATION LEVEL READ COMMITTED',
+  `SELECT ${TIMEOUTS.map(([name, ms]) => `set_config('${name}', '${ms}', true)`)},
+    CASE WHEN coalesce(current_setting('events.history', true), '') = '' THEN adopt_event_history() END`,
 ];
 
 /**
@@ -52,8 +50,7 @@ const BEGIN_POOLED: readonly Command[] = [
 export async function startSession(client: Pick<PostgresClient, 'query'>): Promise<void> {
   const timeouts = TIMEOUTS.map(([name, ms]) => `; SET ${name} = ${ms}`).join('');
   const settings = `SET default_transaction_isolation = 'read committed'${timeouts}`;
-  const commands = [BEGIN, settings, 'COMMIT', 'SELECT adopt_event_history()'];
-  await Promise.all(commands.map((query) => client.query(query)));
+  await Promise.all([client.query(settings), client.query('SELECT adopt_event_history()')]);
 }
 
 /** A borrowed connection. Its methods throw StoreUnavailable when it breaks or no response arrives in time. */
@@ -63,6 +60,8 @@ export class Connection {
   /** Whether the last query has succeeded: then ReadyForQuery has come, with the session's status. */
   #isKnown = true;
   #hasBegun = false;
+  /** Whether an error has told that the session is not what it is taken for. */
+  #isStale = false;
   /** Why the connection is broken; undefined while it works. */
   failure: Error | undefined;
   /** Whether the database has responded, with rows or with an error. */
@@ -74,9 +73,9 @@ export class Connection {
     this.#isPooled = isPooled;
   }
 
-  /** Whether the connection works, and its session is in no transaction. */
+  /** Whether the session is idle and whole, and so may be used for other work. */
   get isIdle(): boolean {
-    return this.failure === undefined && this.#isIn('I');
+    return this.failure === undefined && !this.#isStale && this.#isIn('I');
   }
 
   query(query: string | QueryConfig): Promise<QueryResult> {
@@ -130,7 +129,7 @@ export class Connection {
     const query = { text: sql, values: bind(params), ...(this.#isPooled ? {} : { name }) };
     if (!begins) return (await this.query(query)).rows;
     this.#hasBegun = true;
-    return (await this.#note(this.#client.queryBehind(this.#isPooled ? BEGIN_POOLED : [BEGIN], query))).rows;
+    return (await this.#note(this.#client.queryBehind(this.#isPooled ? BEGIN_POOLED : BEGIN, query))).rows;
   }
 
   async #note(response: Promise<QueryResult>): Promise<QueryResult> {
@@ -141,6 +140,7 @@ export class Connection {
       this.#isKnown = true;
       return result;
     } catch (error) {
+      this.#isStale ||= is('stale', error);
       if (isAway(error)) this.failure = unavailable(error);
       else this.hasResponse = true;
       throw toStoreError(error);

@@ -15,8 +15,13 @@ const KINDS = {
   away: /^(08...|57P01|57P02|57P03|57P05|)$/,
   /** It is starting, or a standby (events/migrations/008-event-histories.ts). */
   standby: /^57P03$/,
-  /** The server works but lacks disk space, memory or connections, or is set to take no writes. */
-  noResources: /^(53...|25006)$/,
+  /** The server works but lacks disk space, memory or connections. */
+  noResources: /^53/,
+  /**
+   * The session is not what it is taken for: it may not write, or its prepared statements are gone, others, or return
+   * another type since a table has changed.
+   */
+  stale: /^(25006|26000|42P05|0A000)$/,
   /** The server refuses a connection because all of its connections are in use. */
   outOfConnections: /^53300$/,
 };
@@ -35,8 +40,8 @@ const WAYS_OUT: Readonly<Record<string, string>> = {
 export function toStoreError(error: unknown): unknown {
   if (error instanceof DatabaseError && error.code === '23505')
     return new NotUnique(messageOf(error), { cause: error });
-  const isBusy = is('conflict', error) || is('timeout', error) || is('noResources', error);
-  return isBusy || isAway(error) ? unavailable(error) : error;
+  const kinds = ['conflict', 'timeout', 'noResources', 'stale'] as const;
+  return kinds.some((kind) => is(kind, error)) || isAway(error) ? unavailable(error) : error;
 }
 
 /** Returns the error of a start, whose message is one line: without the SQL that knex puts before it. */

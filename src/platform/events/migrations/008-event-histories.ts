@@ -38,12 +38,7 @@ export async function up(knex: Knex): Promise<void> {
     table.bigInteger('skipped_after').notNullable();
     table.bigInteger('skipped_upto').notNullable();
   });
-  if (knex.client.config.client === 'sqlite3') {
-    // The file may be a restored backup of a release without this table.
-    const hasEvents = (await knex('events').first('id')) !== undefined;
-    for (const sql of hasEvents ? SKIP_ON_SQLITE : []) await knex.raw(sql);
-    return;
-  }
+  if (knex.client.config.client === 'sqlite3') return;
   const { rows } = await knex.raw<{ rows: { name: string }[] }>('select quote_ident(current_schema()) as name');
   await knex.raw(`
     create function adopt_event_history() returns text language plpgsql security definer
@@ -51,9 +46,9 @@ export async function up(knex: Knex): Promise<void> {
     declare
       current text;
       newest record;
-      start bigint;
       known bigint;
-      upto bigint;
+      start bigint := 0;
+      upto bigint := 0;
     begin
       if pg_is_in_recovery() then
         raise exception 'it is a standby, which takes no writes' using errcode = 'cannot_connect_now';
@@ -64,23 +59,17 @@ export async function up(knex: Knex): Promise<void> {
       if current is distinct from (select name from event_histories order by id desc limit 1) then
         lock table events in share row exclusive mode; -- waits for those who have taken ids
         if current is distinct from (select name from event_histories order by id desc limit 1) then
-          select id, time_ms into newest from events order by id desc limit 1;
           select max(skipped_upto) into known from event_histories;
-          if known is null then
-            start := coalesce(newest.id, 0); -- the first one of all
-          else
+          if known is not null then -- it is not the first one of all
+            select id, time_ms into newest from events order by id desc limit 1;
             select coalesce(min(previous), newest.id, 0) into start from (
               select id, (select max(id) from events as before where before.id < events.id) as previous from events
               where id > newest.id - 10000 and time_ms > newest.time_ms - 60000
             ) as recent where previous < id - 1;
-          end if;
-          if known is null and start = 0 then upto := 0;
-          else
             upto := greatest(coalesce(newest.id, 0) + ${SKIPPED}, known + ${SKIPPED},
               floor(extract(epoch from clock_timestamp()) * ${IDS_PER_SECOND})::bigint);
             update events set id = id - start + upto + 1 where id > start;
-            perform setval(pg_get_serial_sequence('events', 'id'),
-              greatest(upto + 1, (select max(id) from events)));
+            perform setval(pg_get_serial_sequence('events', 'id'), greatest(upto + 1, (select max(id) from events)));
           end if;
           insert into event_histories (name, skipped_after, skipped_upto) values (current, start, upto);
         end if;
