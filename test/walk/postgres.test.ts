@@ -8,7 +8,7 @@ import { startTestServer } from '../support/service/server.ts';
 import { sharing } from '../support/service/sharing.ts';
 import { OPERATIONS } from './operations.ts';
 import { openPostgresProxy, WAYS } from './postgres-proxy.ts';
-import { isCampaign, walkedAt, walkServer } from './walk.ts';
+import { isCampaign, PART, walkedAt, walkServer } from './walk.ts';
 
 const test = sharing(postgresMissing, (t) => startPostgres(t, ['fsync=off', 'max_connections=300']));
 type Test = ExecutionContext<TestPostgres>;
@@ -67,7 +67,7 @@ test('Walk - any step of a start on PostgreSQL fails once, and the next start co
   await start(database, temporaryFolder(t));
   const expected = await query(database, MADE);
   let failed = 0;
-  for (let [step, isOver] = [0, false]; !isOver; step += isCampaign ? 1 : 13) {
+  for (let [step, isOver] = [PART.first, false]; !isOver; step += isCampaign ? PART.every : 13) {
     isOver = true;
     for (const way of walkedAt(WAYS, step)) {
       if (isCampaign && isHeld(way) && step % 10 > 0) continue; // it takes 20 s

@@ -8,7 +8,7 @@ import { MISSING_REDIS_SERVER, startRedis, type TestRedis } from '../support/mac
 import { sharing } from '../support/service/sharing.ts';
 import { until } from '../support/until.ts';
 import { openRedisProxy, WAYS } from './redis-proxy.ts';
-import { isCampaign, walkedAt } from './walk.ts';
+import { isCampaign, PART, walkedAt } from './walk.ts';
 
 const test = sharing(MISSING_REDIS_SERVER, (t) => startRedis(t));
 type Test = ExecutionContext<TestRedis>;
@@ -121,7 +121,7 @@ for (const part of PARTS) {
     let failed = 0;
     // A connection begins with the same probes of 16 accounts.
     const stride = part === 'calls' ? (isCampaign ? 1 : 2) : isCampaign ? 5 : 11;
-    for (let [step, isOver] = [0, false]; !isOver; step += stride) {
+    for (let [step, isOver] = [PART.first * stride, false]; !isOver; step += PART.every * stride) {
       isOver = true;
       for (const way of walkedAt(WAYS, step)) if (await run(t, part, step, way)) [failed, isOver] = [failed + 1, false];
     }

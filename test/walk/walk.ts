@@ -27,8 +27,11 @@ export interface Faults {
 }
 
 /** Set by scripts/walk.ts. Otherwise a step fails in one way, which the seed chooses; of many callers, a few steps. */
-const { WALK_SEED = '57', WALK_ALL } = process.env;
+const { WALK_SEED = '57', WALK_ALL, WALK_PART = '1/1' } = process.env;
 export const isCampaign = WALK_ALL !== undefined;
+/** Some campaigns can be run in parts, each with other steps. */
+const [part = 1, parts = 1] = WALK_PART.split('/').map(Number);
+export const PART = { first: part - 1, every: parts };
 
 /** The ways in which a step is let fail. */
 export function walkedAt(ways: readonly string[], step: number): readonly string[] {
