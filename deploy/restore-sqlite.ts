@@ -20,6 +20,7 @@ import { DatabaseSync } from 'node:sqlite';
 import { DATABASE_FILE } from '../src/identity.ts';
 import { ConfigError } from '../src/platform/config/config.ts';
 import { SKIP_ON_SQLITE } from '../src/platform/events/migrations/008-event-histories.ts';
+import { unfinishedRestore } from '../src/platform/files/unfinished-restore.ts';
 import { checkSqlite, copySqlite } from './check-sqlite.ts';
 import { listRevived } from './restored-data.ts';
 
@@ -38,7 +39,7 @@ export interface Restored {
 /** `time` becomes part of the name of what is kept. Throws ConfigError when the backup or the place can't be used. */
 export function restoreSqlite(dataDir: string, backup: string, time: string): Restored {
   const file = join(dataDir, DATABASE_FILE);
-  const next = `${file}.restoring`;
+  const next = unfinishedRestore(file);
   for (const end of BESIDE) rmSync(next + end, { force: true }); // of a restore that was killed
   // Without the database the file of a killed restore keeps a start from making an empty one: it stays until the end.
   const isUnfinished = existsSync(next) && !existsSync(file);
@@ -79,9 +80,10 @@ function skipEventIds(file: string): void {
 export function placeKey(dataDir: string, backup: string): void {
   const [from, to] = [backup.replace(/\.\w+$/, '.operator.key'), join(dataDir, 'operator.key')];
   if (existsSync(to) || !existsSync(from)) return;
-  copyFileSync(from, `${to}.restoring`);
-  sync(`${to}.restoring`);
-  renameSync(`${to}.restoring`, to);
+  const next = unfinishedRestore(to);
+  copyFileSync(from, next);
+  sync(next);
+  renameSync(next, to);
 }
 
 /** Lets SQLite move all writes into the file, as a stop of the service does. Returns false if the file is damaged. */

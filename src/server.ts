@@ -14,6 +14,7 @@ import type { UsageRecorder } from './platform/access/limits/usage-recorder.ts';
 import type { Ban } from './platform/access/tables/bans.ts';
 import { formatAddress } from './platform/config/checks.ts';
 import type { Config } from './platform/config/config.ts';
+import { DRAIN_MS } from './platform/config/times.ts';
 import { edgeService } from './platform/edge/edge-service.ts';
 import { addEdgeHeaders, origins } from './platform/edge/origins.ts';
 import { tooMany } from './platform/errors.ts';
@@ -43,9 +44,6 @@ import { implement } from './platform/rpc/service.ts';
 import { webService } from './platform/web/web-service.ts';
 import type { Store } from './schema.ts';
 import { shopServices } from './shop/services.ts';
-
-/** How long open calls may take when the server stops. */
-const DRAIN_MS = 10_000;
 
 export interface Parts {
   readonly store: Store;

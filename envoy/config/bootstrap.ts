@@ -7,6 +7,7 @@
  */
 import { NAME } from '../../src/identity.ts';
 import type { EdgeConfig } from '../../src/platform/config/config.ts';
+import { SPAN_FLUSH_MS } from '../../src/platform/config/times.ts';
 import { adminCluster, serverClusters, tracesCluster } from './clusters.ts';
 import { MAX_STREAMS } from './connection-manager.ts';
 import { publicListener, redirectListener, statisticsListener } from './listeners.ts';
@@ -43,10 +44,10 @@ export function bootstrap(config: EdgeConfig, files: Files): Message {
         },
         ...when(traces !== undefined, {
           name: 'traces',
-          // Spans are sent after half a second, or earlier in batches of this size.
+          // Spans are sent after SPAN_FLUSH_MS, or earlier in batches of this size.
           static_layer: {
             'tracing.opentelemetry.min_flush_spans': 256,
-            'tracing.opentelemetry.flush_interval_ms': 500,
+            'tracing.opentelemetry.flush_interval_ms': SPAN_FLUSH_MS,
           },
         }),
         // An edge without the launcher's own servers adjusts max_requests when servers come and go.

@@ -2,9 +2,10 @@
 import { CLUSTERS } from '../../src/identity.ts';
 import type { EdgeConfig, TracesConfig } from '../../src/platform/config/config.ts';
 import { MAX_CALLS_PER_SERVER } from '../../src/platform/config/constants.ts';
+import { HEALTH_CHECK } from '../../src/platform/config/times.ts';
 import { EDGE_HEADERS } from '../../src/platform/edge-headers.ts';
 import { READINESS_SERVICE } from '../../src/platform/rpc/readiness.ts';
-import { any, extension, header, literal, type Message } from './message.ts';
+import { any, extension, header, literal, type Message, seconds } from './message.ts';
 import { endpoints, type Files, listServers, serverTls } from './servers.ts';
 
 const CLUSTER_TYPE = extension('envoy.cluster.dns', 'envoy.extensions.clusters.dns.v3.DnsCluster', {
@@ -86,16 +87,15 @@ function http2(windows: Message, more: Message = {}): Message {
   return { [name]: any(name, { ...more, explicit_http_config: { http2_protocol_options: windows } }) };
 }
 
-/** A frozen server is known after 4 s at most. A busy one responds within the timeout: its calls are few enough. */
 function healthCheck({ edgeSecret }: EdgeConfig): Message {
   return {
-    timeout: '1.5s',
-    interval: '0.5s',
-    no_traffic_interval: '0.5s',
+    timeout: seconds(HEALTH_CHECK.timeoutMs),
+    interval: seconds(HEALTH_CHECK.intervalMs),
+    no_traffic_interval: seconds(HEALTH_CHECK.intervalMs),
     // A recovered server is used again soon.
     unhealthy_interval: '0.25s',
     // One slow response on a busy machine is not an outage.
-    unhealthy_threshold: 2,
+    unhealthy_threshold: HEALTH_CHECK.unhealthyThreshold,
     healthy_threshold: 1,
     // Not the service whose health callers see: a draining server reports here that it takes no new calls.
     grpc_health_check: {

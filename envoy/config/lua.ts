@@ -1,13 +1,8 @@
 /** The Lua filters in envoy/, and what they need to know of the proto files, the server and the settings. */
 import { CLUSTERS, KEY_PREFIXES } from '../../src/identity.ts';
 import type { EdgeConfig } from '../../src/platform/config/config.ts';
-import {
-  BODY_TIMEOUT_MS,
-  CALL_TIMEOUT_MS,
-  KEY_LENGTH,
-  MAX_BODY_BYTES,
-  MAX_JSON_DEPTH,
-} from '../../src/platform/config/constants.ts';
+import { KEY_LENGTH, MAX_BODY_BYTES, MAX_JSON_DEPTH } from '../../src/platform/config/constants.ts';
+import { BODY_TIMEOUT_MS, CALL_TIMEOUT_MS } from '../../src/platform/config/times.ts';
 import { BAD_HOST, EDGE_HEADERS } from '../../src/platform/edge-headers.ts';
 import { type ApiError, apiError } from '../../src/platform/errors.ts';
 import { connectBody, connectHttpStatus } from '../../src/platform/protocols/connect/errors.ts';

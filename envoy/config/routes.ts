@@ -5,7 +5,7 @@
  */
 import { CLUSTERS } from '../../src/identity.ts';
 import type { EdgeConfig } from '../../src/platform/config/config.ts';
-import { BODY_TIMEOUT_MS, CALL_TIMEOUT_MS } from '../../src/platform/config/constants.ts';
+import { BODY_TIMEOUT_MS, CALL_TIMEOUT_MS } from '../../src/platform/config/times.ts';
 import { EDGE_HEADERS, ORIGINAL_PATH } from '../../src/platform/edge-headers.ts';
 import { API_PREFIX } from '../../src/platform/proto/operations.ts';
 import { corsPolicy } from './cors.ts';

@@ -8,7 +8,7 @@
 import { isIP } from 'node:net';
 import ipaddr from 'ipaddr.js';
 import { type Config, portsOf, type ServerAddress } from '../../src/platform/config/config.ts';
-import { CALL_TIMEOUT_MS } from '../../src/platform/config/constants.ts';
+import { CALL_TIMEOUT_MS } from '../../src/platform/config/times.ts';
 import { extension, type Message } from './message.ts';
 
 /** Where Envoy finds and leaves its files: paths. */

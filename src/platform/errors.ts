@@ -5,7 +5,8 @@
  */
 import { status as Status } from '@grpc/grpc-js';
 import { NAME } from '../identity.ts';
-import { BODY_TIMEOUT_MS, MAX_BODY_BYTES } from './config/constants.ts';
+import { MAX_BODY_BYTES } from './config/constants.ts';
+import { BODY_TIMEOUT_MS } from './config/times.ts';
 
 export interface Row {
   readonly http: number;
@@ -16,8 +17,8 @@ export interface Row {
   readonly headers?: Readonly<Record<string, string>>;
   /** When a retry makes sense, if that is the same for every error with this code. */
   readonly retryAfterSeconds?: number;
-  /** The field that every error with this code is about, as in `Violation`. Its message begins with the name. */
-  readonly path?: string;
+  /** The field that every error with this code is about. Its name stands before the message. */
+  readonly field?: Pick<Violation, 'path' | 'name'>;
 }
 
 /**
@@ -74,8 +75,8 @@ export function notFound<Name extends string>(what: string, name: Name) {
 
 /** What an id in the body, in the field `name`, does not name. */
 export function unknown<Name extends string>(what: string, name: Name, path: string) {
-  const message = (ids: Record<Name, bigint>) => `${name}: ${what} ${ids[name]} does not exist`;
-  return { ...invalid(message), path };
+  const message = (ids: Record<Name, bigint>) => `${what} ${ids[name]} does not exist`;
+  return { ...invalid(message), field: { path, name } };
 }
 
 function unavailable(message: () => string) {
@@ -140,10 +141,10 @@ export const PLATFORM_ERRORS = {
   EVENT_NOT_REACHED: {
     ...invalid<{ after: bigint; newest: bigint }>(
       ({ after, newest }) =>
-        `after: ${after} has not been reached, the newest event is ${newest}: the feed is older than what you have, ` +
+        `${after} has not been reached, the newest event is ${newest}: the feed is older than what you have, ` +
         'as after a restored backup: read the lists again, then go on',
     ),
-    path: 'after',
+    field: { path: 'after', name: 'after' },
   },
   IDEMPOTENCY_KEY_REUSED: row(
     409,
@@ -224,22 +225,19 @@ export class ApiError extends Error {
   /** The subject whose quota is used up: `account:7`. */
   readonly quotaSubject: string | undefined;
 
-  constructor(code: string, row: Row, message: string, options: ApiErrorOptions) {
-    super(short(message, MAX_TEXT), { cause: options.cause });
+  constructor(code: string, row: Row, said: string, options: ApiErrorOptions) {
+    super(short(row.field === undefined ? said : `${row.field.name}: ${said}`, MAX_TEXT), { cause: options.cause });
     this.name = 'ApiError';
     this.code = code;
     this.grpcStatus = options.grpcStatus ?? row.grpc;
     this.httpStatus = options.httpStatus ?? row.http;
     this.headers = { ...row.headers, ...options.headers };
-    this.violations = options.violations ?? (row.path === undefined ? [] : [violationOf(row.path, message)]);
+    this.violations =
+      options.violations ??
+      (row.field === undefined ? [] : [{ ...row.field, description: short(said, MAX_DESCRIPTION) }]);
     this.retryAfterSeconds = options.retryAfterSeconds ?? row.retryAfterSeconds;
     this.quotaSubject = options.quotaSubject;
   }
-}
-
-function violationOf(path: string, message: string): Violation {
-  const [name = '', ...said] = message.split(': ');
-  return { path, name, description: short(said.join(': '), MAX_DESCRIPTION) };
 }
 
 export interface ApiErrorOptions {

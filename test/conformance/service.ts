@@ -9,7 +9,7 @@ import { AnySchema } from '@bufbuild/protobuf/wkt';
 import { status } from '@grpc/grpc-js';
 import { Any } from '../../gen/google/protobuf/any.ts';
 import type { Status } from '../../gen/google/rpc/status.ts';
-import { BODY_TIMEOUT_MS, CALL_TIMEOUT_MS } from '../../src/platform/config/constants.ts';
+import { BODY_TIMEOUT_MS, CALL_TIMEOUT_MS } from '../../src/platform/config/times.ts';
 import { EDGE_HEADERS } from '../../src/platform/edge-headers.ts';
 import { errorSaying } from '../../src/platform/errors.ts';
 import { loadOperations, type Operation } from '../../src/platform/proto/operations.ts';

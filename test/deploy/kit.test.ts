@@ -7,9 +7,8 @@ import { join } from 'node:path';
 import test from 'ava';
 import { parse, parseAllDocuments } from 'yaml';
 import { SETTINGS } from '../../src/platform/config/settings.ts';
-import { CLOSE_MS, DRAIN_MS } from '../../src/platform/launcher/component.ts';
+import { CLOSE_MS, DRAIN_MS, EDGES_KNOW_MS } from '../../src/platform/config/times.ts';
 import { ROOT } from '../../src/platform/launcher/paths.ts';
-import { MAX_WAIT_MS } from '../../src/platform/rpc/readiness.ts';
 import { go, noGo } from '../conformance/programs.ts';
 import { missing, sh } from '../support/machine/find-program.ts';
 import { temporaryFolder } from '../support/machine/folder.ts';
@@ -63,7 +62,7 @@ const STARTED: readonly Started[] = [
 for (const [name, settings, stopS] of STARTED) {
   test(`${name} - has known settings, and enough time for open requests before it is killed`, (t) => {
     for (const setting of settings) t.true(Object.hasOwn(SETTINGS, setting.replace(/_FILE$/, '')), setting);
-    const untilEdgesKnowMs = /^petstore(-edge)?\.service$/.test(name) ? 0 : MAX_WAIT_MS;
+    const untilEdgesKnowMs = /^petstore(-edge)?\.service$/.test(name) ? 0 : EDGES_KNOW_MS;
     if (stopS !== undefined) t.true(stopS * 1_000 > untilEdgesKnowMs + DRAIN_MS + 2 * CLOSE_MS, String(stopS));
   });
 }

@@ -1,4 +1,5 @@
 /** The address of a caller; what the operator's calls need; what is logged of them and of all calls. */
+import { readFileSync } from 'node:fs';
 import test from 'ava';
 import pino from 'pino';
 import { CreateKeyRequest, RotateKeyRequest } from '../../gen/apiplatform/admin/v1/admin.ts';
@@ -155,6 +156,11 @@ for (const [title, same, expected] of [
   });
 }
 
-test('Address of a caller - of a connection over IPv6 is its /64', (t) => {
-  t.is(addressOf(undefined, { peer: '2001:db8:0:2::1' }), '2001:db8:0:2::/64');
+test('Address of a caller - is one caller to the server and to Envoy, also of a connection', (t) => {
+  const lines = readFileSync('envoy/test/networks.txt', 'utf8')
+    .split('\n')
+    .filter((line) => /^[^#]/.test(line));
+  for (const [name = '', ...addresses] of lines.map((line) => line.split(' '))) {
+    for (const peer of addresses) t.is(addressOf(undefined, { peer }), name, `${peer}: envoy/allowance.lua differs`);
+  }
 });

@@ -3,7 +3,7 @@
  * values the fields of a body and a query may have, and what a body may be: fields.test.ts.
  */
 import { generateKey } from '../../src/platform/access/keys/format.ts';
-import { BODY_TIMEOUT_MS } from '../../src/platform/config/constants.ts';
+import { BODY_TIMEOUT_MS } from '../../src/platform/config/times.ts';
 import { http1, http2 } from '../support/calls/wire.ts';
 import { isError } from '../support/contract/errors.ts';
 import { PUBLIC } from '../support/contract/resources.ts';

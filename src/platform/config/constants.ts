@@ -1,5 +1,6 @@
 /**
  * Constants that no setting changes: limits of a request, which Envoy and the server share, and the version.
+ * times.ts has the times.
  */
 import { readFileSync } from 'node:fs';
 
@@ -9,14 +10,8 @@ export const MAX_BODY_BYTES = 65_536;
 /** How deep the lists and objects of a JSON body may be, also in a member that is ignored. Protobuf's own limit. */
 export const MAX_JSON_DEPTH = 100;
 
-/** How long the body of a request may take after the headers. */
-export const BODY_TIMEOUT_MS = 30_000;
-
 /** How many characters follow the prefix of an API key (src/platform/access/keys/format.ts). */
 export const KEY_LENGTH = 38;
-
-/** How long a call may take after the whole request has arrived. */
-export const CALL_TIMEOUT_MS = 15_000;
 
 /**
  * How many open calls a server may have; Envoy refuses further ones at once. Measured on one core, at five times the

@@ -2,13 +2,9 @@
  * A component of the service, a server or Envoy: a child process, which a new one replaces when it ends. The stack
  * starts the first one, and its supervisor all others.
  */
+import { CLOSE_MS } from '../config/times.ts';
 import type { LogFile } from '../observe/logging/log-file.ts';
 import type { Child } from './child.ts';
-
-/** How long open requests may take when a server or the service stops. The server's own drain is as long. */
-export const DRAIN_MS = 10_000;
-/** How much longer a process may take to close its files. */
-export const CLOSE_MS = 2_000;
 
 export abstract class Component {
   /** The name in messages: "the server", "server 2", "Envoy". */

@@ -6,20 +6,16 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { CLUSTERS } from '../../identity.ts';
 import { type Config, ConfigError, type EdgeConfig } from '../config/config.ts';
 import { MAX_CALLS_PER_SERVER } from '../config/constants.ts';
+import { DRAIN_MS, LAST_SPANS_MS } from '../config/times.ts';
 import { LogFile } from '../observe/logging/log-file.ts';
 import { Child } from './child.ts';
-import { Component, DRAIN_MS } from './component.ts';
+import { Component } from './component.ts';
 import { callAdmin } from './envoy-admin.ts';
 import { logDir, ROOT } from './paths.ts';
 import { writeSecrets } from './secrets.ts';
 
 const PINNED_ENVOY = join(ROOT, '.envoy/envoy/_bin/envoy');
 const POLL_MS = 20;
-/**
- * Envoy buffers spans for half a second, and drops them when it exits. A little more than the flush interval of the
- * layer `traces` (envoy/config/bootstrap.ts).
- */
-const SPAN_FLUSH_MS = 700;
 /** The variables that Envoy inherits. Others may contain passwords and the operator's key. */
 const INHERITED_VARIABLES = ['PATH', 'HOME', 'TMPDIR', 'TZ', 'LANG', 'LC_ALL', 'LD_LIBRARY_PATH'];
 
@@ -141,7 +137,7 @@ export class Envoy extends Component {
       while (!(await callAdmin(this.#config, 'GET', stats, signal)).trim().endsWith(': 0')) {
         await delay(POLL_MS, undefined, { signal });
       }
-      if (this.#config.traces !== undefined) await delay(SPAN_FLUSH_MS, undefined, { signal });
+      if (this.#config.traces !== undefined) await delay(LAST_SPANS_MS, undefined, { signal });
     } catch {
       // The time is over, or Envoy has exited.
     }

@@ -8,8 +8,10 @@
  *
  * If a new server does not start, the restart ends there, and the other servers keep running.
  */
+
+import { CLOSE_MS, DRAIN_MS } from '../config/times.ts';
 import type { Child } from './child.ts';
-import { CLOSE_MS, capitalize, DRAIN_MS } from './component.ts';
+import { capitalize } from './component.ts';
 import type { Envoy, Host } from './envoy.ts';
 import type { Instance } from './instance.ts';
 import { waitFor } from './repeat.ts';

@@ -7,11 +7,11 @@
 import { randomBytes } from 'node:crypto';
 import { once } from 'node:events';
 import type { Config } from '../config/config.ts';
+import { CLOSE_MS, DRAIN_MS } from '../config/times.ts';
 import { diskFull, isDiskFull, makePrivate } from '../files/private-folder.ts';
 import { type DataLock, lockDataFolder } from '../process/data-lock.ts';
 import { checkPorts } from '../process/ports.ts';
 import { type Child, ChildExited } from './child.ts';
-import { CLOSE_MS, DRAIN_MS } from './component.ts';
 import { Envoy, findEnvoy } from './envoy.ts';
 import { Instance } from './instance.ts';
 import { rotateLogs } from './log-rotation.ts';

@@ -6,7 +6,7 @@ import { randomUUID } from 'node:crypto';
 import type { Http2Session, IncomingHttpHeaders, ServerHttp2Stream } from 'node:http2';
 import type { Message } from '@bufbuild/protobuf';
 import { status as Status } from '@grpc/grpc-js';
-import { BODY_TIMEOUT_MS } from '../config/constants.ts';
+import { BODY_TIMEOUT_MS } from '../config/times.ts';
 import { type ApiError, apiError } from '../errors.ts';
 import type { Operation } from '../proto/operations.ts';
 import { readRequest } from '../proto/request.ts';

@@ -15,6 +15,7 @@
  */
 import type { Http2Session } from 'node:http2';
 import { MAX_CALLS_PER_SERVER } from '../config/constants.ts';
+import { TELL_STREAMS_MS } from '../config/times.ts';
 import { type ApiError, AT_A_TIME, apiError, tooMany } from '../errors.ts';
 import type { IncomingCall, MaxAges } from './call.ts';
 import type { AccountId } from './caller.ts';
@@ -30,8 +31,6 @@ const SWEEP_MS = 500;
 
 /** The feeds that a server has open at most. */
 const MAX_FEEDS = 2_000;
-/** How often other servers learn how many feeds the accounts have here. */
-const TELL_MS = 3_000;
 
 /** How many calls are open: unary ones, streams, and feeds. */
 export type OpenCounts = Readonly<Record<'unary' | 'stream' | 'feed', number>>;
@@ -72,7 +71,7 @@ export class OpenCalls {
     const tell = () => {
       for (const account of this.#feedsByAccount.keys()) this.#tellFeeds(account);
     };
-    this.#timers = [setInterval(sweep, SWEEP_MS).unref(), setInterval(tell, TELL_MS).unref()];
+    this.#timers = [setInterval(sweep, SWEEP_MS).unref(), setInterval(tell, TELL_STREAMS_MS).unref()];
   }
 
   /** How many calls are open, for metrics. */

@@ -1,17 +1,14 @@
 /**
  * Readiness: whether this server takes new calls. Every edge reads it with its health checks, twice a second. While the
- * server drains it reports NOT_SERVING and still serves: an edge that has seen that twice (`unhealthy_threshold` in
- * envoy/config/clusters.ts) sends it no new calls.
+ * server drains it reports NOT_SERVING and still serves: an edge that has seen that twice sends it no new calls.
  */
 import { setTimeout as delay } from 'node:timers/promises';
 import { NAME } from '../../identity.ts';
+import { EDGES_KNOW_MS } from '../config/times.ts';
 import type { Call } from './chain.ts';
 
 /** The name in Envoy's health checks. Its health is the readiness of this server. */
 export const READINESS_SERVICE = `${NAME}.TakesCalls`;
-
-/** After so long every edge has seen it, also one on a busy machine. One that has not checked for so long is gone. */
-export const MAX_WAIT_MS = 5_000;
 
 export class Readiness {
   #checkedAtMs = Number.NEGATIVE_INFINITY;
@@ -26,7 +23,8 @@ export class Readiness {
    * no edge checks this server.
    */
   async seenByEdges(): Promise<void> {
-    // The timer keeps no process alive: a server that has stopped meanwhile is checked no more, and ends at once.
-    if (performance.now() - this.#checkedAtMs < MAX_WAIT_MS) await delay(MAX_WAIT_MS, undefined, { ref: false });
+    // An edge that has not checked for so long is gone. The timer keeps no process alive: a server that has stopped
+    // meanwhile is checked no more, and ends at once.
+    if (performance.now() - this.#checkedAtMs < EDGES_KNOW_MS) await delay(EDGES_KNOW_MS, undefined, { ref: false });
   }
 }

@@ -4,6 +4,7 @@ import { join } from 'node:path';
 import { DATABASE_FILE } from '../../identity.ts';
 import { type Config, ConfigError, TemporaryFailure } from '../config/config.ts';
 import { diskFull, isDiskFull } from '../files/private-folder.ts';
+import { unfinishedRestore } from '../files/unfinished-restore.ts';
 import type { Engine, EngineOptions, StorageLogger } from './engine.ts';
 import type { Migration } from './migrate.ts';
 import { openSqlite } from './sqlite.ts';
@@ -35,7 +36,7 @@ export async function openEngine(
 /** The database's file. A start must not make an empty one in the place of one that is being restored. */
 function findSqlite(dataDir: string): string {
   const file = join(dataDir, DATABASE_FILE);
-  const unfinished = `${file}.restoring`; // of deploy/restore.ts
+  const unfinished = unfinishedRestore(file);
   if (existsSync(file) || !existsSync(unfinished)) return file;
   const wayOut = `run it again, or remove ${unfinished} to start with an empty store`;
   throw new ConfigError(`there is no ${file}, as a restore was not finished: ${wayOut}`);

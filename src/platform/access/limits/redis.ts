@@ -11,7 +11,7 @@
  */
 import { randomInt, randomUUID } from 'node:crypto';
 import { NAME } from '../../../identity.ts';
-import { CALL_TIMEOUT_MS } from '../../config/constants.ts';
+import { REPEATED_MS, STREAMS_KEPT_MS } from '../../config/times.ts';
 import { type AccountId, type KeyId, toAccountId, toKeyId } from '../../rpc/caller.ts';
 import type { Attempt, Limiter, LimiterOptions, Outcome, Subject } from './limiter.ts';
 import { subjectName, toDecision } from './limiter.ts';
@@ -21,9 +21,6 @@ import { type Counter, newCounter } from './windows.ts';
 
 const LIMITS = loadScript(new URL('./redis.lua', import.meta.url));
 const STREAMS = loadScript(new URL('./streams.lua', import.meta.url));
-
-/** Longer than the edge waits for the response to a request, and so than it sends it again. */
-const REPEATED_MS = CALL_TIMEOUT_MS + 5_000;
 
 /** Accounts that nobody has, probably on all nodes of a cluster. */
 const PROBES = Array.from({ length: 16 }, (_, index) => toAccountId(-1n - BigInt(index)));
@@ -83,7 +80,7 @@ export async function openRedisLimiter(options: RedisLimiterOptions) {
 
   async function tellStreams(accountId: AccountId, own: number, max: number): Promise<boolean> {
     const name = nameOf({ kind: 'account', accountId }, 'streams');
-    return toBoolean(await client.evaluate(STREAMS, [name], [server, `${own}`, `${max}`]));
+    return toBoolean(await client.evaluate(STREAMS, [name], [server, own, max, STREAMS_KEPT_MS].map(String)));
   }
 
   async function unban(accountId: AccountId, keyId: KeyId): Promise<boolean> {

@@ -3,10 +3,11 @@
 -- Redis has lost its data.
 --
 -- KEYS   1: a hash of the account, from a server's name to "number of its streams, end of this information in ms"
--- ARGV   1: the server; 2: how many streams it has, the new one included; 3: how many the account may have
+-- ARGV   1: the server; 2: how many streams it has, the new one included; 3: how many the account may have;
+--        4: for how many ms this is believed
 -- Reply  1 if the number is stored; 0 if the account would have too many, and nothing changes
 
-local KEPT_MS = 10000
+local KEPT_MS = tonumber(ARGV[4])
 
 local time = redis.call("TIME")
 local now = time[1] * 1000 + math.floor(time[2] / 1000)
