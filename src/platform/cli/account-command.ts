@@ -2,7 +2,7 @@
 import { type Command, Option } from 'commander';
 import type { Account, Standing, WindowStanding } from '../../../gen/apiplatform/admin/v1/admin.ts';
 import { PLANS } from '../access/admin/admin-messages.ts';
-import type { Plan } from '../config/plans.ts';
+import { type Plan, WINDOWS } from '../config/plans.ts';
 import { adminAction, type Output } from './admin.ts';
 import { toCount, toId } from './arguments.ts';
 import { allBans, type BanOfKey, explainBan } from './ban-command.ts';
@@ -96,11 +96,8 @@ function toFields({ id, name, plan, perMinute, perDay, suspended, createTime }: 
 }
 
 function withStanding(account: Account, standing: Standing, bans: readonly BanOfKey[]): Output {
-  const [minute, ofDay] = [withLeft(standing.minute), withLeft(standing.day)];
-  const windows = [
-    { window: 'minute', ...minute },
-    { window: 'day', ...ofDay },
-  ];
+  const windows = WINDOWS.map(({ name }) => ({ window: name, ...withLeft(standing[name]) }));
+  const shown = Object.fromEntries(windows.map(({ window, ...one }) => [window, one]));
   const text = [
     card({ ...toFields(account), 'last use': moment(standing.lastUseTime) ?? 'never' }),
     table(windows.map(({ resetTime, ...window }) => ({ ...window, 'resets at': moment(resetTime) }))),
@@ -108,7 +105,7 @@ function withStanding(account: Account, standing: Standing, bans: readonly BanOf
     ...(standing.local ? ['Redis is unavailable: these are the counts of this server only.'] : []),
     ...bans.map(explainBan),
   ];
-  return { json: { ...account, ...standing, minute, day: ofDay, bans }, text: text.join('\n\n') };
+  return { json: { ...account, ...standing, ...shown, bans }, text: text.join('\n\n') };
 }
 
 function withLeft(standing: WindowStanding | undefined) {

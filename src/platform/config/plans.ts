@@ -3,17 +3,19 @@
 export const PLANS = ['free', 'pro', 'business', 'enterprise'] as const;
 export type Plan = (typeof PLANS)[number];
 
-/** The windows of the limits, and their lengths. */
-export const WINDOW_SECONDS = { minute: 60, day: 86_400 } as const;
+/**
+ * The windows of the limits, each with its length, and what a quota calls its number. The first is the shortest, and
+ * the only one of an address; the last is the day, whose counts are stored.
+ */
+export const WINDOWS = [
+  { name: 'minute', seconds: 60, quota: 'perMinute' },
+  { name: 'day', seconds: 86_400, quota: 'perDay' },
+] as const;
 
-export type LimitWindow = keyof typeof WINDOW_SECONDS;
+export type LimitWindow = (typeof WINDOWS)[number]['name'];
 
-/** How many requests an account may make per minute and per day. */
-export interface Quota {
-  readonly perMinute: number;
-  /** `Infinity` for no daily limit. */
-  readonly perDay: number;
-}
+/** How many requests an account may make in each window. `Infinity` for no limit. */
+export type Quota = Readonly<Record<(typeof WINDOWS)[number]['quota'], number>>;
 
 /** The plans with a fixed quota. That of an enterprise account is agreed with the customer. */
 export type PlanQuotas = Readonly<Record<Exclude<Plan, 'enterprise'>, Quota>>;

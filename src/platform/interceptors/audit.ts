@@ -8,6 +8,7 @@
 import { toJson } from '@bufbuild/protobuf';
 import type { Logger } from 'pino';
 import { createAllowance } from '../access/limits/allowance.ts';
+import { WINDOWS } from '../config/plans.ts';
 import type { ApiError } from '../errors.ts';
 import type { Call, Interceptor, Response } from '../rpc/chain.ts';
 import { toApiError } from '../rpc/status.ts';
@@ -20,8 +21,7 @@ const LOGGED_FIELDS = [
   'accountId',
   'keyId',
   'plan',
-  'perMinute',
-  'perDay',
+  ...WINDOWS.map(({ quota }) => quota),
   'permission',
   'expireTime',
   'overlapSeconds',

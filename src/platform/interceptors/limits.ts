@@ -7,7 +7,7 @@
 import { type Attempt, type Decision, type Limiter, type Subject, subjectName } from '../access/limits/limiter.ts';
 import { secondsUntil } from '../access/limits/windows.ts';
 import type { Ban } from '../access/tables/bans.ts';
-import { WINDOW_SECONDS } from '../config/plans.ts';
+import { type Quota, WINDOWS } from '../config/plans.ts';
 import { type ApiError, apiError } from '../errors.ts';
 import type { AccountId, Caller } from '../rpc/caller.ts';
 import type { Call, Interceptor } from '../rpc/chain.ts';
@@ -33,8 +33,11 @@ interface LimitsOptions {
 /** The limits of requests without a valid key, by IP address. */
 export type AnonymousLimits = ReturnType<typeof limits>['anonymous'];
 
+/** An address has a limit for the shortest window alone. */
+const UNLIMITED = Object.fromEntries(WINDOWS.map(({ quota }) => [quota, Number.POSITIVE_INFINITY])) as unknown as Quota;
+
 export function limits(limiter: Limiter, { shares, onBan, addressPerMinute }: LimitsOptions) {
-  const addressQuota = { perMinute: addressPerMinute, perDay: Number.POSITIVE_INFINITY };
+  const addressQuota = { ...UNLIMITED, [WINDOWS[0].quota]: addressPerMinute };
   const attemptOf = (call: Call, kind: 'address' | 'guesses' = 'address'): Attempt => {
     return { kind, address: call.address, quota: addressQuota, ...momentOf(call) };
   };
@@ -116,7 +119,7 @@ function setHeaders({ responseHeaders }: Call, { limit, remaining, resetAtSecond
   let [policy, left] = ['', ''];
   for (const one of windows) {
     const [comma, name] = [policy && ', ', one.window];
-    policy += `${comma}"${name}";q=${one.limit};w=${WINDOW_SECONDS[name]}`;
+    policy += `${comma}"${name}";q=${one.limit};w=${one.seconds}`;
     left += `${comma}"${name}";r=${one.remaining};t=${secondsUntil(one.resetAtSeconds * 1_000, nowMs)}`;
   }
   responseHeaders.set('ratelimit-policy', policy);

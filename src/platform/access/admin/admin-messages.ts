@@ -8,7 +8,7 @@ import {
   type Standing,
   Window,
 } from '../../../../gen/apiplatform/admin/v1/admin.ts';
-import { type Plan, type PlanQuotas, type Quota, quotaOf } from '../../config/plans.ts';
+import { type LimitWindow, type Plan, type PlanQuotas, type Quota, quotaOf } from '../../config/plans.ts';
 import { invalidArgument } from '../../errors.ts';
 import type { Permission } from '../../rpc/caller.ts';
 import { type Instant, toTimestamp } from '../../storage/model.ts';
@@ -64,7 +64,7 @@ export function toMs(instant: Instant | undefined): number | undefined {
   return instant && Number(instant.seconds) * 1_000 + Math.floor(instant.nanos / 1_000_000);
 }
 
-export const WINDOWS = { minute: Window.WINDOW_MINUTE, day: Window.WINDOW_DAY } as const;
+export const WINDOWS = { minute: Window.WINDOW_MINUTE, day: Window.WINDOW_DAY } satisfies Record<LimitWindow, Window>;
 
 export function toBanMessage({ keyId, untilMs, durationMs, refusals, window }: Ban): BanMessage {
   return {
@@ -77,12 +77,16 @@ export function toBanMessage({ keyId, untilMs, durationMs, refusals, window }: B
 }
 
 export function toStanding(quota: Quota, { counter, isLocal }: Counts, lastUsedAtMs: number | undefined): Standing {
-  const [minute, day] = readWindows(counter, quota).map(({ limit, used, resetAtSeconds }) => {
+  const windows = readWindows(counter, quota);
+  const standing = (name: LimitWindow) => {
+    const found = windows.find(({ window }) => window === name);
+    if (found === undefined) return undefined;
+    const { limit, used, resetAtSeconds } = found;
     return { limit, used: BigInt(used), resetTime: toTimestamp(resetAtSeconds * 1_000) };
-  });
+  };
   return {
-    minute,
-    day,
+    minute: standing('minute'),
+    day: standing('day'),
     refusedToday: BigInt(counter.refused),
     local: isLocal,
     lastUseTime: toTimestamp(lastUsedAtMs),

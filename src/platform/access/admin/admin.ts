@@ -4,7 +4,7 @@ import type {
   AdminServiceServer,
   ApiKey as ApiKeyMessage,
 } from '../../../../gen/apiplatform/admin/v1/admin.ts';
-import { type Plan, type PlanQuotas, type Quota, quotaOf } from '../../config/plans.ts';
+import { type Plan, type PlanQuotas, type Quota, quotaOf, WINDOWS } from '../../config/plans.ts';
 import { apiError, existing, invalidArgument } from '../../errors.ts';
 import { trimmed } from '../../proto/fields.ts';
 import { type KeyId, toAccountId, toKeyId } from '../../rpc/caller.ts';
@@ -193,22 +193,23 @@ const noKey = (keyId: KeyId) => () => apiError('API_KEY_NOT_FOUND', { keyId });
 
 type Asked<T> = { readonly [Name in keyof T]?: T[Name] | undefined };
 
-/** The limits agreed with an account of `plan`: an enterprise account needs both numbers, no other may have any. */
+const LIMITS = WINDOWS.map(({ quota }) => quota);
+
+/** The limits agreed with an account of `plan`: an enterprise account needs all numbers, no other may have any. */
 function agreedLimits(plan: Plan, asked: Asked<Quota>, current: Quota | undefined): Quota | undefined {
-  const names = ['perMinute', 'perDay'] as const;
   if (plan !== 'enterprise') {
-    const given = names.filter((name) => asked[name] !== undefined);
+    const given = LIMITS.filter((name) => asked[name] !== undefined);
     if (given.length > 0) throw badLimits(given, `is for enterprise accounts: the ${plan} plan has its own limits`);
     return undefined;
   }
-  const { perMinute = current?.perMinute, perDay = current?.perDay } = asked;
-  if (perMinute !== undefined && perDay !== undefined) return { perMinute, perDay };
-  const missing = names.filter((name) => (asked[name] ?? current?.[name]) === undefined);
+  const agreed = Object.fromEntries(LIMITS.map((name) => [name, asked[name] ?? current?.[name]]));
+  const missing = LIMITS.filter((name) => agreed[name] === undefined);
+  if (missing.length === 0) return agreed as Quota;
   throw badLimits(missing, 'is needed for an enterprise account');
 }
 
-const IN_PROTO = { perMinute: 'per_minute', perDay: 'per_day' };
+const IN_PROTO: Readonly<Record<keyof Quota, string>> = { perMinute: 'per_minute', perDay: 'per_day' };
 
-function badLimits(names: readonly (keyof typeof IN_PROTO)[], description: string) {
+function badLimits(names: readonly (keyof Quota)[], description: string) {
   return invalidArgument(names.map((name) => ({ path: IN_PROTO[name], name, description })));
 }

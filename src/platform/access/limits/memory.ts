@@ -17,7 +17,19 @@ import type { AccountId, KeyId } from '../../rpc/caller.ts';
 import { BanTracker } from './ban-tracker.ts';
 import type { Attempt, Limiter, LimiterOptions, Outcome, Subject } from './limiter.ts';
 import { subjectName, toDecision } from './limiter.ts';
-import { type Counter, dayIndexAt, dayStartMs, enterMinute, hasRoom, minuteIndexAt, newCounter } from './windows.ts';
+import {
+  add,
+  type Counter,
+  copyOf,
+  dayIndexAt,
+  dayStartMs,
+  enterWindows,
+  hasRoom,
+  minuteIndexAt,
+  newCounter,
+  readDay,
+  restoreDay,
+} from './windows.ts';
 
 /** What the addresses beyond `maxAddresses` count under. */
 const OTHERS: Subject = { kind: 'address', address: 'others' };
@@ -47,7 +59,7 @@ export function createMemoryLimiter(options: LimiterOptions) {
     const under = counted(subject, nowMs);
     const counter = (under && counters.get(subjectName(under))) ?? newCounter(nowMs);
     if (isToChange && under !== undefined) counters.set(subjectName(under), counter);
-    enterMinute(counter, nowMs);
+    enterWindows(counter, nowMs);
     return counter;
   }
 
@@ -66,8 +78,7 @@ export function createMemoryLimiter(options: LimiterOptions) {
     const banEndMs = keyId === undefined ? 0 : bans.bannedUntil(keyId, nowMs);
     const counter = use(attempt, nowMs);
     if (banEndMs === 0 && hasRoom(counter, quota)) {
-      counter.minuteCount += 1;
-      counter.dayCount += 1;
+      add(counter);
       return { status: 'admitted', counter, bannedUntilMs: 0, nowMs };
     }
     counter.refused += 1;
@@ -87,7 +98,7 @@ export function createMemoryLimiter(options: LimiterOptions) {
     },
     countStreams: () => true,
     now: Date.now,
-    counts: (accountId, nowMs) => ({ counter: { ...find({ kind: 'account', accountId }, nowMs) }, isLocal: false }),
+    counts: (accountId, nowMs) => ({ counter: copyOf(find({ kind: 'account', accountId }, nowMs)), isLocal: false }),
     unban(_accountId, keyId) {
       bans.forget(keyId);
       return true;
@@ -99,29 +110,26 @@ export function createMemoryLimiter(options: LimiterOptions) {
     known(asked: Subject & { readonly keyId?: KeyId }, nowMs: number) {
       const subject = counted(asked, nowMs);
       if (subject === undefined) return undefined;
-      const counter: Readonly<Counter> = { ...find(asked, nowMs, asked.kind !== 'account') };
+      const counter = copyOf(find(asked, nowMs, asked.kind !== 'account'));
       const lastBanEndMs = asked.keyId === undefined ? 0 : bans.lastEnd(asked.keyId);
       return { subject, counter, lastBanEndMs };
     },
     /** Replaces what is known of the subject and the key. */
     learn(attempt: Attempt, { counter, bannedUntilMs, nowMs }: Outcome): void {
-      Object.assign(use(attempt, nowMs), counter);
+      Object.assign(use(attempt, nowMs), copyOf(counter));
       if (attempt.keyId === undefined) return;
       if (bannedUntilMs > 0) bans.restore(attempt.keyId, bannedUntilMs, nowMs);
       else bans.forget(attempt.keyId);
     },
     drain() {
-      const usage = [...changed].map(([{ dayIndex, dayCount: requests, refused }, accountId]) => {
-        return { accountId, dayIndex, requests, refused };
-      });
+      const usage = [...changed].map(([counter, accountId]) => ({ accountId, ...readDay(counter) }));
       const drained = { usage, keyUses: [...keyUses].map(([keyId, lastUsedAtMs]) => ({ keyId, lastUsedAtMs })) };
       [changed, keyUses] = [new Map(), new Map()];
       return drained;
     },
     restoreUsage(rows) {
-      for (const { accountId, dayIndex, requests, refused } of rows) {
-        const counter = find({ kind: 'account', accountId }, dayStartMs(dayIndex), true);
-        Object.assign(counter, { dayCount: requests, refused });
+      for (const { accountId, dayIndex, ...day } of rows) {
+        restoreDay(find({ kind: 'account', accountId }, dayStartMs(dayIndex), true), day);
       }
     },
     restoreBans(restored) {

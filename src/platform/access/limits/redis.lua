@@ -1,41 +1,52 @@
 -- The limits of an account or an address in Redis. Each call is one atomic step, and does what windows.ts and
 -- ban-tracker.ts do in memory. The numbers that callers see are made of the reply in TypeScript.
 --
--- KEYS   1: what the subject has used, "minute index, count, day index, count, refused". For a request with an API key
+-- KEYS   1: what the subject has used, "index count" of each window, and "refused". For a request with an API key
 --        also 2: a list, the times of the key's refusals, newest first; 3: the end of the key's ban, 0 if it was ended;
 --        4: the time of the key's first refusal in its minute.
 --        For a request that the edge may send again, one more at the end: what was decided on it, for ARGV[11] ms
 -- ARGV   1: "admit", "read" or "unban"; 2: the time in ms, 0 for Redis's own; 3 to 6: the ban policy (duration,
---        refusals, window, grace); but for "unban" 7: what the subject has used, as the server knows it; for "admit" 8
---        and 9: the quota by the minute and by the day; 10: the end of the last ban that the server knows of, or 0
--- Reply  status, minute index and count, day index and count, refused, end of the key's ban or 0, time used; "unban": 1
-
-local MINUTE_MS, DAY_MINUTES = 60000, 1440
-local ACCOUNT_EXPIRY_MS, ADDRESS_EXPIRY_MS = DAY_MINUTES * MINUTE_MS, MINUTE_MS -- from the last change
+--        refusals, window, grace); 7: the lengths of the windows in ms, the shortest first, the day last; but for
+--        "unban" 8: what the subject has used, as the server knows it; for "admit" 9: the quota by the windows; 10: the
+--        end of the last ban that the server knows of, or 0
+-- Reply  status, index and count of each window, refused, end of the key's ban or 0, time used; "unban": 1
 
 local now = tonumber(ARGV[2])
 if now == 0 then
   local time = redis.call("TIME")
   now = time[1] * 1000 + math.floor(time[2] / 1000)
 end
-local minuteIndex = math.floor(now / MINUTE_MS)
-local dayIndex = math.floor(minuteIndex / DAY_MINUTES)
 local isAccount = KEYS[3] ~= nil
 local decision = KEYS[isAccount and 5 or 2]
 local durationMs, maxRefusals = tonumber(ARGV[3]), tonumber(ARGV[4])
 local windowMs, graceMs = tonumber(ARGV[5]), tonumber(ARGV[6])
 
+local function numbers(text)
+  local list = {}
+  for number in text:gmatch("%d+") do
+    list[#list + 1] = tonumber(number)
+  end
+  return list
+end
+local lengths = numbers(ARGV[7])
+local MINUTE_MS, DAY_MS = lengths[1], lengths[#lengths]
+
 -- What the subject has used: of two counts of a window the larger one. That is right in whatever order servers come,
 -- however often, and also when Redis has lost its data.
-local minuteCount, dayCount, refused = 0, 0, 0
+local indices, counts, refused = {}, {}, 0
+for i, length in ipairs(lengths) do
+  indices[i], counts[i] = math.floor(now / length), 0
+end
 local function merge(used)
-  local minute, ofMinute, day, ofDay, refusedOfDay = (used or ""):match("^(%d+) (%d+) (%d+) (%d+) (%d+)")
-  if tonumber(minute) == minuteIndex then minuteCount = math.max(minuteCount, ofMinute) end
-  if tonumber(day) == dayIndex then
-    dayCount, refused = math.max(dayCount, ofDay), math.max(refused, refusedOfDay)
+  local known = numbers(used or "")
+  for i, index in ipairs(indices) do
+    if known[2 * i - 1] == index then
+      counts[i] = math.max(counts[i], known[2 * i] or 0)
+      if i == #indices then refused = math.max(refused, known[2 * i + 1] or 0) end
+    end
   end
 end
-merge(ARGV[7])
+merge(ARGV[8])
 merge(redis.call("GET", KEYS[1]))
 
 -- Returns the end of the key's ban, 0 without one: what Redis knows, or else what the server knows. A ban that ends
@@ -51,7 +62,7 @@ end
 -- Records a refusal. Returns the end of the ban that it begins, else 0.
 local function recordRefusal()
   local first = tonumber(redis.call("GET", KEYS[4]) or "-1")
-  if math.floor(first / MINUTE_MS) ~= minuteIndex then
+  if math.floor(first / MINUTE_MS) ~= indices[1] then
     redis.call("SET", KEYS[4], now, "PX", MINUTE_MS)
   elseif now < first + graceMs then
     return 0
@@ -71,10 +82,15 @@ local function admit()
   local untilMs = isAccount and bannedUntil() or 0
   local decided = decision and redis.call("GET", decision)
   if decided == "admitted" or decided == "refused" and untilMs == 0 then return decided, untilMs end
-  local hasRoom = minuteCount < tonumber(ARGV[8]) and dayCount < tonumber(ARGV[9])
+  local hasRoom = true
+  for i, limit in ipairs(numbers(ARGV[9])) do
+    hasRoom = hasRoom and counts[i] < limit
+  end
   local status = untilMs > 0 and "banned" or hasRoom and "admitted" or "refused"
   if status == "admitted" then
-    minuteCount, dayCount = minuteCount + 1, dayCount + 1
+    for i, count in ipairs(counts) do
+      counts[i] = count + 1
+    end
   elseif not isAccount then
     return status, 0 -- not stored: a flood of requests causes no writes
   else
@@ -82,8 +98,12 @@ local function admit()
     if status == "refused" then untilMs = recordRefusal() end
   end
   if decision and status ~= "banned" then redis.call("SET", decision, status, "PX", ARGV[11]) end
-  local used = table.concat({ minuteIndex, minuteCount, dayIndex, dayCount, refused }, " ")
-  redis.call("SET", KEYS[1], used, "PX", isAccount and ACCOUNT_EXPIRY_MS or ADDRESS_EXPIRY_MS)
+  local used = {}
+  for i, index in ipairs(indices) do
+    used[i] = index .. " " .. counts[i]
+  end
+  local text = table.concat(used, " ") .. " " .. refused
+  redis.call("SET", KEYS[1], text, "PX", isAccount and DAY_MS or MINUTE_MS) -- from the last change
   return status, untilMs
 end
 
@@ -101,4 +121,11 @@ elseif isAccount then
   untilMs = bannedUntil()
   if untilMs > 0 then status = "banned" end
 end
-return { status, minuteIndex, minuteCount, dayIndex, dayCount, refused, untilMs, now }
+local reply = { status }
+for i, index in ipairs(indices) do
+  reply[2 * i], reply[2 * i + 1] = index, counts[i]
+end
+for _, number in ipairs({ refused, untilMs, now }) do
+  reply[#reply + 1] = number
+end
+return reply

@@ -11,13 +11,14 @@
  */
 import { randomInt, randomUUID } from 'node:crypto';
 import { NAME } from '../../../identity.ts';
+import { WINDOWS } from '../../config/plans.ts';
 import { REPEATED_MS, STREAMS_KEPT_MS } from '../../config/times.ts';
 import { type AccountId, type KeyId, toAccountId, toKeyId } from '../../rpc/caller.ts';
 import type { Attempt, Limiter, LimiterOptions, Outcome, Subject } from './limiter.ts';
 import { subjectName, toDecision } from './limiter.ts';
 import { createMemoryLimiter } from './memory.ts';
 import { loadScript, RedisClient, type RedisClientOptions } from './redis-client.ts';
-import { type Counter, newCounter } from './windows.ts';
+import { type Counter, LENGTHS_MS, newCounter } from './windows.ts';
 
 const LIMITS = loadScript(new URL('./redis.lua', import.meta.url));
 const STREAMS = loadScript(new URL('./streams.lua', import.meta.url));
@@ -63,7 +64,8 @@ export async function openRedisLimiter(options: RedisLimiterOptions) {
     const ofKey =
       keyId === undefined ? [] : ['refusals', 'ban', 'first'].map((entry) => nameOf(subject, `${entry}:${keyId}`));
     if (requestId !== undefined) ofKey.push(nameOf(subject, `request:${requestId}`));
-    const common = [action, time === 'attempt' ? nowMs : 0, durationMs, refusals, windowMs, graceMs];
+    const policy = [durationMs, refusals, windowMs, graceMs];
+    const common = [action, time === 'attempt' ? nowMs : 0, ...policy, LENGTHS_MS.join(' ')];
     const keys = [nameOf(subject, 'used'), ...ofKey];
     return inSpan(`limits.${action}`, SPAN, () => client.evaluate(LIMITS, keys, [...common, ...args].map(String)));
   }
@@ -73,9 +75,8 @@ export async function openRedisLimiter(options: RedisLimiterOptions) {
     const known = memory.known(attempt, attempt.nowMs);
     if (known === undefined) return undefined;
     const { subject, counter, lastBanEndMs } = known;
-    const { perMinute, perDay } = attempt.quota;
-    const quota = [perMinute, perDay].map((limit) => Math.min(limit, Number.MAX_SAFE_INTEGER));
-    return toOutcome(await run('admit', subject, attempt, [toText(counter), ...quota, lastBanEndMs, REPEATED_MS]));
+    const limits = WINDOWS.map(({ quota }) => Math.min(attempt.quota[quota], Number.MAX_SAFE_INTEGER)).join(' ');
+    return toOutcome(await run('admit', subject, attempt, [toText(counter), limits, lastBanEndMs, REPEATED_MS]));
   }
 
   async function tellStreams(accountId: AccountId, own: number, max: number): Promise<boolean> {
@@ -91,7 +92,7 @@ export async function openRedisLimiter(options: RedisLimiterOptions) {
     const known = memory.known(asked, nowMs);
     if (known === undefined) return Promise.resolve(undefined);
     const key = asked.keyId === undefined ? { nowMs } : { nowMs, keyId: asked.keyId };
-    const args = [toText(known.counter), 0, 0, known.lastBanEndMs];
+    const args = [toText(known.counter), '', known.lastBanEndMs];
     return client.run(async () => toOutcome(await run('read', known.subject, key, args)));
   }
 
@@ -99,7 +100,7 @@ export async function openRedisLimiter(options: RedisLimiterOptions) {
   async function probe(accountId: AccountId): Promise<void> {
     await unban(accountId, probeKey);
     const request = { keyId: probeKey, requestId: randomUUID(), nowMs: Date.now() };
-    const noRoom = [toText(newCounter(0)), 0, 0, 0, REPEATED_MS];
+    const noRoom = [toText(newCounter(0)), WINDOWS.map(() => 0).join(' '), 0, REPEATED_MS];
     const policy = { ...ban, refusals: 1, graceMs: 0 };
     toOutcome(await run('admit', { kind: 'account', accountId }, request, noRoom, policy));
     for (const own of [1, 0]) await tellStreams(accountId, own, Number.MAX_SAFE_INTEGER);
@@ -139,8 +140,8 @@ export async function openRedisLimiter(options: RedisLimiterOptions) {
   } satisfies Limiter & Record<string, unknown>;
 }
 
-function toText({ minuteIndex, minuteCount, dayIndex, dayCount, refused }: Readonly<Counter>): string {
-  return `${minuteIndex} ${minuteCount} ${dayIndex} ${dayCount} ${refused}`;
+function toText({ indices, counts, refused }: Readonly<Counter>): string {
+  return [...indices.flatMap((index, at) => [index, counts[at]]), refused].join(' ');
 }
 
 const OTHER_REPLY = 'the reply is not the one of the script';
@@ -152,10 +153,10 @@ function toBoolean(reply: unknown): boolean {
 
 /** The reply is what redis.lua describes. */
 function toOutcome(reply: unknown): Outcome {
-  const [status, ...numbers] = reply as Reply;
-  if (numbers.length !== 7 || !numbers.every(Number.isSafeInteger)) throw new Error(OTHER_REPLY);
-  const [minuteIndex, minuteCount, dayIndex, dayCount, refused, bannedUntilMs, nowMs] = numbers;
-  return { status, counter: { minuteIndex, minuteCount, dayIndex, dayCount, refused }, bannedUntilMs, nowMs };
+  const [status, ...numbers] = reply as [Outcome['status'], ...number[]];
+  const used = 2 * WINDOWS.length;
+  if (numbers.length !== used + 3 || !numbers.every(Number.isSafeInteger)) throw new Error(OTHER_REPLY);
+  const [indices, counts] = [0, 1].map((odd) => numbers.slice(0, used).filter((_, at) => at % 2 === odd));
+  const [refused = 0, bannedUntilMs = 0, nowMs = 0] = numbers.slice(used);
+  return { status, counter: { indices: indices ?? [], counts: counts ?? [], refused }, bannedUntilMs, nowMs };
 }
-
-type Reply = [Outcome['status'], number, number, number, number, number, number, number];

@@ -1,5 +1,5 @@
 /** The `bans` table: the last ban of each key that ever was banned. */
-import { type LimitWindow, WINDOW_SECONDS } from '../../config/plans.ts';
+import { type LimitWindow, WINDOWS } from '../../config/plans.ts';
 import type { AccountId, KeyId } from '../../rpc/caller.ts';
 import type { Engine, Runner } from '../../storage/engine.ts';
 import { type Field, id, integer, optional, text } from '../../storage/fields.ts';
@@ -29,8 +29,8 @@ export interface BannedKey extends Ban {
 
 const window: Field<LimitWindow> = {
   ...integer('window_seconds'),
-  read: (row) => (row.window_seconds === WINDOW_SECONDS.day ? 'day' : 'minute'),
-  write: (name) => [WINDOW_SECONDS[name]],
+  read: (row) => WINDOWS.find(({ seconds }) => seconds === row.window_seconds)?.name ?? WINDOWS[0].name,
+  write: (window) => [WINDOWS.find(({ name }) => name === window)?.seconds ?? WINDOWS[0].seconds],
 };
 
 const BANS = table<Ban>('bans', {

@@ -319,13 +319,13 @@ function reportTests(test: TestFn, open: Open): void {
     for (let i = 0; i < 63; i += 1) await send(limiter, {});
     await send(limiter, { at: 60_000 });
     limiter.drain();
-    for (const [atMs, minuteCount, dayCount, refused] of [
-      [60_000, 1, 61, 3],
-      [120_000, 0, 61, 3],
-      [MIDNIGHT, 0, 0, 0],
+    for (const [atMs, counts, refused] of [
+      [60_000, [1, 61], 3],
+      [120_000, [0, 61], 3],
+      [MIDNIGHT, [0, 0], 0],
     ] as const) {
       const minuteIndex = (NOON_MS + atMs) / 60_000;
-      const counter = { minuteIndex, minuteCount, dayIndex: Math.floor(minuteIndex / 1_440), dayCount, refused };
+      const counter = { indices: [minuteIndex, Math.floor(minuteIndex / 1_440)], counts, refused };
       t.deepEqual(await limiter.counts(ACCOUNT_ID, NOON_MS + atMs), { counter, isLocal: false });
     }
     t.deepEqual(limiter.drain(), { usage: [], keyUses: [] });
