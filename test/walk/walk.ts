@@ -91,7 +91,8 @@ async function run(
       throw new Error(`${request.method} ${request.path} is INTERNAL\n${steps.join('\n')}`);
     }
     const isOnce = requests.length === 1 && !faults.repeated?.includes(fault?.way ?? '');
-    if (isOnce && all.length > 2) throw new Error(`one failure costs ${all.length - 1} answers`);
+    if (isOnce && all.length > 2)
+      throw new Error(`one failure costs ${all.length - 1} answers: ${JSON.stringify(all)}`);
     // Who repeats a DELETE that was carried out learns that it is gone.
     const isGone = request.method === 'DELETE' && all.length > 1 && last.code.endsWith('_NOT_FOUND');
     return [operationOf(request), isGone ? { ...last, code: 'OK', body: {} } : last] as const;

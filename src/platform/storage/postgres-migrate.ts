@@ -1,10 +1,12 @@
 /** Migrates a PostgreSQL database: with the rights that a server needs, and one process at a time. */
-import type { Knex } from 'knex';
+import makeKnex, { type Knex } from 'knex';
 import type { Client } from 'pg';
 import { ConfigError } from '../config/config.ts';
 import { type MigrateOptions, migrate } from './migrate.ts';
 import { atWork } from './postgres-client.ts';
-import { is } from './postgres-errors.ts';
+import { is, toStartError, unavailable } from './postgres-errors.ts';
+import { CONNECT_MS } from './postgres-pool.ts';
+import { sharesSessions } from './postgres-pooler.ts';
 import { StoreUnavailable } from './store-errors.ts';
 
 /** The number of the advisory lock. It must be unique in the database. */
@@ -26,51 +28,62 @@ const LACKING_RIGHTS = `
     ORDER BY relname`;
 
 /**
- * Ends the connections of a start when a response is lost: a statement of a migration may take any time, but the
- * database is at work on it. `work` tells the session that does it. Resolves as `work` does.
+ * Checks the server, and migrates its schema or only checks it. A statement of a migration may take any time while the
+ * database is at work on it: otherwise a response is lost, and the connections end.
+ *
+ * @throws StoreUnavailable when another process migrates for too long, or a table is in use for too long.
+ * @throws ConfigError when this release does not support the schema, or PostgreSQL refuses what a start does.
  */
-export async function unlessLost<T>(
+export async function migratePostgres(
   url: string,
-  clients: ReadonlySet<Client>,
-  work: (session: { pid: number }) => Promise<T>,
-): Promise<T> {
-  let misses = 0;
-  const session = { pid: 0 };
+  isPooled: boolean,
+  options: Omit<MigrateOptions, 'lock'>,
+): Promise<void> {
+  const connection = { connectionString: url, connectionTimeoutMillis: CONNECT_MS };
+  const log = { warn: () => undefined }; // it also throws what it logs
+  const clients = new Set<Client>();
+  const afterCreate = (client: Client, done: () => void) => clients.add(client) && done();
+  const knex = makeKnex({ client: 'pg', connection, pool: { min: 0, max: 1, afterCreate }, log });
+  let [pid, misses] = [0, 0];
   const asking = setInterval(async () => {
     const isRefused = (error: unknown) => is('outOfConnections', error);
-    misses = (await atWork(url, [session.pid]).then(({ size }) => size > 0, isRefused)) ? 0 : misses + 1;
+    misses = (await atWork(url, [pid]).then(({ size }) => size > 0, isRefused)) ? 0 : misses + 1;
     if (misses < MAX_MISSES) return;
     for (const { connection } of clients) connection.stream.destroy(new Error('no response on the connection'));
   }, ASK_MS);
-  return work(session).finally(() => clearInterval(asking));
+  try {
+    await checkServer(knex, url, isPooled);
+    await migrate(knex, {
+      ...options,
+      async lock(trx, maxWaitMs) {
+        const { rows } = await trx.raw<{ rows: readonly { pid: number }[] }>('SELECT pg_backend_pid() AS pid');
+        pid = rows[0]?.pid ?? 0;
+        await lock(trx, maxWaitMs);
+      },
+      transaction: { isolationLevel: 'read committed' }, // sees what others committed while it waited for the lock
+    });
+  } catch (error) {
+    throw toStartError(error);
+  } finally {
+    clearInterval(asking);
+    await knex.destroy();
+  }
 }
 
-/**
- * Migrates the schema, or only checks it.
- *
- * @throws StoreUnavailable when another process migrates for too long, or a table is in use for too long.
- * @throws ConfigError when this release does not support the schema, or the user lacks rights on it.
- */
-export async function migratePostgres(
-  knex: Knex,
-  { session, ...options }: Omit<MigrateOptions, 'lock'> & { readonly session: { pid: number } },
-): Promise<void> {
-  // Without rights on it, even the table of migrations looks as if it were missing.
-  const { rows } = await knex.raw<{ rows: readonly { relname: string }[] }>(LACKING_RIGHTS);
-  if (rows.length > 0) {
-    const names = rows.map(({ relname }) => relname).join(', ');
-    const wayOut = 'the owner of the tables must run deploy/grants.sql';
-    throw new ConfigError(`the user of DATABASE_URL lacks rights on ${names}: ${wayOut}`);
+async function checkServer(knex: Knex, url: string, isPooled: boolean): Promise<void> {
+  const asked = knex.raw<{ rows: { standby: boolean }[] }>('SELECT pg_is_in_recovery() AS standby');
+  const { rows } = await asked.catch((error: unknown) => Promise.reject(unavailable(error)));
+  if (rows[0]?.standby) throw new StoreUnavailable('it is a standby, which takes no writes');
+  if (!isPooled && (await sharesSessions(url))) {
+    throw new ConfigError('DATABASE_URL leads to PgBouncer in transaction mode: set PGBOUNCER=yes');
   }
-  await migrate(knex, {
-    ...options,
-    async lock(trx, maxWaitMs) {
-      const { rows } = await trx.raw<{ rows: readonly { pid: number }[] }>('SELECT pg_backend_pid() AS pid');
-      session.pid = rows[0]?.pid ?? 0;
-      await lock(trx, maxWaitMs);
-    },
-    transaction: { isolationLevel: 'read committed' }, // sees what others committed while it waited for the lock
-  });
+  await knex.raw("SELECT '\u{1f408}'"); // not every encoding has every character
+  // Without rights on it, even the table of migrations looks as if it were missing.
+  const { rows: lacking } = await knex.raw<{ rows: readonly { relname: string }[] }>(LACKING_RIGHTS);
+  if (lacking.length === 0) return;
+  const names = lacking.map(({ relname }) => relname).join(', ');
+  const wayOut = 'the owner of the tables must run deploy/grants.sql';
+  throw new ConfigError(`the user of DATABASE_URL lacks rights on ${names}: ${wayOut}`);
 }
 
 /**

@@ -13,19 +13,17 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import makeKnex from 'knex';
 import type { Client } from 'pg';
-import { ConfigError } from '../config/setting.ts';
 import { Availability } from './availability.ts';
 import { type Engine, type EngineOptions, SILENT } from './engine.ts';
 import type { Migration } from './migrate.ts';
 import type { IsCancelled } from './model.ts';
 import { namedMutex } from './named-mutex.ts';
 import type { Connection } from './postgres-connection.ts';
-import { is, toStartError, unavailable } from './postgres-errors.ts';
-import { migratePostgres, unlessLost } from './postgres-migrate.ts';
-import { CONNECT_MS, PostgresPool } from './postgres-pool.ts';
-import { sharesSessions } from './postgres-pooler.ts';
+import { is } from './postgres-errors.ts';
+import { migratePostgres } from './postgres-migrate.ts';
+import { PostgresPool } from './postgres-pool.ts';
 import { compile, param } from './statement.ts';
-import { Cancelled, StoreUnavailable } from './store-errors.ts';
+import { Cancelled } from './store-errors.ts';
 
 /** How often a transaction runs at most, and the base of the exponential backoff between runs. */
 const MAX_RUNS = 6;
@@ -51,28 +49,8 @@ export async function openPostgres(
   migrations: readonly Migration[],
   { connections = 10, isPooled = false, migrates = true, logger = SILENT, ...rest }: PostgresOptions = {},
 ): Promise<Engine> {
-  const connection = { connectionString: url, connectionTimeoutMillis: CONNECT_MS };
-  const log = { warn: () => undefined }; // it also throws what it logs
-  const clients = new Set<Client>();
-  const afterCreate = (client: Client, done: () => void) => clients.add(client) && done();
-  const knex = makeKnex({ client: 'pg', connection, pool: { min: 0, max: 2, afterCreate }, log });
-  try {
-    await unlessLost(url, clients, async (session) => {
-      const asked = knex.raw<{ rows: { standby: boolean }[] }>('SELECT pg_is_in_recovery() AS standby');
-      const { rows } = await asked.catch((error: unknown) => Promise.reject(unavailable(error)));
-      if (rows[0]?.standby) throw new StoreUnavailable('it is a standby, which takes no writes');
-      if (!isPooled && (await sharesSessions(url))) {
-        throw new ConfigError('DATABASE_URL leads to PgBouncer in transaction mode: set PGBOUNCER=yes');
-      }
-      await knex.raw("SELECT '\u{1f408}'"); // not every encoding has every character
-      await migratePostgres(knex, { migrations, migrates, logger, session, ...rest });
-    });
-  } catch (error) {
-    throw toStartError(error);
-  } finally {
-    await knex.destroy(); // from now on it only composes SQL
-  }
-
+  await migratePostgres(url, isPooled, { migrations, migrates, logger, ...rest });
+  const knex = makeKnex({ client: 'pg' }); // it only composes SQL
   const availability = new Availability(logger, 'the database is away: calls that need it fail');
   const readers = Math.max(1, Math.floor(connections * 0.4));
   const sessions = { current: new WeakSet<Client>() };
