@@ -4,6 +4,7 @@
 
 local caller = require("caller")
 local json = require("json")
+local reading = require("reading")
 local settings = require("settings")
 
 local HEADERS = settings.headers
@@ -32,7 +33,14 @@ function M.on_request(handle)
   -- "=" stands before it.
   local content_type = (headers:get("content-type") or ""):gsub("%s", " "):gsub("[^ -~]", "?")
   headers:replace(HEADERS.body_type, "=" .. content_type)
+  local key = length >= reading.COUNTED_BYTES and headers:get("authorization")
+  local began_ms = key and handle:timestamp()
+  if key and not reading.may_read(key, began_ms) then
+    local reply = settings.replies.unavailable.rest
+    return handle:respond(reply.headers, reply.body)
+  end
   local wrong, checked = json.read(headers:get(":method"), headers:get(":path"), text)
+  if key then reading.spend(key, handle:timestamp() - began_ms) end
   if wrong then return handle:respond({ [":status"] = "400" }, wrong) end
   if checked == text then return end
   handle:clearRouteCache()
