@@ -25,6 +25,7 @@ import { deprecation } from './platform/interceptors/deprecation.ts';
 import { etags } from './platform/interceptors/etags.ts';
 import { idempotency } from './platform/interceptors/idempotency.ts';
 import { limits } from './platform/interceptors/limits.ts';
+import { pages } from './platform/interceptors/pages.ts';
 import { permission } from './platform/interceptors/permission.ts';
 import { readMessage } from './platform/interceptors/read-message.ts';
 import { logging } from './platform/observe/logging/log-calls.ts';
@@ -41,6 +42,7 @@ import { READINESS_SERVICE, Readiness } from './platform/rpc/readiness.ts';
 import { reflection } from './platform/rpc/reflection.ts';
 import { createGrpcServer, serve } from './platform/rpc/server.ts';
 import { implement } from './platform/rpc/service.ts';
+import { Turns } from './platform/rpc/turns.ts';
 import { webService } from './platform/web/web-service.ts';
 import type { Store } from './schema.ts';
 import { shopServices } from './shop/services.ts';
@@ -77,7 +79,8 @@ export function createServer(config: Config, parts: Parts) {
   const { interceptor: countRequest, keyless, anonymous } = limits(limiter, options);
 
   // The order of errors: 401, then 429, then 403, then those in the request itself, then those that the method finds.
-  const message = readMessage(createValidation(operations.registry));
+  const turns = new Turns();
+  const message = readMessage(createValidation(operations.registry), turns);
   const forAnybody = [keyless, host, message];
   const judged = [
     authentication(keys, anonymous),
@@ -89,6 +92,7 @@ export function createServer(config: Config, parts: Parts) {
     host,
     rest,
     message,
+    pages(turns), // reads the message
     etags, // reads the message
     deprecation, // after `message` and `etags`: a malformed request was no use of the operation
     idempotency(store.idempotency), // after all others: a replay counts, and an invalid request gets a 400

@@ -19,6 +19,7 @@ import type { Call, End, Interceptor } from '../../src/platform/rpc/chain.ts';
 import { OpenCalls } from '../../src/platform/rpc/open-calls.ts';
 import { createGrpcServer, serve } from '../../src/platform/rpc/server.ts';
 import { implement } from '../../src/platform/rpc/service.ts';
+import { Turns } from '../../src/platform/rpc/turns.ts';
 import { grpcFrame, grpcHeaders } from '../support/calls/sockets.ts';
 import type { Scope } from '../support/scope.ts';
 
@@ -91,7 +92,7 @@ export async function startScriptedServer(t: Scope, { maxStreamMs = FOREVER_MS }
       }
     },
   };
-  const message = readMessage(createValidation(registry));
+  const message = readMessage(createValidation(registry), new Turns());
   const server = createGrpcServer({
     methods: serve(operations, implement<WebServiceServer>(WebServiceService, methods), [shares, gate, message]),
     forUnknown: [],

@@ -6,10 +6,11 @@ import { ApiError } from '../../src/platform/errors.ts';
 import { readMessage } from '../../src/platform/interceptors/read-message.ts';
 import { loadOperations } from '../../src/platform/proto/operations.ts';
 import { createValidation, MAX_JUDGED } from '../../src/platform/proto/validation-rules.ts';
+import { Turns } from '../../src/platform/rpc/turns.ts';
 import { parcelOperations, parcelRegistry } from '../support/lists/parcels.ts';
 import { handler, newCall, protoRegistry } from '../support/service/call.ts';
 
-const interceptor = readMessage(createValidation(protoRegistry));
+const interceptor = readMessage(createValidation(protoRegistry), new Turns());
 
 type Request = readonly [path: string, message: object];
 

@@ -5,10 +5,15 @@
 import { invalidArgument } from '../errors.ts';
 import type { FindViolations } from '../proto/validation-rules.ts';
 import type { Interceptor } from '../rpc/chain.ts';
+import { rowsOf, type Turns } from '../rpc/turns.ts';
 
-export function readMessage(findViolations: FindViolations): Interceptor {
+export function readMessage(findViolations: FindViolations, turns: Turns): Interceptor {
   return async (call, next) => {
-    await call.receive();
+    const { caller } = call;
+    await call.receive((bytes, read) => {
+      const rows = rowsOf(bytes);
+      return caller === undefined || rows === 0 ? read() : turns.run(caller.accountId, rows, read);
+    });
     const violations = findViolations(call.operation, call.request);
     if (violations.length > 0) throw invalidArgument(violations);
     return next(call);

@@ -12,7 +12,7 @@ import type { Operation } from '../proto/operations.ts';
 import { readRequest } from '../proto/request.ts';
 import type { Remember } from '../storage/model.ts';
 import type { Caller, Identity } from './caller.ts';
-import type { Call, Codec, End, Protocol, Response, StreamResponse } from './chain.ts';
+import type { Call, Codec, End, InTurn, Protocol, Response, StreamResponse } from './chain.ts';
 import type { EntityTags } from './entity-tags.ts';
 import { Exchange } from './exchange.ts';
 import { Messages, unreadable } from './messages.ts';
@@ -124,14 +124,15 @@ export class IncomingCall implements Call {
     this.#exchange.onClose(listener);
   }
 
-  async receive(): Promise<void> {
+  async receive(inTurn?: InTurn): Promise<void> {
     this.#isReceiving = true;
     try {
       const bytes = (await this.#exchange.read())?.();
       if (bytes === undefined) throw unreadable('there is no message', Status.UNIMPLEMENTED);
       if ((await this.#exchange.read()) !== undefined)
         throw unreadable('there is more than one message', Status.UNIMPLEMENTED);
-      this.#request = readRequest(this.operation, bytes);
+      const read = () => readRequest(this.operation, bytes);
+      this.#request = inTurn === undefined ? read() : await inTurn(bytes.length, read);
     } finally {
       this.#isReceiving = false;
     }

@@ -37,6 +37,9 @@ export interface End {
 /** Learns how each call has ended. Must neither block nor throw. */
 export type Observer = (call: Call, end: End) => void;
 
+/** Runs `read`, which reads a message of so many bytes, at once or later. */
+export type InTurn = <T>(bytes: number, read: () => T) => T | Promise<T>;
+
 /** A call, as interceptors see it. */
 export interface Call {
   readonly operation: Operation;
@@ -52,7 +55,7 @@ export interface Call {
   /** True for a call of Envoy itself, such as a health check, and not on behalf of a caller. */
   readonly isFromEdge: boolean;
   /** Reads the request message, once for all. Rejects with ApiError when it is too large, too slow or malformed. */
-  receive(): Promise<void>;
+  receive(inTurn?: InTurn): Promise<void>;
   /** Bounds the messages that are yet to be read. */
   boundMessages(maxBytes: number): void;
   /** The messages of a method whose request is a stream. Reads each when it is asked for, so it holds one at a time. */
