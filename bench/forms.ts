@@ -19,7 +19,8 @@ import type { Sent } from './senders.ts';
 
 /** The service, and values of `Authorization` for it. */
 export interface Priced extends Pick<TestStack, 'rest'> {
-  readonly valid: string;
+  /** One of many keys of an account: Envoy reads the large bodies of each for 50 ms a second. */
+  readonly valid: () => string;
   readonly overLimit: string;
 }
 

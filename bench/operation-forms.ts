@@ -221,7 +221,7 @@ export const KEYED_FORMS: readonly Form[] = [
     const send = await form.prepare(service);
     return async () => {
       const sent = await send();
-      return { ...sent, headers: { authorization: service.valid, ...sent.headers } };
+      return { ...sent, headers: { authorization: service.valid(), ...sent.headers } };
     };
   },
 }));

@@ -26,7 +26,7 @@ const LISTS = [
 const ROUNDS = 3;
 /** How long a form is sent in a round, at least, and how often to find the dearest. */
 const [ROUND_MS, TRIED] = [300, 8];
-const AT_A_TIME = 4;
+const [AT_A_TIME, KEYS] = [4, 32];
 /** What a form has left behind ends meanwhile. */
 const [PAUSE_MS, IDLE_MS] = [50, 2_000];
 
@@ -52,7 +52,14 @@ export async function startPriced(t: Scope, settings: Settings, databases: Count
   const env = { LOG_LEVEL: 'info', DEMO_ACCOUNT: 'yes', ...settings };
   const stack = await startTestStack(t, env, { prepare: fillForPrices });
   const overLimit = `Bearer ${await stack.operator.keyOf({ perMinute: 1, perDay: 1_000_000 })}`;
-  const service: Priced = { rest: stack.rest, valid: `Bearer ${stack.key}`, overLimit };
+  const { id } = await stack.operator.account({ perMinute: 1_000_000, perDay: 1_000_000 });
+  const keys: string[] = [];
+  while (keys.length < KEYS) keys.push(`Bearer ${(await stack.operator.key(id)).key}`);
+  const valid = () => {
+    keys.push(keys.shift() ?? '');
+    return keys[0] ?? '';
+  };
+  const service: Priced = { rest: stack.rest, valid, overLimit };
   const counted = { ...programsOf(stack.stack), ...databases };
   await delay(IDLE_MS); // the start ends
   const before = timesOf(counted);

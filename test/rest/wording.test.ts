@@ -79,6 +79,8 @@ const QUERIES: readonly (readonly [path: string, originalPath: string, message?:
   ['PetService/ListPets', '/pets?st%61tus=so%6cd'],
   ['PetService/ListPets', '/pets?pageToken=a=b'],
   ['PetService/ListPets', '/pets?colour=red&limit=5&size=1&size=2', `colour: ${UNKNOWN}; size: ${UNKNOWN}`],
+  ['PetService/ListPets', `/pets?${'ids=1&&'.repeat(500)}`],
+  ['PetService/ListPets', `/pets?${'ids=1&'.repeat(501)}`, 'ids: is one of more than 500 parameters'],
   ['PetService/GetPet', '/pets/7?petId=7', `petId: ${UNKNOWN}`],
   ['PetService/ListPets', '/pets?status', 'status: has no value'],
   ['PetService/ListPets', '/pets?pageToken=%ff', 'pageToken: is not UTF-8'],

@@ -7,8 +7,8 @@ import type { AccountId } from './caller.ts';
 
 /** Six pages of 100, or 32 of 20: as many as share a statement of PostgreSQL well. */
 const MAX_ROWS = 640;
-/** To read as many bytes takes as long as a row at most. */
-const BYTES_PER_ROW = 655;
+/** To receive and read as many bytes takes as long as a row at most. */
+const BYTES_PER_ROW = 330;
 
 /** What a message of so many bytes costs; 0 for a short one, which takes no turn. */
 export function rowsOf(bytes: number): number {
