@@ -10,7 +10,7 @@ import { adminService } from './platform/access/admin/admin.ts';
 import type { ApiKeyCache } from './platform/access/keys/api-key-cache.ts';
 import { createAllowance } from './platform/access/limits/allowance.ts';
 import type { Limiter } from './platform/access/limits/limiter.ts';
-import type { UsageRecorder } from './platform/access/limits/usage-recorder.ts';
+import type { LimitsRecorder } from './platform/access/limits/limits-recorder.ts';
 import type { Ban } from './platform/access/tables/bans.ts';
 import { formatAddress } from './platform/config/checks.ts';
 import type { Config } from './platform/config/config.ts';
@@ -52,7 +52,7 @@ export interface Parts {
   readonly keys: ApiKeyCache;
   readonly limiter: Limiter;
   readonly operatorKey: string;
-  readonly usage: UsageRecorder;
+  readonly usage: LimitsRecorder;
   readonly logger: Logger;
   /** Records what the operator does. */
   readonly auditLog: Logger;

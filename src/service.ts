@@ -5,8 +5,8 @@
 import type { DestinationStream } from 'pino';
 import { createApiKeyCache } from './platform/access/keys/api-key-cache.ts';
 import { ensureDemoKey, ensureOperatorKey } from './platform/access/keys/key-files.ts';
+import { createLimitsRecorder, deleteOldUsage, restoreLimits } from './platform/access/limits/limits-recorder.ts';
 import { createMemoryLimiter } from './platform/access/limits/memory.ts';
-import { createUsageRecorder, deleteOldUsage, restoreLimits } from './platform/access/limits/usage-recorder.ts';
 import type { Config } from './platform/config/config.ts';
 import { version } from './platform/config/constants.ts';
 import { EventFeed } from './platform/events/feed.ts';
@@ -76,7 +76,7 @@ async function openService(config: Config, { log, auditLog, note, onMigration }:
   const limiter = redis ?? createMemoryLimiter({ ban });
   opened.defer(() => limiter.close());
   await restoreLimits(store, limiter);
-  const usage = createUsageRecorder(store, limiter, logger);
+  const usage = createLimitsRecorder(store, limiter, logger);
   opened.defer(() => usage.close());
   const stopRetention = startRetention(limiter.now, logger, {
     usage: deleteOldUsage(store, config.usageDays),

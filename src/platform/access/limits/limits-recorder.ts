@@ -22,7 +22,7 @@ const KEY_USES_INTERVAL_MS = 30_000;
 /** The maximum of rows in one statement, which then takes a few milliseconds. */
 const MAX_ROWS = 250;
 
-export type UsageRecorder = ReturnType<typeof createUsageRecorder>;
+export type LimitsRecorder = ReturnType<typeof createLimitsRecorder>;
 
 /**
  * Restores today's counts and the bans in force from the store, by the limiter's clock. That may be a day wrong, so the
@@ -36,7 +36,7 @@ export async function restoreLimits(store: AccessStore, limiter: Limiter): Promi
 }
 
 /** Begins at once to store what the limiter counts. */
-export function createUsageRecorder(store: AccessStore, limiter: Pick<Limiter, 'drain'>, logger: Logger) {
+export function createLimitsRecorder(store: AccessStore, limiter: Pick<Limiter, 'drain'>, logger: Logger) {
   /** By account and day. */
   const unsavedUsage = new Map<string, DayUsage>();
   const unsavedBans = new Map<KeyId, Ban>();

@@ -1,12 +1,12 @@
 /** How counts are stored, with retries, and how old ones are deleted. */
 import { setImmediate as turn } from 'node:timers/promises';
 import pino from 'pino';
-import { createMemoryLimiter } from '../../../src/platform/access/limits/memory.ts';
 import {
-  createUsageRecorder,
+  createLimitsRecorder,
   deleteOldUsage,
   restoreLimits,
-} from '../../../src/platform/access/limits/usage-recorder.ts';
+} from '../../../src/platform/access/limits/limits-recorder.ts';
+import { createMemoryLimiter } from '../../../src/platform/access/limits/memory.ts';
 import { dayStartMs } from '../../../src/platform/access/limits/windows.ts';
 import { type AccountId, type KeyId, toAccountId, toKeyId } from '../../../src/platform/rpc/caller.ts';
 import type { Store } from '../../../src/schema.ts';
@@ -27,7 +27,7 @@ function recorderOn(store: Store) {
   const logger = pino({ base: null }, { write: (line: string) => lines.push(JSON.parse(line).msg) });
   const limiter = createMemoryLimiter(OPTIONS);
   const use = (accountId: AccountId, nowMs = 0) => limiter.admit({ ...ACCOUNT, accountId, nowMs });
-  const recorder = createUsageRecorder(store, limiter, logger);
+  const recorder = createLimitsRecorder(store, limiter, logger);
   return { limiter, recorder, use, lines };
 }
 
