@@ -32,6 +32,12 @@ interface Wire {
   attachListeners(stream: Pick<Duplex, 'on'>): void;
 }
 
+/**
+ * A command without parameters. If it has a name, the session has prepared it, and it returns no rows. One without is
+ * parsed, which pg would take for the parsing of a query with a name behind it: that may be skipped.
+ */
+export type Command = Pick<QueryConfig, 'name' | 'text'>;
+
 export class PostgresClient extends Client {
   constructor(config?: ClientConfig) {
     super(config);
@@ -41,16 +47,16 @@ export class PostgresClient extends Client {
   }
 
   /**
-   * Sends commands without parameters, and the query, up to one Sync: the server skips all that follow one that fails.
-   * No other query may be in progress, since pg gives all results to the one that is.
+   * Sends the commands and the query up to one Sync: the server skips all that follow one that fails. No other query
+   * may be in progress, since pg gives all results to the one that is.
    */
-  async queryBehind(commands: readonly string[], query: QueryConfig): Promise<QueryResult> {
+  async queryBehind(commands: readonly Command[], query: QueryConfig): Promise<QueryResult> {
     const { connection } = this;
     connection.stream.cork();
-    for (const text of commands) {
-      connection.parse({ name: '', text, types: [] }, true);
-      connection.bind({}, true);
-      connection.describe({ type: 'P' }, true); // it may return rows
+    for (const { name = '', text } of commands) {
+      if (name === '') connection.parse({ name, text, types: [] }, true);
+      connection.bind({ statement: name }, true);
+      if (name === '') connection.describe({ type: 'P' }, true); // it may return rows
       connection.execute({}, true);
     }
     const results = this.query(query) as Promise<unknown> as Promise<readonly QueryResult[]>;

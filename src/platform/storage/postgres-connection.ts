@@ -24,7 +24,7 @@
 import type { QueryConfig, QueryResult } from 'pg';
 import type { Runner } from './engine.ts';
 import type { Row } from './fields.ts';
-import type { PostgresClient } from './postgres-client.ts';
+import type { Command, PostgresClient } from './postgres-client.ts';
 import { is, isAway, toStoreError, unavailable } from './postgres-errors.ts';
 import type { Params, Statement } from './statement.ts';
 
@@ -34,12 +34,15 @@ const TIMEOUTS = Object.entries({
   statement_timeout: 5_000,
   idle_in_transaction_session_timeout: 5_000,
 });
-/** What begins a transaction, and one through PgBouncer. */
-const BEGIN = ['BEGIN'];
-const BEGIN_POOLED = [
-  'BEGIN ISOLATION LEVEL READ COMMITTED',
-  `SELECT ${TIMEOUTS.map(([name, ms]) => `set_config('${name}', '${ms}', true)`)},
-    CASE WHEN coalesce(current_setting('events.history', true), '') = '' THEN adopt_event_history() END`,
+/** What begins a transaction: the session has prepared it. */
+const BEGIN: Command = { name: 'begin', text: 'BEGIN' };
+/** What begins one through PgBouncer. */
+const BEGIN_POOLED: readonly Command[] = [
+  { text: 'BEGIN ISOLATION LEVEL READ COMMITTED' },
+  {
+    text: `SELECT ${TIMEOUTS.map(([name, ms]) => `set_config('${name}', '${ms}', true)`)},
+      CASE WHEN coalesce(current_setting('events.history', true), '') = '' THEN adopt_event_history() END`,
+  },
 ];
 
 /**
@@ -50,7 +53,8 @@ const BEGIN_POOLED = [
 export async function startSession(client: Pick<PostgresClient, 'query'>): Promise<void> {
   const timeouts = TIMEOUTS.map(([name, ms]) => `; SET ${name} = ${ms}`).join('');
   const settings = `SET default_transaction_isolation = 'read committed'${timeouts}`;
-  await Promise.all([client.query(settings), client.query('SELECT adopt_event_history()')]);
+  const commands = [BEGIN, settings, 'COMMIT', 'SELECT adopt_event_history()'];
+  await Promise.all(commands.map((query) => client.query(query)));
 }
 
 /** A borrowed connection. Its methods throw StoreUnavailable when it breaks or no response arrives in time. */
@@ -129,7 +133,7 @@ export class Connection {
     const query = { text: sql, values: bind(params), ...(this.#isPooled ? {} : { name }) };
     if (!begins) return (await this.query(query)).rows;
     this.#hasBegun = true;
-    return (await this.#note(this.#client.queryBehind(this.#isPooled ? BEGIN_POOLED : BEGIN, query))).rows;
+    return (await this.#note(this.#client.queryBehind(this.#isPooled ? BEGIN_POOLED : [BEGIN], query))).rows;
   }
 
   async #note(response: Promise<QueryResult>): Promise<QueryResult> {
