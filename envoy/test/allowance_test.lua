@@ -43,12 +43,14 @@ end)
 
 test("an address - of IPv6 shares its allowance with its /64, and a mapped IPv4 address is that address", function()
   local network = fresh("allowance").network
-  local names = {}
+  local names, networks = {}, {}
   for line in io.lines("envoy/test/networks.txt") do
     local name, addresses = line:match("^([^#%s]%S*) (.+)$")
     for address in (addresses or ""):gmatch("%S+") do
-      names[network(address)] = names[network(address)] or name
-      equal(names[network(address)], name, address .. ": allowance.lua and src/platform/rpc/address.ts differ")
+      local found = network(address)
+      names[found], networks[name] = names[found] or name, networks[name] or found
+      local where = address .. ": allowance.lua and src/platform/rpc/address.ts differ"
+      equal({ names[found], networks[name] }, { name, found }, where)
     end
   end
   equal(names["192.0.2.1"], "192.0.2.1")
