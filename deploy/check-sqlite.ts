@@ -1,5 +1,6 @@
 /** Makes and checks a copy of a SQLite database. */
 import { DatabaseSync } from 'node:sqlite';
+import { TITLE } from '../src/identity.ts';
 import { ConfigError } from '../src/platform/config/config.ts';
 import { UNKNOWN_MIGRATIONS } from './restored-data.ts';
 
@@ -14,7 +15,7 @@ export function checkSqlite(file: string, name = file): void {
     const found = String(first('PRAGMA integrity_check(1)'));
     if (found !== 'ok') throw new ConfigError(`${name} is damaged: ${found.trim().replaceAll('\n', ' ')}`);
     if (!first("SELECT count(*) FROM pragma_table_info('schema_migrations') WHERE name = 'additive'")) {
-      throw new ConfigError(`${name} is no backup of the pet store: it has none of its tables`);
+      throw new ConfigError(`${name} is no backup of the ${TITLE}: it has none of its tables`);
     }
     const orphan = first('PRAGMA foreign_key_check');
     if (orphan !== undefined) throw new ConfigError(`${name} is damaged: ${orphan} refers to a row that is not there`);

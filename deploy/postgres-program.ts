@@ -3,6 +3,7 @@ import { spawn, spawnSync } from 'node:child_process';
 import { once } from 'node:events';
 import { text } from 'node:stream/consumers';
 import { pipeline } from 'node:stream/promises';
+import { TITLE } from '../src/identity.ts';
 import { ConfigError } from '../src/platform/config/config.ts';
 import { sharesSessions } from '../src/platform/storage/postgres-pooler.ts';
 
@@ -34,10 +35,10 @@ export function runProgram(program: string, args: readonly string[], databaseUrl
   return stdout;
 }
 
-/** The schema of the pet store's tables in a dump. Throws ConfigError, about `source`, when it has none of them. */
+/** The schema of the service's tables in a dump. Throws ConfigError, about `source`, when it has none of them. */
 export function schemaOf(dump: string, source: string): string {
   const [, schema] = / TABLE DATA (\S+) schema_migrations /.exec(runProgram('pg_restore', ['--list', dump])) ?? [];
-  if (schema === undefined) throw new ConfigError(`${source} has none of the tables of the pet store`);
+  if (schema === undefined) throw new ConfigError(`${source} has none of the tables of the ${TITLE}`);
   return schema;
 }
 

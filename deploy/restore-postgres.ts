@@ -2,6 +2,7 @@
  * Restores a dump of PostgreSQL in one transaction. It first moves every table of the service's schema into a schema of
  * its own, which is kept: so nothing of a newer release is in the way. It runs as the owner of the tables.
  */
+import { TITLE } from '../src/identity.ts';
 import { runWithDump } from './postgres-program.ts';
 import type { Restored } from './restore-sqlite.ts';
 import { listRevived, UNKNOWN_MIGRATIONS } from './restored-data.ts';
@@ -46,7 +47,7 @@ RESET search_path;
 DO $$ DECLARE unknown text; BEGIN
   PERFORM FROM pg_attribute WHERE attrelid = to_regclass('schema_migrations') AND attname = 'additive';
   IF NOT FOUND THEN
-    RAISE EXCEPTION 'the dump is no backup of the pet store: it has none of its tables';
+    RAISE EXCEPTION 'the dump is no backup of the ${TITLE}: it has none of its tables';
   END IF;
   SELECT string_agg(name, ', ') INTO unknown FROM (${UNKNOWN_MIGRATIONS}) AS names;
   IF unknown IS NOT NULL THEN

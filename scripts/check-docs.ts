@@ -1,12 +1,17 @@
 /**
- * Checks that each link in the Markdown files leads to a file and a heading of this repository, and that the pages for
- * callers say of everything that is beta or experimental that it is, as the options in the proto files do.
+ * Checks that each link in the Markdown files leads to a file and a heading of this repository, that each path there in
+ * backquotes that begins with a folder of it names something, and that the pages for callers say of everything that is
+ * beta or experimental that it is, as the options in the proto files do.
  */
 import { execFileSync } from 'node:child_process';
-import { existsSync, readFileSync } from 'node:fs';
+import { existsSync, globSync, readFileSync } from 'node:fs';
 import { dirname, join, normalize } from 'node:path';
 
 const LINK = /\]\(([^()\s]+)\)/g;
+/** A path, or a pattern of some. */
+const PATH = /`([\w.-]+\/[\w./{},*@-]*)`/g;
+/** What a page says how to make: with the next release, or by a build. */
+const MADE = /^(build|data|src\/main\/java)\/|\/1\.1\.0\./;
 const HEADING = /^#+ (.+)$/gm;
 /** The characters that GitHub removes from a heading for its anchor. */
 const NOT_IN_ANCHOR = /[^\p{L}\p{N}_\- ]/gu;
@@ -26,12 +31,20 @@ function problemOf(page: string, target: string): string | undefined {
   return `${file} has no such heading`;
 }
 
-const pages = execFileSync('git', ['ls-files', '*.md'], { encoding: 'utf8' }).trim().split('\n');
+const tracked = execFileSync('git', ['ls-files'], { encoding: 'utf8' }).trim().split('\n');
+const folders = new Set(tracked.flatMap((file) => file.split('/').slice(0, -1).slice(0, 1)));
+const pages = tracked.filter((file) => file.endsWith('.md'));
 for (const page of pages) {
   for (const [, target = ''] of readFileSync(page, 'utf8').matchAll(LINK)) {
     const problem = problemOf(page, target);
     if (problem === undefined) continue;
     process.stderr.write(`${page}: the link to ${target} leads nowhere: ${problem}\n`);
+    process.exitCode = 1;
+  }
+  for (const [, path = ''] of readFileSync(page, 'utf8').matchAll(PATH)) {
+    if (!folders.has(path.split('/', 1)[0] ?? '') || MADE.test(path)) continue;
+    if ([path, join(dirname(page), path)].some((one) => globSync(one).length > 0)) continue;
+    process.stderr.write(`${page}: there is no ${path}\n`);
     process.exitCode = 1;
   }
 }

@@ -3,7 +3,7 @@
  * and that deploy/ has the version of package.json, which `npm run release` writes there.
  */
 import { globSync, readFileSync, statSync } from 'node:fs';
-import { API_PACKAGE, CLASS_NAME, KEY_PREFIXES, NAME, TITLE } from '../src/identity.ts';
+import { API_PACKAGE, CLASS_NAME, KEY_PREFIXES, NAME } from '../src/identity.ts';
 import { version } from '../src/platform/config/constants.ts';
 
 const PAGES = ['README.md', 'docs/**/*.md'];
@@ -33,11 +33,7 @@ const PLACES: readonly (readonly [files: readonly string[], place: RegExp, name:
     NAME,
   ],
   [['deploy/systemd/*'], /(?:deploy\/systemd\/|User=|Group=)([a-z]+)/g, NAME],
-  [
-    ['deploy/systemd/*'],
-    /^Description=(?!Report)(.+?)(?: (?:server|edge|migration|backup)\b.*)?$/gm,
-    TITLE.charAt(0).toUpperCase() + TITLE.slice(1),
-  ],
+  [['deploy/systemd/*'], /^Description=(?!Report)(.+?)(?: (?:server|edge|migration|backup)\b.*)?$/gm, CLASS_NAME],
   [['deploy/prometheus/*'], /\balert(?:name)?(?:: |=")([A-Z][a-z]+)/g, CLASS_NAME],
   [['deploy/**/*.*'], /registry\.example\/\w+-(?:server|edge)(?::|, newTag: )([^\s}]+)/g, version()],
   [['deploy/container/Containerfile'], /image\.version="(.+)"/g, version()],

@@ -19,7 +19,7 @@ export const SUMMARY = 'Pets, their categories, orders for them, and what is in 
 export const API_PACKAGE = 'petstore.v1';
 
 /** Names, of resources or the service, that have other senses: the check of the platform's words leaves them out. */
-export const COMMON_WORDS = ['orders'];
+export const COMMON_WORDS: readonly string[] = ['orders'];
 
 /** How API keys begin: an account's, and an operator's. Lower-case letters, and an underscore at the end. */
 export const KEY_PREFIXES = { account: 'pst_', operator: 'pso_' } as const;

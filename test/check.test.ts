@@ -1,6 +1,6 @@
 /** `npm run check`, with parts of its own, and parts of it that judge by rules of ours. */
 import { spawnSync } from 'node:child_process';
-import { writeFileSync } from 'node:fs';
+import { mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import test from 'ava';
 import { problemOf } from '../scripts/patterns/judge.ts';
@@ -45,6 +45,22 @@ test('npm run check - knows a pattern that is not linear, in TypeScript and in L
     );
   }
   t.throws(() => patternsOfLua('x:find(y.z)', ['pattern']), { message: /y\.z/ });
+});
+
+test('npm run check - tells each path in the pages that names no file', (t) => {
+  const cwd = temporaryFolder(t);
+  mkdirSync(join(cwd, 'gen/openapi'), { recursive: true });
+  writeFileSync(join(cwd, 'gen/openapi/openapi.json'), '{"paths":{},"components":{"headers":{}}}');
+  writeFileSync(
+    join(cwd, 'page.md'),
+    '`gen/a.ts` `gen/openapi/` `gen/*/*.json` `gen/b/` `a/b` `gen/{openapi,c}/openapi.json`',
+  );
+  spawnSync('sh', ['-c', 'git init -q && git add .'], { cwd });
+  const { stderr } = spawnSync(process.execPath, [join(ROOT, 'scripts/check-docs.ts')], { cwd, encoding: 'utf8' });
+  t.deepEqual(
+    stderr.trim().split('\n'),
+    ['gen/a.ts', 'gen/b/'].map((path) => `page.md: there is no ${path}`),
+  );
 });
 
 test('npm run check - finds each script that does not install first, in a shell of its own, and end with exec', (t) => {
