@@ -56,7 +56,7 @@ async function load(send: () => Promise<unknown>, untilMs: number): Promise<void
 /** Sends an ordinary request at fixed times, whether or not earlier ones have a response. Resolves with the latency. */
 function otherAccount(t: Scope, { publicAddress }: TestStack, key: string) {
   const { hostname: host, port } = new URL(`http://${publicAddress}`);
-  const agent = new Agent({ keepAlive: true });
+  const agent = new Agent({ keepAlive: true, timeout: 5_000 }); // Envoy closes an idle connection after 10 s
   t.teardown(() => agent.destroy());
   const headers = { authorization: `Bearer ${key}` };
   const get = async () => {
