@@ -4,11 +4,12 @@
 -- KEYS   1: what the subject has used, "index count" of each window, and "refused". For a request with an API key
 --        also 2: a list, the times of the key's refusals, newest first; 3: the end of the key's ban, 0 if it was ended;
 --        4: the time of the key's first refusal in its minute.
---        For a request that the edge may send again, one more at the end: what was decided on it, for ARGV[11] ms
+--        For a request that the edge may send again, one more at the end: what was decided on it, for ARGV[8] ms
 -- ARGV   1: "admit", "read" or "unban"; 2: the time in ms, 0 for Redis's own; 3 to 6: the ban policy (duration,
---        refusals, window, grace); 7: the lengths of the windows in ms, the shortest first, the day last; but for
---        "unban" 8: what the subject has used, as the server knows it; for "admit" 9: the quota by the windows; 10: the
---        end of the last ban that the server knows of, or 0
+--        refusals, window, grace). But for "unban" 7: the end of the last ban that the server knows of, or 0; 8: the
+--        time in ms that a decision is kept; 9: refusals of the day, as the server knows them; then four of each
+--        window, the shortest first, the day last: its length in ms, its index and count, as the server knows them, and
+--        the quota
 -- Reply  status, index and count of each window, refused, end of the key's ban or 0, time used; "unban": 1
 
 local now = tonumber(ARGV[2])
@@ -21,39 +22,30 @@ local decision = KEYS[isAccount and 5 or 2]
 local durationMs, maxRefusals = tonumber(ARGV[3]), tonumber(ARGV[4])
 local windowMs, graceMs = tonumber(ARGV[5]), tonumber(ARGV[6])
 
-local function numbers(text)
-  local list = {}
-  for number in text:gmatch("%d+") do
-    list[#list + 1] = tonumber(number)
-  end
-  return list
-end
-local lengths = numbers(ARGV[7])
-local MINUTE_MS, DAY_MS = lengths[1], lengths[#lengths]
-
 -- What the subject has used: of two counts of a window the larger one. That is right in whatever order servers come,
 -- however often, and also when Redis has lost its data.
-local indices, counts, refused = {}, {}, 0
-for i, length in ipairs(lengths) do
-  indices[i], counts[i] = math.floor(now / length), 0
+local lengths, indices, counts, refused = {}, {}, {}, 0
+for at = 10, #ARGV, 4 do
+  local i, length = #lengths + 1, tonumber(ARGV[at])
+  local index = math.floor(now / length)
+  local isNow = tonumber(ARGV[at + 1]) == index
+  lengths[i], indices[i], counts[i] = length, index, isNow and tonumber(ARGV[at + 2]) or 0
+  refused = isNow and tonumber(ARGV[9]) or 0 -- by the day, which is the last
 end
-local function merge(used)
-  local known = numbers(used or "")
-  for i, index in ipairs(indices) do
-    if known[2 * i - 1] == index then
-      counts[i] = math.max(counts[i], known[2 * i] or 0)
-      if i == #indices then refused = math.max(refused, known[2 * i + 1] or 0) end
-    end
+local MINUTE_MS, DAY_MS = lengths[1], lengths[#lengths]
+local known = { (redis.call("GET", KEYS[1]) or ""):match("^" .. ("(%d+) "):rep(2 * #indices) .. "(%d+)") }
+for i, index in ipairs(indices) do
+  if tonumber(known[2 * i - 1]) == index then
+    counts[i] = math.max(counts[i], known[2 * i])
+    if i == #indices then refused = math.max(refused, known[2 * i + 1]) end
   end
 end
-merge(ARGV[8])
-merge(redis.call("GET", KEYS[1]))
 
 -- Returns the end of the key's ban, 0 without one: what Redis knows, or else what the server knows. A ban that ends
 -- later than a new one was set by a wrong clock.
 local function bannedUntil()
   local stored = redis.call("GET", KEYS[3])
-  local untilMs = tonumber(stored or ARGV[10])
+  local untilMs = tonumber(stored or ARGV[7])
   if untilMs <= now or untilMs > now + durationMs then return 0 end
   if not stored then redis.call("SET", KEYS[3], untilMs, "PX", untilMs - now) end
   return untilMs
@@ -83,8 +75,8 @@ local function admit()
   local decided = decision and redis.call("GET", decision)
   if decided == "admitted" or decided == "refused" and untilMs == 0 then return decided, untilMs end
   local hasRoom = true
-  for i, limit in ipairs(numbers(ARGV[9])) do
-    hasRoom = hasRoom and counts[i] < limit
+  for i, count in ipairs(counts) do
+    hasRoom = hasRoom and count < tonumber(ARGV[9 + 4 * i])
   end
   local status = untilMs > 0 and "banned" or hasRoom and "admitted" or "refused"
   if status == "admitted" then
@@ -97,7 +89,7 @@ local function admit()
     refused = refused + 1
     if status == "refused" then untilMs = recordRefusal() end
   end
-  if decision and status ~= "banned" then redis.call("SET", decision, status, "PX", ARGV[11]) end
+  if decision and status ~= "banned" then redis.call("SET", decision, status, "PX", ARGV[8]) end
   local used = {}
   for i, index in ipairs(indices) do
     used[i] = index .. " " .. counts[i]

@@ -26,6 +26,8 @@ const STREAMS = loadScript(new URL('./streams.lua', import.meta.url));
 /** Accounts that nobody has, probably on all nodes of a cluster. */
 const PROBES = Array.from({ length: 16 }, (_, index) => toAccountId(-1n - BigInt(index)));
 
+const NO_ROOM = WINDOWS.map(() => 0);
+
 const SPAN = { 'db.system.name': 'redis', 'db.operation.name': 'EVALSHA' };
 
 export interface RedisLimiterOptions extends LimiterOptions, RedisClientOptions {
@@ -65,7 +67,7 @@ export async function openRedisLimiter(options: RedisLimiterOptions) {
       keyId === undefined ? [] : ['refusals', 'ban', 'first'].map((entry) => nameOf(subject, `${entry}:${keyId}`));
     if (requestId !== undefined) ofKey.push(nameOf(subject, `request:${requestId}`));
     const policy = [durationMs, refusals, windowMs, graceMs];
-    const common = [action, time === 'attempt' ? nowMs : 0, ...policy, LENGTHS_MS.join(' ')];
+    const common = [action, time === 'attempt' ? nowMs : 0, ...policy];
     const keys = [nameOf(subject, 'used'), ...ofKey];
     return inSpan(`limits.${action}`, SPAN, () => client.evaluate(LIMITS, keys, [...common, ...args].map(String)));
   }
@@ -75,8 +77,8 @@ export async function openRedisLimiter(options: RedisLimiterOptions) {
     const known = memory.known(attempt, attempt.nowMs);
     if (known === undefined) return undefined;
     const { subject, counter, lastBanEndMs } = known;
-    const limits = WINDOWS.map(({ quota }) => Math.min(attempt.quota[quota], Number.MAX_SAFE_INTEGER)).join(' ');
-    return toOutcome(await run('admit', subject, attempt, [toText(counter), limits, lastBanEndMs, REPEATED_MS]));
+    const limits = WINDOWS.map(({ quota }) => Math.min(attempt.quota[quota], Number.MAX_SAFE_INTEGER));
+    return toOutcome(await run('admit', subject, attempt, toArguments(lastBanEndMs, counter, limits)));
   }
 
   async function tellStreams(accountId: AccountId, own: number, max: number): Promise<boolean> {
@@ -92,7 +94,7 @@ export async function openRedisLimiter(options: RedisLimiterOptions) {
     const known = memory.known(asked, nowMs);
     if (known === undefined) return Promise.resolve(undefined);
     const key = asked.keyId === undefined ? { nowMs } : { nowMs, keyId: asked.keyId };
-    const args = [toText(known.counter), '', known.lastBanEndMs];
+    const args = toArguments(known.lastBanEndMs, known.counter, NO_ROOM);
     return client.run(async () => toOutcome(await run('read', known.subject, key, args)));
   }
 
@@ -100,7 +102,7 @@ export async function openRedisLimiter(options: RedisLimiterOptions) {
   async function probe(accountId: AccountId): Promise<void> {
     await unban(accountId, probeKey);
     const request = { keyId: probeKey, requestId: randomUUID(), nowMs: Date.now() };
-    const noRoom = [toText(newCounter(0)), WINDOWS.map(() => 0).join(' '), 0, REPEATED_MS];
+    const noRoom = toArguments(0, newCounter(0), NO_ROOM);
     const policy = { ...ban, refusals: 1, graceMs: 0 };
     toOutcome(await run('admit', { kind: 'account', accountId }, request, noRoom, policy));
     for (const own of [1, 0]) await tellStreams(accountId, own, Number.MAX_SAFE_INTEGER);
@@ -140,8 +142,10 @@ export async function openRedisLimiter(options: RedisLimiterOptions) {
   } satisfies Limiter & Record<string, unknown>;
 }
 
-function toText({ indices, counts, refused }: Readonly<Counter>): string {
-  return [...indices.flatMap((index, at) => [index, counts[at]]), refused].join(' ');
+/** What redis.lua reads as numbers from ARGV[7] on: `limits` are by the windows. */
+function toArguments(lastBanEndMs: number, { indices, counts, refused }: Readonly<Counter>, limits: number[]) {
+  const windows = LENGTHS_MS.flatMap((ms, at) => [ms, indices[at] ?? 0, counts[at] ?? 0, limits[at] ?? 0]);
+  return [lastBanEndMs, REPEATED_MS, refused, ...windows];
 }
 
 const OTHER_REPLY = 'the reply is not the one of the script';
