@@ -114,7 +114,7 @@ test('Standalone edge - without a server it responds with 503, then with 200; En
   const edge = run(t, 'edge');
   const opened =
     'The edge is open at http://127\\.0\\.0\\.1:\\d+, and sends calls to 127\\.0\\.0\\.1:\\d+ in plain text';
-  await edge.says(new RegExp(`^${opened}\\..+\\n$`));
+  await edge.says(new RegExp(`^petstore \\S+: starting Envoy …\\n${opened}\\..+\\n$`));
   const [envoy] = (await childrenOf(edge.pid)).filter(({ command }) => command.includes('--config-path'));
   process.kill(envoy?.pid ?? 0, 'SIGKILL');
   await edge.says(/Envoy ended unexpectedly \(signal SIGKILL\)[^\n]+again …\n(.*\n)*Envoy serves again\.\n/);
