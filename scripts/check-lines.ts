@@ -1,17 +1,22 @@
 /** Checks that lines have at most 120 columns, as .editorconfig says. */
 import { execFileSync } from 'node:child_process';
 import { readFileSync } from 'node:fs';
-import { NAME } from '../src/identity.ts';
+import { NAME, TITLE } from '../src/identity.ts';
 
 const FILES = ['*.md', '*.y*ml', '*.ts', '*.*js', '*.lua', '*.py', '*.go', '*.sh', ':!gen/*', ':!third_party/*'];
 const MAX_COLUMNS = 120;
-/** The service's name counts as many columns, whatever it is: to rename the service wraps no line. */
+/** The service's name and title count as no more columns: a longer one wraps no line. */
 const NAME_COLUMNS = 8;
 /** A longer word, such as a URL or a type of Envoy, can't be wrapped. */
 const MAX_WORD = 80;
 
 function isTooLong(line: string): boolean {
-  const columns = [...line.replaceAll(NAME, 'x'.repeat(NAME_COLUMNS))].length;
+  const columns = [
+    ...line
+      .replaceAll(TITLE, NAME)
+      .replaceAll(NAME, 'x'.repeat(Math.min(NAME.length, NAME_COLUMNS)))
+      .replaceAll('`upstream:', '`'),
+  ].length;
   return columns > MAX_COLUMNS && line.split(' ').every((word) => word.length <= MAX_WORD);
 }
 

@@ -1,87 +1,107 @@
 /**
- * docs/own-service.md, done: its commands make another service in a copy of the repository, from `examples/harbour`.
- * When it no longer works, mend the page and the sample. CONTRIBUTING's "A resource" names files of it.
+ * docs/own-service.md, done: its commands make another service of a clone of the repository, from `examples/harbour`,
+ * and merge a later mend. When it no longer works, mend the page, scripts/own.ts and the sample.
  */
-import { cpSync, readdirSync, readFileSync, symlinkSync, writeFileSync } from 'node:fs';
-import { join } from 'node:path';
+import { appendFileSync, readdirSync, readFileSync, symlinkSync, writeFileSync } from 'node:fs';
+import { extname, join } from 'node:path';
 import test from 'ava';
 import { ROOT } from '../../src/platform/launcher/paths.ts';
 import { sh } from '../support/machine/find-program.ts';
 import { temporaryFolder } from '../support/machine/folder.ts';
 
 const SAMPLE = join(ROOT, 'examples/harbour');
-/** What the copy shares with the repository, and what it does not need. */
-const [LINKED, LEFT_OUT] = [
-  ['node_modules', '.envoy', '.schemathesis'],
-  ['.git', 'build', 'data'],
-];
 
 /** What a team writes into src/identity.ts. */
 const NAMES = {
   "NAME = 'petstore'": "NAME = 'harbour'",
-  "TITLE = 'pet store'": "TITLE = 'harbour'",
+  "TITLE = 'pet store'": "TITLE = 'harbour of the rented boats'",
   "SUMMARY = 'Pets, their categories, orders for them, and what is in stock.'":
     "SUMMARY = 'Boats, and who rents them.'",
   "API_PACKAGE = 'petstore.v1'": "API_PACKAGE = 'harbour.v1'",
+  "['orders']": '[]',
   "account: 'pst_', operator: 'pso_'": "account: 'hbr_', operator: 'hbo_'",
 };
 
-/** The commands of the page, by the number of the step. */
+/** The commands of the page, in their order: make it, test it, merge. */
 const page = readFileSync(join(ROOT, 'docs/own-service.md'), 'utf8');
-const STEPS = page.split(/^## (?=\d)/m).slice(1);
-const commandsOf = (step: number) => /```sh\n(.*?)```/s.exec(STEPS[step - 1] ?? '')?.[1] ?? 'false';
+const [MAKE = '', TEST = '', MERGE = ''] = Array.from(page.matchAll(/```sh\n(.*?)```/gs), ([, commands]) => commands);
 
-const CHECKS = [
-  'tsc',
-  'biome check --error-on-warnings',
-  ...['format', 'rooms', 'identity', 'generated', 'breaking', 'openapi', 'docs'].map(
-    (name) => `npm run --silent check:${name}`,
-  ),
-  'buf lint',
-  'knip --exclude devDependencies', // those of the deleted tests stay installed
-  'buf format proto --diff --exit-code',
-];
+/** What a mend upstream may add to a file, by the end of its name. */
+const COMMENTS: Readonly<Record<string, string>> = { '.ts': '//', '.sql': '--', '.md': '', '.json': '', '.http': '' };
 
 test('Own service - another shop is at most 25 files by hand, none of them in the platform', (t) => {
   const files = readdirSync(SAMPLE, { recursive: true, withFileTypes: true })
     .filter((entry) => entry.isFile())
     .map(({ parentPath, name }) => join(parentPath, name).slice(SAMPLE.length + 1));
   t.true(files.length > 0 && files.length < 25, 'and src/identity.ts');
-  for (const file of files) t.regex(file, /^(proto\/harbour\/v1|src\/shop|test\/shop|docs)\//);
+  for (const file of files) t.regex(file, /^(proto\/harbour\/v1|src\/shop|test\/shop|docs)\/|^names\.json$/);
 });
 
-test('Own service - the commands of the page make one that passes the checks and the tests of any shop', async (t) => {
+test('Own service - the page makes one that passes the checks and tests, and loses no later mend', async (t) => {
   t.timeout(1_200_000);
-  const copy = temporaryFolder(t);
-  for (const name of readdirSync(ROOT).filter((one) => !LEFT_OUT.includes(one))) {
-    if (LINKED.includes(name)) symlinkSync(join(ROOT, name), join(copy, name));
-    else cpSync(join(ROOT, name), join(copy, name), { recursive: true, verbatimSymlinks: true });
-  }
-  const env = { PATH: `${join(ROOT, 'node_modules/.bin')}:${process.env.PATH}`, HOME: process.env.HOME };
-  const run = async (commands: string) => {
-    const options = { cwd: copy, env, maxBuffer: 2 ** 26 };
+  const [upstream, clone] = [temporaryFolder(t), join(temporaryFolder(t), 'clone')];
+  const who = Object.fromEntries(
+    ['AUTHOR', 'COMMITTER'].flatMap((role) => [
+      [`GIT_${role}_NAME`, 'test'],
+      [`GIT_${role}_EMAIL`, 'test@localhost'],
+    ]),
+  );
+  const env = { ...process.env, ...who, PATH: `${join(ROOT, 'node_modules/.bin')}:${process.env.PATH}` };
+  const run = async (commands: string, cwd = clone) => {
     try {
-      return (await sh('bash', ['-euo', 'pipefail', '-c', commands], options)).stdout;
+      const options = { cwd, env, maxBuffer: 2 ** 26 };
+      return (await sh('bash', ['-euo', 'pipefail', '-c', commands], options)).stdout.trim();
     } catch (error) {
       const { stdout = '', stderr = '' } = error as { stdout?: string; stderr?: string };
       throw new Error(`${commands}\n${stdout}\n${stderr}`);
     }
   };
-  const commit = 'git add -A && git -c user.name=test -c user.email=test@localhost commit -qm';
-  await run(`git init -q && ${commit} before`);
-  await run(commandsOf(1));
-  const identity = join(copy, 'src/identity.ts');
+  await run(`git -C ${ROOT} ls-files | tar c -C ${ROOT} -T - | tar x && git init -qb main`, upstream);
+  await run('git add -A && git commit -qm before', upstream);
+  await run(`git clone -q --origin upstream ${upstream} ${clone}`, upstream);
+  await run("printf '%s\\n' node_modules .envoy .schemathesis >> .git/info/exclude"); // as links
+  for (const name of ['node_modules', '.envoy', '.schemathesis']) symlinkSync(join(ROOT, name), join(clone, name));
+  const identity = join(clone, 'src/identity.ts');
   for (const [ours, theirs] of Object.entries(NAMES)) {
     const text = readFileSync(identity, 'utf8');
     t.true(text.includes(ours), ours);
     writeFileSync(identity, text.replace(ours, theirs));
   }
-  await run(`git add -A; ${commandsOf(2)}`);
-  await run(commandsOf(3));
-  await run(commandsOf(4));
-  for (const command of CHECKS) await run(command);
+  await run(MAKE);
+  await run('npm run --silent check');
+  await run(TEST);
   const platform = await run(
-    'git add -A; git diff --staged --name-only -- src envoy scripts proto/apiplatform docs-page ":!src/shop"',
+    'git diff --name-only upstream/main -- src envoy scripts proto/apiplatform docs-page ":!src/shop"',
   );
-  t.deepEqual(platform.trim().split('\n'), ['src/identity.ts']);
+  t.is(platform, 'src/identity.ts');
+
+  // A mend of every file that has another name or other words in the clone, where the clone has changes of its own.
+  const files = (await run('git diff --diff-filter=d --name-only upstream/main platform -- bin deploy docs')).split(
+    '\n',
+  );
+  const renamed = (text: string) => text.replaceAll('petstore', 'harbour').replaceAll('Petstore', 'Harbour');
+  const ours = (await run('git ls-files bin deploy docs', upstream)).split('\n');
+  const touched = ours.filter((file) => files.includes(renamed(file)) && !/own-service|json$/.test(file));
+  t.true(touched.length > 40, 'systemd units, manifests, alerts, pages');
+  const mend = (file: string) => `${COMMENTS[extname(file)] ?? '#'} a mend of petstore\n`;
+  for (const file of touched) appendFileSync(join(upstream, file), mend(file));
+  await run(
+    'git commit -qam "Mend all" && git mv deploy/systemd/petstore.service deploy/systemd/petstore-all.service',
+    upstream,
+  );
+  await run('git commit -qm "Rename one"', upstream);
+  await run(
+    'npm pkg set description="Boats" && sed -i "1i # ours" deploy/systemd/harbour.sysusers.conf && git commit -qam own',
+  );
+  await run(MERGE);
+  for (const file of touched) {
+    const its = renamed(file).replace(/systemd\/harbour\.service$/, 'systemd/harbour-all.service');
+    const text = readFileSync(join(clone, its), 'utf8');
+    t.true(text.endsWith(renamed(mend(file))), its);
+    if (its.endsWith('.conf') && its.includes('sysusers')) t.true(text.startsWith('# ours\n'));
+  }
+  t.is(
+    await run('git status --porcelain; npm pkg get description name'),
+    '{\n  "description": "Boats",\n  "name": "harbour"\n}',
+  );
 });
