@@ -5,6 +5,7 @@
 import { globSync, readFileSync, statSync } from 'node:fs';
 import { API_PACKAGE, CLASS_NAME, KEY_PREFIXES, NAME } from '../src/identity.ts';
 import { version } from '../src/platform/config/constants.ts';
+import { VERSION_PLACES } from './version-places.ts';
 
 const PAGES = ['README.md', 'docs/**/*.md'];
 const KIT = ['deploy/**/*.*', ...PAGES];
@@ -35,8 +36,7 @@ const PLACES: readonly (readonly [files: readonly string[], place: RegExp, name:
   [['deploy/systemd/*'], /(?:deploy\/systemd\/|User=|Group=)([a-z]+)/g, NAME],
   [['deploy/systemd/*'], /^Description=(?!Report)(.+?)(?: (?:server|edge|migration|backup)\b.*)?$/gm, CLASS_NAME],
   [['deploy/prometheus/*'], /\balert(?:name)?(?:: |=")([A-Z][a-z]+)/g, CLASS_NAME],
-  [['deploy/**/*.*'], /registry\.example\/\w+-(?:server|edge)(?::|, newTag: )([^\s}]+)/g, version()],
-  [['deploy/container/Containerfile'], /image\.version="(.+)"/g, version()],
+  ...VERSION_PLACES.map(([files, place]) => [[files], place, version()] as const),
   [PAGES, /\bnpm run -s ([a-z]+) --/g, NAME],
   [PAGES, /\b([a-z]+_)(?:…|\[0-9A-Za-z\])/g, KEY_PREFIXES.account],
 ];
