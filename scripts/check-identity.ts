@@ -5,7 +5,7 @@
 import { globSync, readFileSync, statSync } from 'node:fs';
 import { API_PACKAGE, CLASS_NAME, KEY_PREFIXES, NAME } from '../src/identity.ts';
 import { version } from '../src/platform/config/constants.ts';
-import { VERSION_PLACES } from './version-places.ts';
+import { VERSION_PLACES } from './release/version-places.ts';
 
 const PAGES = ['README.md', 'docs/**/*.md'];
 const KIT = ['deploy/**/*.*', ...PAGES];
