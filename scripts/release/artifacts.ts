@@ -53,6 +53,7 @@ function make(out: string, work: string, registry: string, epochS: number): void
   const kit = join(work, `${full}-deploy`);
   cpSync(join(source, 'deploy'), join(kit, 'deploy'), { recursive: true });
   cpSync(join(source, 'LICENSE'), join(kit, 'LICENSE'));
+  cpSync(join(source, 'gen/dashboard.json'), join(kit, 'dashboard.json'));
   for (const file of globSync('deploy/{compose,kubernetes}/**/*.yaml', { cwd: kit })) {
     const text = readFileSync(join(kit, file), 'utf8');
     // The images are there: nothing is built.

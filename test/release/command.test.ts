@@ -1,79 +1,27 @@
-/** `npm run release` in clones, whose check has the parts alone that a release can change. */
-import { spawnSync } from 'node:child_process';
-import { cpSync, globSync, readFileSync, symlinkSync, writeFileSync } from 'node:fs';
+/** `npm run release`, in clones. */
+import { globSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import test, { type ExecutionContext } from 'ava';
-import { version } from '../src/platform/config/constants.ts';
-import { ROOT } from '../src/platform/launcher/paths.ts';
-import { temporaryFolder } from './support/machine/folder.ts';
+import { version } from '../../src/platform/config/constants.ts';
+import { clone } from './clone.ts';
 
-const PARTS = /^(check|release$|check:(breaking|identity|docs|scripts)$)/;
-const READ = [
-  '.gitignore',
-  'proto',
-  'third_party',
-  'src',
-  'scripts',
-  'docs',
-  'gen',
-  'buf.yaml',
-  'config',
-  'deploy',
-  'bin',
-  'test',
-  '.github',
-];
-const PAGES = [
-  'README.md',
-  'CONTRIBUTING.md',
-  'CHANGELOG.md',
-  'LICENSE',
-  'package.json',
-  'package-lock.json',
-  'tsconfig.json',
-  'examples',
-  'envoy',
-  'bench',
-];
+const PARTS = /^(release|check|check:(breaking|identity))$/;
 
-/** A repository of its own with today's files, and one entry in the changelog. */
-function clone(t: ExecutionContext) {
-  const folder = join(temporaryFolder(t), 'clone');
-  for (const name of [...READ, ...PAGES]) cpSync(join(ROOT, name), join(folder, name), { recursive: true });
-  symlinkSync(join(ROOT, 'node_modules'), join(folder, 'node_modules'));
-  const edit = (name: string, change: (text: string) => string) =>
-    writeFileSync(join(folder, name), change(readFileSync(join(folder, name), 'utf8')));
-  edit('package.json', (text) => {
+/** A clone with one entry in its changelog. Its check has the parts alone that a release can change. */
+function start(t: ExecutionContext) {
+  const { npm, ...its } = clone(t);
+  its.edit('package.json', (text) => {
     const manifest = JSON.parse(text);
-    const kept = Object.entries(manifest.scripts).filter(
-      ([name]) => PARTS.test(name) && !/check:(?!breaking|identity)/.test(name),
-    );
-    return `${JSON.stringify({ ...manifest, scripts: Object.fromEntries(kept) }, undefined, 2)}\n`;
+    const scripts = Object.fromEntries(Object.entries(manifest.scripts).filter(([name]) => PARTS.test(name)));
+    return `${JSON.stringify({ ...manifest, scripts }, undefined, 2)}\n`;
   });
-  edit('CHANGELOG.md', (text) => `${text.split('## Unreleased')[0]}## Unreleased\n\n### Added\n\n- Something.\n`);
-  const env = { ...process.env, ENVOY: '/anywhere', PATH: `${join(ROOT, 'node_modules/.bin')}:${process.env.PATH}` };
-  const run = (program: string, ...words: string[]) => {
-    const { status, stdout, stderr } = spawnSync(program, words, { cwd: folder, encoding: 'utf8', env });
-    return { status, out: stdout.trim(), errors: stderr };
-  };
-  const git = (...words: string[]) => run('git', '-c', 'user.name=T', '-c', 'user.email=t@example.com', ...words).out;
-  const commit = () => git('add', '--all') + git('commit', '--quiet', '--message', 'Change');
-  git('init', '--quiet', '--initial-branch=main');
-  writeFileSync(join(folder, '.git/info/exclude'), 'node_modules\n'); // a link
-  git('config', 'user.name', 'T');
-  git('config', 'user.email', 't@example.com');
-  commit();
-  return {
-    folder,
-    edit,
-    git,
-    commit,
-    release: (...words: string[]) => run('npm', 'run', '--silent', 'release', '--', ...words),
-  };
+  its.edit('CHANGELOG.md', (text) => `${text.split('## Unreleased')[0]}## Unreleased\n\n### Added\n\n- Something.\n`);
+  its.commit();
+  return { ...its, release: (...words: string[]) => npm('release', '--', ...words) };
 }
 
 test('npm run release - sets each version, dates the changelog, keeps what is compared with, commits and tags', (t) => {
-  const { folder, edit, git, commit, release } = clone(t);
+  const { folder, edit, git, commit, release } = start(t);
   const before = git('rev-parse', 'HEAD');
   const dry = release('9.0.0', '--dry-run');
   t.is(dry.status, 0, dry.errors);
@@ -118,7 +66,7 @@ test('npm run release - sets each version, dates the changelog, keeps what is co
 });
 
 test('npm run release - refuses what is no release, and changes nothing', (t) => {
-  const { edit, git, commit, release } = clone(t);
+  const { edit, git, commit, release } = start(t);
   const refuses = (expected: RegExp, ...words: string[]) => {
     const before = git('rev-parse', 'HEAD') + git('status', '--porcelain');
     const { status, errors } = release(...words);
