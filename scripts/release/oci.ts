@@ -1,7 +1,7 @@
 /**
- * Writes images as archives of the OCI image layout (https://github.com/opencontainers/image-spec), which `podman load`,
- * `docker load` and `skopeo copy oci-archive:…` read. The same files give the same bytes: order, owners and times of
- * what is in a layer are fixed, and so is the compression, by the Node of the lockfile.
+ * Writes images as archives of the OCI image layout (https://github.com/opencontainers/image-spec), which `podman
+ * load`, `docker load` and `skopeo copy oci-archive:…` read. The same files give the same bytes: order, owners and
+ * times of what is in a layer are fixed, and so is the compression, by the Node of the lockfile.
  */
 import { execFileSync } from 'node:child_process';
 import { createHash } from 'node:crypto';

@@ -1,6 +1,7 @@
 /**
- * The bill of materials, CycloneDX (https://cyclonedx.org/docs/1.5/json/): the packages of the lockfile that are not for
- * development, and what the images have from elsewhere. `npm sbom` of npm 11 leaves out 40 packages that others need.
+ * The bill of materials, CycloneDX (https://cyclonedx.org/docs/1.5/json/): the packages of the lockfile that are not
+ * for development, and what the images have from elsewhere. `npm sbom` of npm 11 leaves out 40 packages that others
+ * need.
  */
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
