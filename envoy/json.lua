@@ -227,7 +227,9 @@ local read_object, read_list
 local function read_item(json, at, field, path)
   local text = json.text
   local sort = SORTS[text:sub(at, at)] or "number"
-  if field.kind == "object" and sort == "object" then return read_object(json, at, field.fields, path .. ".") end
+  if field.kind == "object" and sort == "object" then
+    return read_object(json, at, field.fields, path == "" and "" or path .. ".")
+  end
   local read = READERS[field.kind] and READERS[field.kind][sort]
   if not read then return refuse(json, path, at, "ITEM") end
   local stop = read_any(json, at)

@@ -1,27 +1,16 @@
 /** What the typed client needs to know besides messages, from the proto files. */
 import { basename } from 'node:path';
-import { MethodOptions_IdempotencyLevel } from '@bufbuild/protobuf/wkt';
 import { API_PACKAGE } from '../src/identity.ts';
-import type { Operations } from '../src/platform/proto/operations.ts';
-
-/** The operations that accept a condition (RFC 9110, section 13.1.1). */
-const WRITES = ['PUT', 'PATCH', 'DELETE'];
+import type { Operation, Operations } from '../src/platform/proto/operations.ts';
 
 /** A TypeScript module with lists of gRPC paths, and the request message of each. */
-export function clientMethods({ registry, byPath }: Operations): string {
+export function clientMethods({ byPath }: Operations): string {
   const operations = [...byPath.values()].filter(({ isPublic }) => isPublic);
-  const isIdempotent = (path: string) => {
-    const [, service = '', method = ''] = path.split('/');
-    const descriptor = registry.getService(service)?.methods.find(({ name }) => name === method);
-    return (descriptor?.idempotency ?? 0) !== MethodOptions_IdempotencyLevel.IDEMPOTENCY_UNKNOWN;
-  };
   const list = (name: string, comment: string, paths: readonly string[]) =>
     [`/** ${comment} */`, `export const ${name} = [`, ...paths.map((path) => `  '${path}',`), '] as const;', ''].join(
       '\n',
     );
-  const paths = operations.map(({ path }) => path);
-  const creating = operations.filter(({ response }) => response.location !== undefined);
-  const conditional = operations.filter(({ routes }) => routes.some(({ method }) => WRITES.includes(method)));
+  const paths = (holds: (one: Operation) => boolean) => operations.filter(holds).map(({ path }) => path);
   const byFile = Map.groupBy(new Set(operations.map(({ input }) => input)), ({ file }) => file.name);
   const imports = [...byFile].map(([file, messages]) => {
     return `import {\n${messages.map(({ name }) => `  ${name},\n`).join('')}} from '../${file}.ts';\n`;
@@ -29,16 +18,20 @@ export function clientMethods({ registry, byPath }: Operations): string {
   return [
     '// Made from the proto files by "npm run generate". DO NOT EDIT.\n',
     imports.join(''),
-    list('IDEMPOTENT', 'Methods that may be called again with nothing changing any more.', paths.filter(isIdempotent)),
+    list(
+      'IDEMPOTENT',
+      'Methods that may be called again with nothing changing any more.',
+      paths((one) => one.isIdempotent),
+    ),
     list(
       'CREATING',
       'Methods that take an idempotency key.',
-      creating.map(({ path }) => path),
+      paths((one) => one.takesIdempotencyKey),
     ),
     list(
       'CONDITIONAL',
       'Methods that take a condition (`if-match`).',
-      conditional.map(({ path }) => path),
+      paths((one) => one.condition === 'if-match'),
     ),
     '/** The request messages. `fromPartial` fills in the default of every field, as deep as messages go. */',
     'export const REQUESTS: Readonly<Record<string, { fromPartial(partial: never): object }>> = {',

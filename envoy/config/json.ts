@@ -1,7 +1,7 @@
 /** What json.lua has to know of the requests: the fields of their bodies. */
 import { type DescField, type DescMessage, ScalarType } from '@bufbuild/protobuf';
 import { TIMESTAMP, wrappedList } from '../../src/platform/proto/fields.ts';
-import type { Operation } from '../../src/platform/proto/operations.ts';
+import { bodyOf, type Operation } from '../../src/platform/proto/operations.ts';
 
 export type LuaValue = string | number | boolean | undefined | LuaTable;
 
@@ -11,10 +11,12 @@ export interface LuaTable {
 
 /** The bodies by a Lua pattern of method and path. */
 export function bodiesToRead(operations: Iterable<Operation>): LuaTable {
-  const bodies = [...operations].flatMap(({ input, bodyField, routes }) => {
-    const body = input.fields.find(({ name }) => name === bodyField);
-    if (body === undefined) return [];
-    return routes.map(({ method, template }) => [toPattern(method, template), shapeOf(body, [])]);
+  const bodies = [...operations].flatMap((operation) => {
+    const { input, bodyField, routes } = operation;
+    const field = input.fields.find(({ name }) => name === bodyField);
+    const all = bodyField === '*' ? bodyOf(operation)?.fields : undefined;
+    const body = all ? { name: '', kind: 'object', fields: shapesOf(all, [input]) } : field && shapeOf(field, []);
+    return body === undefined ? [] : routes.map(({ method, template }) => [toPattern(method, template), body]);
   });
   return Object.fromEntries(bodies);
 }
@@ -25,11 +27,15 @@ function toPattern(method: string, template: string): string {
   return `^${method} ${path.join('[^/]+')}/*$`;
 }
 
-/** The fields by their keys in quotes. A caller may use both names of a field. */
 function fieldsOf(message: DescMessage, parents: readonly DescMessage[]): LuaTable {
   if (parents.includes(message)) throw new Error(`${message.typeName} contains itself`);
-  const keys = message.fields.flatMap((field) => {
-    const shape = shapeOf(field, [...parents, message]);
+  return shapesOf(message.fields, [...parents, message]);
+}
+
+/** The fields by their keys in quotes. A caller may use both names of a field. */
+function shapesOf(fields: readonly DescField[], parents: readonly DescMessage[]): LuaTable {
+  const keys = fields.flatMap((field) => {
+    const shape = shapeOf(field, parents);
     return [field.jsonName, field.name].map((name) => [`"${name}"`, shape]);
   });
   return Object.fromEntries(keys);

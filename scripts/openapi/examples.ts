@@ -37,12 +37,12 @@ function exampleOfValue(field: DescField, rules: JsonObject): Json | undefined {
   return message === undefined || message.typeName === TimestampSchema.typeName ? example : exampleOfMessage(message);
 }
 
-/** An object with the example of every included field that has one; of a oneof, with its first field. */
-export function exampleOfMessage(
-  message: DescMessage,
-  includes: (field: DescField) => boolean = () => true,
-): JsonObject {
+export function exampleOfMessage({ fields }: DescMessage): JsonObject {
+  return exampleOfFields(fields);
+}
+
+/** An object with the example of every field that has one; of a oneof, with its first field. */
+export function exampleOfFields(fields: readonly DescField[]): JsonObject {
   const isFirst = (field: DescField) => field.oneof === undefined || field.oneof.fields[0] === field;
-  const fields = message.fields.filter((field) => isFirst(field) && includes(field));
-  return Object.fromEntries(fields.map((field) => [field.jsonName, exampleOf(field)]));
+  return Object.fromEntries(fields.filter(isFirst).map((field) => [field.jsonName, exampleOf(field)]));
 }

@@ -1,9 +1,15 @@
 /** The operations of the document: one for each gRPC method with an HTTP route. */
 import type { DescField, DescMessage, DescMethod, Registry } from '@bufbuild/protobuf';
-import { CONDITIONS, type Deprecation, type Operation, toOperation } from '../../src/platform/proto/operations.ts';
+import {
+  bodyOf,
+  CONDITIONS,
+  type Deprecation,
+  type Operation,
+  toOperation,
+} from '../../src/platform/proto/operations.ts';
 import { fieldOptions, operationOptions } from '../../src/platform/proto/options.ts';
 import type { ErrorResponses } from './error-responses.ts';
-import { exampleOf, exampleOfMessage } from './examples.ts';
+import { exampleOf, exampleOfFields } from './examples.ts';
 import type { JsonObject } from './json.ts';
 import { commentOf, refTo } from './parts.ts';
 import { successResponses, withDeprecation } from './responses.ts';
@@ -73,9 +79,14 @@ function request(operation: Operation, template: string, { schemas, registry }: 
   return {
     parameters: parameters.length > 0 ? parameters : undefined,
     requestBody: body && {
-      description: commentOf(body),
+      description: commentOf(body.message),
       required: body.fields.some(isRequired),
-      content: { 'application/json': { schema: schemas.message(body), example: requestExample(body, registry) } },
+      content: {
+        'application/json': {
+          schema: schemas.message(body.message, body.fields),
+          example: requestExample(body.fields, registry),
+        },
+      },
     },
   };
 }
@@ -95,8 +106,8 @@ function queryParameter(field: DescField, schemas: Schemas): JsonObject {
   return { name: field.jsonName, in: 'query', description, schema };
 }
 
-function requestExample(body: DescMessage, registry: Registry): JsonObject {
-  return exampleOfMessage(body, (field) => fieldOptions(field, registry)?.outputOnly !== true);
+function requestExample(fields: readonly DescField[], registry: Registry): JsonObject {
+  return exampleOfFields(fields.filter((field) => fieldOptions(field, registry)?.outputOnly !== true));
 }
 
 function responses(
@@ -121,15 +132,13 @@ function responses(
   return { ...errors.common, ...(operation.isRead ? {} : errors.ofWrites), ...own };
 }
 
-/** The example of the resource as the example of the request leaves it. */
+/** The example of the resource as the example of the request leaves it, in fields of the same name and type. */
 function exampleOfResponse(operation: Operation, registry: Registry): JsonObject {
-  const body = bodyOf(operation);
-  const sent = body === undefined ? {} : requestExample(body, registry);
-  const example = exampleOfMessage(operation.output);
-  const shown = Object.entries(sent).filter(([name]) => name in example);
-  return { ...example, ...Object.fromEntries(shown) };
-}
-
-function bodyOf({ input, bodyField }: Operation) {
-  return input.fields.find(({ name }) => name === bodyField)?.message;
+  const { fields: shown } = operation.output;
+  const isShown = (field: DescField) =>
+    shown.some(
+      ({ name, message, scalar }) => name === field.name && message === field.message && scalar === field.scalar,
+    );
+  const sent = bodyOf(operation)?.fields.filter(isShown) ?? [];
+  return { ...exampleOfFields(shown), ...requestExample(sent, registry) };
 }

@@ -27,14 +27,15 @@ export class Schemas {
     return { $ref: `#/components/schemas/${name}` };
   }
 
-  message(message: DescMessage): JsonObject {
+  /** The schema of a message; of a request without what is in its path. */
+  message(message: DescMessage, fields: readonly DescField[] = message.fields): JsonObject {
     return this.add(message.name, () => {
-      const required = message.fields.filter(isRequired).map(({ jsonName }) => jsonName);
+      const required = fields.filter(isRequired).map(({ jsonName }) => jsonName);
       return {
         type: 'object',
         description: commentOf(message),
         required: required.length > 0 ? required : undefined,
-        properties: Object.fromEntries(message.fields.map((field) => [field.jsonName, this.field(field)])),
+        properties: Object.fromEntries(fields.map((field) => [field.jsonName, this.field(field)])),
       };
     });
   }

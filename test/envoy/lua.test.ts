@@ -13,6 +13,8 @@ import { luaSettings, toLua } from '../../envoy/config/lua.ts';
 import { readConfig } from '../../src/platform/config/config.ts';
 import { edgeService } from '../../src/platform/edge/edge-service.ts';
 import { ApiError } from '../../src/platform/errors.ts';
+import type { Operation } from '../../src/platform/proto/operations.ts';
+import { checkParameters } from '../../src/platform/protocols/rest/requests.ts';
 import { parcelMessage, parcelOperations } from '../support/lists/parcels.ts';
 import { findProgram, missing } from '../support/machine/find-program.ts';
 import { testUnless } from '../support/machine/programs.ts';
@@ -149,21 +151,25 @@ const PATHS = { POST: '/parcels', PATCH: '/parcels/7' } as const;
 type Method = keyof typeof PATHS;
 
 /** What the server makes of a refusal by Envoy. */
-function refuse(method: Method, reply: string) {
-  const request = { method, path: PATHS[method], reply: Buffer.from(reply), contentType: 'application/json' };
+function refuse(method: string, reply: string, path: string = PATHS[method as Method]) {
+  const request = { method, path, reply: Buffer.from(reply), contentType: 'application/json' };
   return edge.refuse({ ...request, status: 400 }, { protocol: { name: 'REST' } });
 }
 
 /** Checks the body of each request to POST or PATCH. Resolves with the error, or with the parcel of the new body. */
-async function check(method: Method, body: string): Promise<unknown> {
-  const { output, errors } = runLua(['-e', READ_BODIES], `${method} ${PATHS[method]}/?x=1 ${body}\0`);
+async function check(
+  method: Method,
+  body: string,
+  path: string = PATHS[method],
+  type = parcelMessage(method === 'POST' ? 'NewParcel' : 'ParcelPatch'),
+): Promise<unknown> {
+  const { output, errors } = runLua(['-e', READ_BODIES], `${method} ${path}/?x=1 ${body}\0`);
   if (errors !== '' || !output.endsWith('\0')) throw new Error(errors);
   const text = output.slice(0, -1);
   if (text.startsWith('!')) {
-    const refused = refuse(method, text.slice(1));
+    const refused = refuse(method, text.slice(1), path);
     return refused.catch((error: unknown) => (error instanceof ApiError ? error.message : error));
   }
-  const type = parcelMessage(method === 'POST' ? 'NewParcel' : 'ParcelPatch');
   // Like the transcoder, which ignores unknown fields.
   const parcel = fromJson(type, JSON.parse(text) as JsonObject, { ignoreUnknownFields: true });
   return toJson(type, parcel as Message);
@@ -232,4 +238,42 @@ test('Lists that may be absent - an array is there, also an empty one; absent an
   ] as const) {
     t.deepEqual(await check('PATCH', body), parcel, body);
   }
+});
+
+test('Bodies - one that is the whole request is read by its fields, without those in the path', async (t) => {
+  const [batch, close] = ['CreateParcelsRequest', 'CloseParcelRequest'].map(parcelMessage);
+  const parcels = [{ labels: ['a'], price: '9007199254740993' }, { name: 'x' }];
+  t.deepEqual(await check('POST', JSON.stringify({ parcels, x: 1 }), '/parcels:batch', batch), { parcels });
+  const more = '{"reason":"full","parcelId":8,"parcel_id":8}';
+  t.deepEqual(await check('POST', more, '/parcels/7:close', close), { reason: 'full' });
+  for (const [body, message] of [
+    ['[]', 'body: has a value of another type'],
+    ['{"parcels":{}}', 'parcels: {} is not a list'],
+    ['{"parcels":[{"labels":["a",null]}]}', 'parcels[0].labels[1]: null is not a string'],
+    ['{"parcels":[],"parcels":[]}', 'parcels: is given more than once'],
+    ['{"parcels":[{"name":"a","name":"b"}]}', 'parcels[0].name: is given more than once'],
+  ] as const) {
+    t.is(await check('POST', body, '/parcels:batch', batch), message);
+  }
+});
+
+test('Verbs - another method is a 405 with what the path answers to, also with slashes and no JSON', async (t) => {
+  for (const [method, path, allow] of [
+    ...['GET', 'HEAD', 'PUT', 'PATCH', 'DELETE'].map((one) => [one, '/parcels/7:close', 'POST'] as const),
+    ['GET', '/parcels/7:close//?x=1', 'POST'],
+    ['GET', '/parcels:batch', 'POST'],
+    ['DELETE', '/parcels/7', 'GET, HEAD, PATCH'],
+    ['DELETE', '/parcels/7:open', 'GET, HEAD, PATCH'], // no verb of any path: an id
+  ] as const) {
+    for (const reply of ['unreadable JSON at 1', '']) {
+      const error = await t.throwsAsync<ApiError>(refuse(method, reply, path));
+      t.like(error, { code: 'METHOD_NOT_ALLOWED', headers: { allow } }, `${method} ${path}`);
+    }
+  }
+  await t.throwsAsync(refuse('POST', '', '/parcels:open'), { message: 'nothing answers to POST /parcels:open' });
+  const closing = parcelOperations.find(({ path }) => path.endsWith('/CloseParcel')) as Operation;
+  t.notThrows(() => checkParameters('/parcels/7:close/', closing));
+  // The transcoder takes this one for the verb.
+  const slash = { message: 'nothing answers to POST /parcels/7/close' };
+  t.throws(() => checkParameters('/parcels/7/close?x=1', closing), slash);
 });

@@ -88,6 +88,22 @@ test('Rules - one that the document does not support stops the generation', (t) 
   }
 });
 
+test('Bodies - a whole request is described without what is in its path; the response keeps its own items', (t) => {
+  type Schemas = Record<string, { readonly properties?: object }>;
+  const { paths, components } = describe(parcelRegistry) as never as {
+    paths: object;
+    components: { schemas: Schemas };
+  };
+  t.deepEqual(Object.keys(components.schemas.CloseParcelRequest?.properties ?? {}), ['reason']);
+  const schema = { $ref: '#/components/schemas/CloseParcelRequest' };
+  const content = { 'application/json': { schema, example: { reason: 'full' } } };
+  const made = { content: { 'application/json': { example: { parcels: [{ id: 1 }] } } } };
+  t.like(paths, {
+    '/parcels/{parcelId}:close': { post: { requestBody: { required: true, content } } },
+    '/parcels:batch': { post: { responses: { 200: made } } },
+  });
+});
+
 test('Rules - those of integers, and their examples, are exact or refused by name', (t) => {
   const int64 = (value: MessageInitShape<typeof Int64RulesSchema>) => ({ type: { case: 'int64', value } }) as const;
   const of = (rules: MessageInitShape<typeof FieldRulesSchema>) => toKeywords(ruled(rules));

@@ -11,6 +11,7 @@ import { Pet, PetStatus } from '../../gen/petstore/v1/pets.ts';
 import { loadOperations } from '../../src/platform/proto/operations.ts';
 import { entityTag, matchesStrongly, matchesWeakly, parseEntityTags } from '../../src/platform/rpc/entity-tags.ts';
 import { PUBLIC } from '../support/contract/resources.ts';
+import { parcelOperations } from '../support/lists/parcels.ts';
 
 const { registry, byPath } = loadOperations();
 /** The services of 1.0.0 but for the feed: what the contract says of each of their operations is pinned here. */
@@ -35,6 +36,18 @@ test('Operations - what holds for every one: routes, body, condition, counting, 
   t.is(new Set(all).size, all.length, 'each has a route of its own');
   const deprecated = methods.filter((method) => method.deprecated); // what they announce is tested over REST
   t.like(deprecated, { length: 1, 0: { name: 'GetPet' } });
+});
+
+test('Operations - a verb of a resource takes If-Match, a POST that is not idempotent an idempotency key', (t) => {
+  const of = (name: string) => parcelOperations.find(({ path }) => path.endsWith(`/${name}`));
+  t.like(of('CloseParcel'), { condition: 'if-match', takesIdempotencyKey: true, isTagged: true });
+  t.like(of('CreateParcels'), { condition: undefined, takesIdempotencyKey: true });
+  t.like(of('UpdateParcel'), { condition: 'if-match', takesIdempotencyKey: false });
+  t.like(of('GetParcel'), { condition: 'if-none-match', takesIdempotencyKey: false });
+  const matches = (name: string, path: string) => of(name)?.routes.map(({ pattern }) => pattern.exec(path)?.groups);
+  t.deepEqual(matches('CloseParcel', '/parcels/a:b:close'), [{ parcel_id: 'a:b' }] as never);
+  t.deepEqual(matches('GetParcel', '/parcels/a:b'), Array(2).fill({ parcel_id: 'a:b' }));
+  t.deepEqual(matches('GetParcel', '/parcels/a:close/'), [undefined, undefined]);
 });
 
 /** The operations of proto files in which pets.proto is another one. */

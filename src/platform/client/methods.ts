@@ -41,12 +41,9 @@ export interface WriteOptions extends CallOptions {
   readonly ifMatch?: string;
 }
 
-/** The options of the method with this path. */
-type OptionsOf<Path> = Path extends (typeof CREATING)[number]
-  ? CreateOptions
-  : Path extends (typeof CONDITIONAL)[number]
-    ? WriteOptions
-    : CallOptions;
+/** The options of the method with this path. A custom verb may have both. */
+type OptionsOf<Path> = (Path extends (typeof CREATING)[number] ? CreateOptions : CallOptions) &
+  (Path extends (typeof CONDITIONAL)[number] ? WriteOptions : CallOptions);
 
 /** The methods of a service: from a request message to a promise of the response. They reject with CallError. */
 export type Methods<D extends Definition> = {

@@ -81,6 +81,8 @@ export interface Operation {
   readonly isRaw: boolean;
   /** True when it changes nothing. Envoy may send it to a second server before the first has responded. */
   readonly isRead: boolean;
+  /** True when it changes nothing more if it is carried out again. */
+  readonly isIdempotent: boolean;
   /** The routes on the REST side; empty for an operation of gRPC alone. */
   readonly routes: readonly RestRoute[];
   readonly response: SuccessResponse;
@@ -90,11 +92,11 @@ export interface Operation {
   readonly oneOf: ListField | undefined;
   /** The conditional header that it supports (RFC 9110, section 13.1). */
   readonly condition: 'if-match' | 'if-none-match' | undefined;
-  /** The field of the request message that is the REST body. */
+  /** The field of the request message that is the REST body; `*` for all that are not in the path. */
   readonly bodyField: string | undefined;
   /** The fields that are its query parameters, by name. */
   readonly queryParameters: ReadonlyMap<string, DescField>;
-  /** True when it supports Idempotency-Key: operations that create something. */
+  /** True when it supports Idempotency-Key: a POST that is not idempotent by itself. */
   readonly takesIdempotencyKey: boolean;
   readonly deprecation: Deprecation | undefined;
   /** Which calls count against the limits: all, none, or only those beyond the limit. */
@@ -155,8 +157,23 @@ export function toOperation(method: DescMethod, registry: Registry): Operation {
     output: method.output,
     isStream: method.methodKind === 'server_streaming' || method.methodKind === 'bidi_streaming',
     isRead: method.idempotency === MethodOptions_IdempotencyLevel.NO_SIDE_EFFECTS,
+    isIdempotent: method.idempotency !== MethodOptions_IdempotencyLevel.IDEMPOTENCY_UNKNOWN,
   };
-  return withOptions(base, httpRule(method, registry), operationOptions(method, registry));
+  return withOptions(base, httpRule(method, registry), operationOptions(method, registry), verbsOf(registry));
+}
+
+const VERBS = new WeakMap<Registry, readonly string[]>();
+
+/** The verbs of all paths, as in `/things/{id}:close`: the transcoder takes any of them for a verb at a path's end. */
+function verbsOf(registry: Registry): readonly string[] {
+  const known = VERBS.get(registry);
+  if (known !== undefined) return known;
+  const methods = [...registry].flatMap((type) => (type.kind === 'service' ? type.methods : []));
+  const rules = methods.flatMap((method) => httpRule(method, registry) ?? []);
+  const templates = rules.flatMap((rule) => [rule, ...rule.additionalBindings]).map(templateOf);
+  const verbs = [...new Set(templates.flatMap((template) => /:(\w+)$/.exec(template)?.[1] ?? []))];
+  VERBS.set(registry, verbs);
+  return verbs;
 }
 
 /** Stands for all methods that do not exist. */
@@ -166,13 +183,19 @@ export const UNKNOWN: Operation = withOptions({
   output: EmptySchema,
   isStream: false,
   isRead: false,
+  isIdempotent: false,
 });
 
-type Base = Pick<Operation, 'path' | 'input' | 'output' | 'isStream' | 'isRead'>;
+type Base = Pick<Operation, 'path' | 'input' | 'output' | 'isStream' | 'isRead' | 'isIdempotent'>;
 
-function withOptions(base: Base, rule?: HttpRule, options?: OperationOptions): Operation {
+function withOptions(
+  base: Base,
+  rule?: HttpRule,
+  options?: OperationOptions,
+  verbs: readonly string[] = [],
+): Operation {
   const { input, output } = base;
-  const routes = rule === undefined ? [] : toRoutes(rule);
+  const routes = rule === undefined ? [] : toRoutes(rule, verbs);
   const isRaw = output.typeName === HTTP_BODY;
   const response = toSuccessResponse(base, routes, options);
   const isOneMessage = !isRaw && !base.isStream && response.status !== 204 && response.list === undefined;
@@ -187,41 +210,50 @@ function withOptions(base: Base, rule?: HttpRule, options?: OperationOptions): O
     response,
     isTagged,
     oneOf,
-    condition: conditionOf(routes, isTagged || oneOf !== undefined),
+    condition:
+      base.isRead && routes[0]?.method !== 'GET' ? undefined : conditionOf(routes, isTagged || oneOf !== undefined),
     bodyField: rule?.body || undefined,
     queryParameters: queryParameters(input, rule, routes),
-    takesIdempotencyKey: Boolean(options?.created),
+    takesIdempotencyKey: routes[0]?.method === 'POST' && !base.isIdempotent,
     deprecation: options?.deprecation && toDeprecation(options.deprecation, input),
     counting: options?.uncounted ? 'never' : options?.countsRefusalsOnly ? 'refusals' : 'always',
   };
 }
 
 /** Those of its bindings, and one for HEAD with each GET (RFC 9110, section 9.3.2). `NAME.` is the service's name. */
-function toRoutes(rule: HttpRule): readonly RestRoute[] {
-  const routes = [rule, ...rule.additionalBindings].map(toRoute);
+function toRoutes(rule: HttpRule, verbs: readonly string[]): readonly RestRoute[] {
+  const routes = [rule, ...rule.additionalBindings].map((one) => toRoute(one, verbs));
   return [...routes, ...routes.filter(({ method }) => method === 'GET').map((route) => ({ ...route, method: 'HEAD' }))];
 }
 
-function toRoute({ pattern }: HttpRule): RestRoute {
+function templateOf({ pattern }: HttpRule): string {
   if (pattern.case === undefined) throw new Error('an HTTP rule has no path');
-  if (pattern.case === 'custom') return { method: pattern.value.kind, ...toPaths(pattern.value.path) };
-  return { method: pattern.case.toUpperCase(), ...toPaths(pattern.value) };
+  return (pattern.case === 'custom' ? pattern.value.path : pattern.value).replace('{file=NAME.', `{file=${NAME}.`);
 }
 
-/** `{thing_id}` matches one segment of the path, `{file=docs}` matches `docs`. */
-function toPaths(path: string): Pick<RestRoute, 'template' | 'pattern'> {
-  const template = path.replace('{file=NAME.', `{file=${NAME}.`);
+/** `{thing_id}` matches one segment of the path, the last one without a verb; `{file=docs}` matches `docs`. */
+function toRoute(rule: HttpRule, verbs: readonly string[]): RestRoute {
+  const template = templateOf(rule);
+  const segment = verbs.length === 0 ? '[^/]' : `(?!:(?:${verbs.join('|')})/*$)[^/]`;
   const regex = template
     .replaceAll('.', '\\.')
     .replace(/\{\w+=([^{}]*)\}/g, '$1')
+    .replace(/\{(\w+)\}$/, `(?<$1>(?:${segment})+)`)
     .replace(/\{(\w+)\}/g, '(?<$1>[^/]+)');
-  return { template, pattern: new RegExp(`^${regex}/*$`) };
+  const method = rule.pattern.case === 'custom' ? rule.pattern.value.kind : String(rule.pattern.case).toUpperCase();
+  return { method, template, pattern: new RegExp(`^${regex}/*$`) };
+}
+
+/** Whether the path ends in a verb behind a resource: `/things/{id}:close`. */
+export function hasVerb({ template }: RestRoute): boolean {
+  return /\}:\w+$/.test(template);
 }
 
 /** Resources are read with If-None-Match and changed with If-Match. What is yet to be created has no tag. */
 function conditionOf([route]: readonly RestRoute[], isTagged: boolean): Operation['condition'] {
   if (route?.method === 'GET') return isTagged ? 'if-none-match' : undefined;
-  return route !== undefined && ['PUT', 'PATCH', 'DELETE'].includes(route.method) ? 'if-match' : undefined;
+  const changes = route !== undefined && (['PUT', 'PATCH', 'DELETE'].includes(route.method) || hasVerb(route));
+  return changes ? 'if-match' : undefined;
 }
 
 /** An empty message means no body; one with `next_page_token`, or the like, is a page of its list. */
@@ -257,10 +289,22 @@ function oneOfList({ path, input }: Base, { list }: SuccessResponse, name: strin
   throw new Error(`${path}: one_of must name a list of ${input.typeName}, and the response must be a list of messages`);
 }
 
+/** The message that is the REST body, and its fields: those of `*` are all that are not in the path. */
+export function bodyOf({ input, bodyField, routes }: Pick<Operation, 'input' | 'bodyField' | 'routes'>) {
+  if (bodyField !== '*') {
+    const message = input.fields.find(({ name }) => name === bodyField)?.message;
+    return message && { message, fields: message.fields };
+  }
+  return { message: input, fields: input.fields.filter(({ name }) => !isInPath(name, routes)) };
+}
+
+function isInPath(name: string, routes: readonly RestRoute[]): boolean {
+  return routes.some(({ template }) => new RegExp(`{${name}[=}]`).test(template));
+}
+
 /** Per google.api.http: without a body, every field that is not in the path is a query parameter. */
 function queryParameters(input: DescMessage, rule: HttpRule | undefined, routes: readonly RestRoute[]) {
-  const isInPath = (name: string) => routes.some(({ template }) => new RegExp(`{${name}[=}]`).test(template));
-  const fields = rule?.body === '' ? input.fields.filter(({ name }) => !isInPath(name)) : [];
+  const fields = rule?.body === '' ? input.fields.filter(({ name }) => !isInPath(name, routes)) : [];
   return new Map(fields.map((field) => [field.jsonName, field]));
 }
 

@@ -7,7 +7,7 @@ import { type DescField, ScalarType } from '@bufbuild/protobuf';
 import { BAD_HOST, EDGE_HEADERS, ORIGINAL_PATH } from '../../edge-headers.ts';
 import { apiError, invalidArgument, short } from '../../errors.ts';
 import { noneOf, TIMESTAMP } from '../../proto/fields.ts';
-import type { Operation } from '../../proto/operations.ts';
+import { hasVerb, type Operation } from '../../proto/operations.ts';
 import type { Interceptor } from '../../rpc/chain.ts';
 import { resume } from './event-stream.ts';
 
@@ -53,7 +53,11 @@ export function checkParameters(path: string, operation: Operation): void {
     else if (field && isMisspelt(field, value)) wrong.set(name, `"${short(value)}" ${problemOf(value, 'ITEM', field)}`);
   };
   const matches = operation.routes.values().map(({ pattern }) => pattern.exec(pathname)); // as far as they are needed
-  for (const [at, value] of Object.entries(matches.find((match) => match !== null)?.groups ?? {})) {
+  const match = matches.find((one) => one !== null);
+  // The transcoder takes `/things/7/close` for the verb of `/things/7:close`.
+  const verb = match === undefined ? operation.routes.find(hasVerb) : undefined;
+  if (verb !== undefined) throw apiError('ROUTE_NOT_FOUND', { method: verb.method, path: pathname });
+  for (const [at, value] of Object.entries(match?.groups ?? {})) {
     const field = operation.input.fields.find(({ name }) => name === at);
     checkValue(field, field?.jsonName ?? at, value);
   }
