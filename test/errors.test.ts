@@ -2,8 +2,8 @@ import { status as Grpc } from '@grpc/grpc-js';
 import test from 'ava';
 import { anyError, type ErrorCode } from '../scripts/openapi/error-table.ts';
 import { type ApiError, invalidArgument, PLATFORM_ERRORS } from '../src/platform/errors.ts';
+import { toTrailers } from '../src/platform/protocols/grpc/errors.ts';
 import { entityTag } from '../src/platform/rpc/entity-tags.ts';
-import { toTrailers } from '../src/platform/rpc/status.ts';
 import { SHOP_ERRORS } from '../src/shop/errors.ts';
 
 /** A cut at any even position leaves half a surrogate pair. */

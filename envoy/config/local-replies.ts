@@ -5,9 +5,9 @@
 import type { EdgeConfig } from '../../src/platform/config/config.ts';
 import { EDGE_HEADERS } from '../../src/platform/edge-headers.ts';
 import { type ApiError, apiError, errorSaying } from '../../src/platform/errors.ts';
-import { connectBody } from '../../src/platform/protocols/connect/errors.ts';
+import { connectBody } from '../../src/platform/protocols/connect/connect.ts';
+import { toTrailers } from '../../src/platform/protocols/grpc/errors.ts';
 import { restBody } from '../../src/platform/protocols/rest/responses.ts';
-import { toTrailers } from '../../src/platform/rpc/status.ts';
 import { and, expression, hasHeader, or, passedHeader, status } from './conditions.ts';
 import { allowedOrigin } from './cors.ts';
 import { FILTERS, GRPC_TYPE } from './kinds.ts';

@@ -5,9 +5,10 @@ import { KEY_LENGTH, MAX_BODY_BYTES, MAX_JSON_DEPTH } from '../../src/platform/c
 import { BODY_TIMEOUT_MS, CALL_TIMEOUT_MS } from '../../src/platform/config/times.ts';
 import { BAD_HOST, EDGE_HEADERS } from '../../src/platform/edge-headers.ts';
 import { type ApiError, apiError } from '../../src/platform/errors.ts';
-import { connectBody, connectHttpStatus } from '../../src/platform/protocols/connect/errors.ts';
+import { connectBody, connectHttpStatus } from '../../src/platform/protocols/connect/connect.ts';
+import { toTrailers } from '../../src/platform/protocols/grpc/errors.ts';
 import { restBody } from '../../src/platform/protocols/rest/responses.ts';
-import { errorHeaders, toTrailers } from '../../src/platform/rpc/status.ts';
+import { errorHeaders } from '../../src/platform/rpc/errors.ts';
 import type { LuaTable, LuaValue } from './json.ts';
 import { IN_BAD_HOST } from './kinds.ts';
 import { extension, type Message } from './message.ts';

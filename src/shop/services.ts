@@ -6,7 +6,7 @@ import { type OrderServiceServer, OrderServiceService } from '../../gen/petstore
 import { type PetServiceServer, PetServiceService } from '../../gen/petstore/v1/pets.ts';
 import type { EventFeed } from '../platform/events/feed.ts';
 import { eventService } from '../platform/events/service.ts';
-import { type Implementation, implement } from '../platform/rpc/service.ts';
+import { type Implementation, implement } from '../platform/rpc/methods.ts';
 import { categoryService } from './categories/service.ts';
 import { resourceOf } from './events.ts';
 import { inventoryService } from './inventory/service.ts';

@@ -37,7 +37,7 @@ export const shopServices = (...parts: Parameters<typeof all>) => [...all(...par
   edit(join(folder, 'src/platform/config/constants.ts'), /MAX_BODY_BYTES = 65_536/, 'MAX_BODY_BYTES = 524_288');
   // Our errors have details, by contract. The suite takes any that its service does not add for a fault.
   edit(
-    join(folder, 'src/platform/rpc/status.ts'),
+    join(folder, 'src/platform/protocols/grpc/errors.ts'),
     /message: error.message, details }/,
     'message: error.message, details: [] }',
   );

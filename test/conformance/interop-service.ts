@@ -4,7 +4,7 @@ import { fromBinary, type JsonValue, toJson } from '@bufbuild/protobuf';
 import { errorSaying } from '../../src/platform/errors.ts';
 import { loadOperations, type Operation } from '../../src/platform/proto/operations.ts';
 import type { Call } from '../../src/platform/rpc/chain.ts';
-import type { Implementation } from '../../src/platform/rpc/service.ts';
+import type { Implementation } from '../../src/platform/rpc/methods.ts';
 import { CODES, codecOf, useTrailers } from './service.ts';
 
 export const INTEROP_SERVICE = 'grpc.testing.TestService';

@@ -13,9 +13,10 @@ import { BODY_TIMEOUT_MS, CALL_TIMEOUT_MS } from '../../src/platform/config/time
 import { EDGE_HEADERS } from '../../src/platform/edge-headers.ts';
 import { errorSaying } from '../../src/platform/errors.ts';
 import { loadOperations, type Operation } from '../../src/platform/proto/operations.ts';
+import { detailsHeader } from '../../src/platform/protocols/grpc/errors.ts';
+import { parseTimeout } from '../../src/platform/protocols/grpc/grpc.ts';
 import type { Call, HttpResponse, Protocol } from '../../src/platform/rpc/chain.ts';
-import type { Implementation } from '../../src/platform/rpc/service.ts';
-import { detailsHeader, parseTimeout } from '../../src/platform/rpc/status.ts';
+import type { Implementation } from '../../src/platform/rpc/methods.ts';
 
 const PACKAGE = 'connectrpc.conformance.v1';
 const SERVICE = `${PACKAGE}.ConformanceService`;
@@ -127,7 +128,7 @@ export function useTrailers(call: Call, trailers: readonly Header[], failure?: F
   const more = Object.fromEntries(trailers.map(({ name, value = [] }) => [name.toLowerCase(), value.join(', ')]));
   const isConnect = protocol.name === 'Connect';
   const prefixed = Object.fromEntries(Object.entries(more).map(([name, value]) => [`trailer-${name}`, value]));
-  const add = (response: HttpResponse): HttpResponse =>
+  const add = <R extends Pick<HttpResponse, 'headers' | 'trailers'>>(response: R): R =>
     isConnect
       ? { ...response, headers: { ...response.headers, ...prefixed } }
       : { ...response, trailers: { ...response.trailers, ...more } };
@@ -138,7 +139,7 @@ export function useTrailers(call: Call, trailers: readonly Header[], failure?: F
     ...protocol,
     render: (...args) => add(protocol.render(...args)),
     begin: (...args) => add(protocol.begin(...args)),
-    piece: (...[, message]) => (message === HEADERS ? Buffer.of() : protocol.piece(call, message)),
+    piece: (method, message) => (message === HEADERS ? Buffer.of() : protocol.piece(method, message)),
     renderError(...[, error]) {
       if (failure === undefined || error.code !== 'INTERNAL') return protocol.renderError(call, error);
       const [code, { message }] = [CODES.indexOf(failure.code), error];

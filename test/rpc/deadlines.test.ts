@@ -4,7 +4,7 @@ import type { ExecutionContext } from 'ava';
 import { createClient } from '../../gen/client/index.ts';
 import { CategoryServiceService as Categories } from '../../gen/petstore/v1/categories.ts';
 import { EventServiceService as Events } from '../../gen/petstore/v1/events.ts';
-import { parseTimeout } from '../../src/platform/rpc/status.ts';
+import { parseTimeout } from '../../src/platform/protocols/grpc/grpc.ts';
 import { statusOfGrpc } from '../support/calls/answers.ts';
 import { exchangeAlone } from '../support/calls/http2.ts';
 import { grpcFrame, grpcHeaders, targetOf } from '../support/calls/sockets.ts';

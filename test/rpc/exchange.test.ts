@@ -6,7 +6,7 @@ import { setTimeout as delay } from 'node:timers/promises';
 import type { ExecutionContext } from 'ava';
 import { apiError } from '../../src/platform/errors.ts';
 import type { StreamResponse } from '../../src/platform/rpc/chain.ts';
-import { toApiError } from '../../src/platform/rpc/status.ts';
+import { toApiError } from '../../src/platform/rpc/errors.ts';
 import { type SharedBy, sharing } from '../support/service/sharing.ts';
 import { until } from '../support/until.ts';
 import {

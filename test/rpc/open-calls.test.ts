@@ -90,7 +90,7 @@ test("Address - Envoy's checks take no share, its callers count by their address
     },
   });
   const checks = await openMany(t, MAX_PER_ADDRESS + 10, of(EDGE_SECRET));
-  t.true(checks[0]?.scripted.call.isFromEdge);
+  t.is(checks[0]?.scripted.call.source, 'edge');
   await isServed(t, of(EDGE_SECRET));
   await openMany(t, MAX_PER_ADDRESS, of(EDGE_SECRET, '192.0.2.1'));
   t.regex(await refusal(t, of(EDGE_SECRET, '192.0.2.1')), /50 at a time/);

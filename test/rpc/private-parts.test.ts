@@ -133,7 +133,7 @@ test('Node - a connection whose unread calls end amid a header block leaves noth
   takeEveryCall(server, {
     isEdge: () => true,
     isInUse: () => true,
-    take(stream) {
+    onCall(stream) {
       streams.push(stream);
       collected.register(stream, undefined);
       kept += 1;

@@ -10,7 +10,7 @@ import { type ApiError, apiError, errorSaying, invalidArgument, notAllowed, shor
 import { fieldAt, wrappedList } from '../proto/fields.ts';
 import { API_PREFIX, type Operation, type RestRoute } from '../proto/operations.ts';
 import { checkContentType, checkParameters, problemOf } from '../protocols/rest/requests.ts';
-import type { Service } from '../rpc/service.ts';
+import type { Service } from '../rpc/methods.ts';
 
 /** How much of a wrong value an error quotes, in bytes of a header. */
 const MAX_VALUE = 80;

@@ -1,44 +1,22 @@
 /** The protocols of callers, and what the headers of a call tell about its caller. */
 import { timingSafeEqual } from 'node:crypto';
+import type { IncomingHttpHeaders } from 'node:http2';
 import { status as Status } from '@grpc/grpc-js';
 import { hashKey } from '../access/keys/format.ts';
 import { EDGE_HEADERS, ORIGINAL_PATH } from '../edge-headers.ts';
 import type { ApiError } from '../errors.ts';
 import type { Operation } from '../proto/operations.ts';
-import { connectBody, connectHttpStatus } from '../protocols/connect/errors.ts';
-import { restError, restProtocol, withBody, withError } from '../protocols/rest/responses.ts';
+import { CONNECT } from '../protocols/connect/connect.ts';
+import { GRPC } from '../protocols/grpc/grpc.ts';
+import { restError, restProtocol } from '../protocols/rest/responses.ts';
 import { addressOf } from '../rpc/address.ts';
-import type { Arrival, CallOptions } from '../rpc/call.ts';
-import { type Call, encoded, type Protocol } from '../rpc/chain.ts';
+import type { Call, Protocol } from '../rpc/chain.ts';
 import type { Handlers } from '../rpc/private-parts.ts';
-import { GRPC_HEADERS, GRPC_OK, toFrame, toTrailers } from '../rpc/status.ts';
+import type { GrpcServerOptions } from '../rpc/server.ts';
 
 /** Envoy asks these services on behalf of callers over REST and Connect. */
 const EDGE_SERVICES = '/apiplatform.edge.v1.';
 const FORWARDED_FOR = 'x-forwarded-for';
-
-const GRPC_START = { status: 200, headers: GRPC_HEADERS, body: '', trailers: GRPC_OK };
-
-const GRPC: Protocol = {
-  name: 'gRPC',
-  render: (call, response) => ({ ...GRPC_START, body: toFrame(encoded(call, response)) }),
-  // gRPC has an HTTP status of its own for another method than POST, and for another content type.
-  renderError: (_call, error) => ({
-    ...GRPC_START,
-    status: error.httpStatus === 405 || error.httpStatus === 415 ? error.httpStatus : 200,
-    trailers: toTrailers(error),
-  }),
-  begin: () => GRPC_START,
-  piece: (call, message) => toFrame(call.codec.responseSerialize(message)),
-};
-
-/** Unary calls of the Connect protocol (https://connectrpc.com/docs/protocol). Envoy refuses its streams. */
-const CONNECT: Protocol = {
-  ...GRPC,
-  name: 'Connect',
-  render: (call, response) => withBody(call, 200, 'application/proto', encoded(call, response)),
-  renderError: (call, error) => withError(call, error, connectHttpStatus(error), connectBody(error)),
-};
 
 /** Envoy's own questions: it passes an error on to the caller as it is. */
 const EDGE: Protocol = { ...GRPC, name: 'edge', renderError: restError };
@@ -64,22 +42,18 @@ export function origins(operations: Iterable<Operation>, edgeSecret: string | un
     return isShown || session.encrypted === true;
   };
 
-  const protocolOf = (call: Arrival): Protocol => {
-    const shape = call.header(EDGE_HEADERS.connect);
+  const protocolOf = (headers: IncomingHttpHeaders, path: string): Protocol => {
+    const shape = headers[EDGE_HEADERS.connect];
     if (shape !== undefined) return shape === 'grpc' ? GRPC : CONNECT;
-    if (isForEdge(call.operation.path)) return EDGE;
-    return call.header(ORIGINAL_PATH) === undefined ? GRPC : rest;
+    if (isForEdge(path)) return EDGE;
+    return headers[ORIGINAL_PATH] === undefined ? GRPC : rest;
   };
 
-  const originOf: CallOptions['originOf'] = (call) => {
-    const { isByEdge } = call;
-    const forwarded = isByEdge ? call.header(FORWARDED_FOR) : undefined;
-    return {
-      protocol: isByEdge ? protocolOf(call) : GRPC,
-      address: addressOf(forwarded, call),
-      isForwarded: forwarded !== undefined,
-      isFromEdge: isByEdge && forwarded === undefined,
-    };
+  const originOf: GrpcServerOptions['originOf'] = (headers, { path }, isByEdge, peer) => {
+    if (!isByEdge) return { protocol: GRPC, address: addressOf(undefined, peer), source: 'direct' };
+    const forwarded = headers[FORWARDED_FOR]?.toString();
+    const source = forwarded === undefined ? 'edge' : 'forwarded';
+    return { protocol: protocolOf(headers, path), address: addressOf(forwarded, peer), source };
   };
   /** Only Envoy may ask these: to anybody else there is no such method. */
   const isForEdge = (path: string) => path.startsWith(EDGE_SERVICES);
@@ -91,8 +65,8 @@ export function origins(operations: Iterable<Operation>, edgeSecret: string | un
  * with; and that its caller is beyond his limits. Envoy learns that of its own questions without a header.
  */
 export function addEdgeHeaders(call: Call, error?: ApiError): void {
-  const { isForwarded, caller, operation, responseHeaders } = call;
-  if (!isForwarded) return;
+  const { source, caller, operation, responseHeaders } = call;
+  if (source !== 'forwarded') return;
   const isQuestion = operation.path.startsWith(EDGE_SERVICES);
   const isRefused = error?.httpStatus === 429 && error.code !== 'TOO_MANY_STREAMS'; // which is of no other request
   if (isRefused && caller !== undefined && !isQuestion) {

@@ -1,6 +1,6 @@
 /** The methods of a shop's EventService, whose messages are those of any shop but for the resources of an event. */
 import { DEFAULT_LIMIT } from '../rpc/page-token.ts';
-import { SharedMessages } from '../rpc/service.ts';
+import { SharedMessages } from '../rpc/shared-messages.ts';
 import { parseRows, type Row } from '../storage/fields.ts';
 import { toTimestamp } from '../storage/model.ts';
 import type { EventFeed, Following, Progress } from './feed.ts';

@@ -11,7 +11,7 @@ import { createAllowance } from '../access/limits/allowance.ts';
 import { WINDOWS } from '../config/plans.ts';
 import type { ApiError } from '../errors.ts';
 import type { Call, Interceptor, Response } from '../rpc/chain.ts';
-import { toApiError } from '../rpc/status.ts';
+import { toApiError } from '../rpc/errors.ts';
 
 const MAX_USER_AGENT = 128;
 /** How many attempts are logged: at once, and a second after that. At 300 bytes, half a megabyte a day. */

@@ -107,8 +107,8 @@ export function limits(limiter: Limiter, { shares, onBan, addressPerMinute }: Li
 }
 
 /** Only the edge repeats a request by itself, under the id that it has given to it. Callers choose theirs. */
-function momentOf({ isForwarded, requestId }: Call) {
-  return { nowMs: Date.now(), requestId: isForwarded ? requestId : undefined };
+function momentOf({ source, requestId }: Call) {
+  return { nowMs: Date.now(), requestId: source === 'forwarded' ? requestId : undefined };
 }
 
 /** RateLimit and RateLimit-Policy are of draft-ietf-httpapi-ratelimit-headers-10. */

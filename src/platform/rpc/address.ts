@@ -7,7 +7,7 @@ import ipaddr from 'ipaddr.js';
  * can be believed: Envoy sets its last entry to the one address that it has verified. Without it, the other end of the
  * connection, `peer`, counts.
  */
-export function addressOf(forwarded: string | undefined, { peer }: { readonly peer: string }): string {
+export function addressOf(forwarded: string | undefined, peer: string): string {
   const last = forwarded === undefined ? '' : forwarded.slice(forwarded.lastIndexOf(',') + 1).trim();
   return normalize(last || peer);
 }

@@ -12,12 +12,11 @@ import type { Operation } from '../proto/operations.ts';
 import { readRequest } from '../proto/request.ts';
 import type { Remember } from '../storage/model.ts';
 import type { Caller, Identity } from './caller.ts';
-import type { Call, Codec, End, InTurn, Protocol, Response, StreamResponse } from './chain.ts';
+import type { Call, Codec, End, InTurn, MessageReader, Protocol, Response, Source, StreamResponse } from './chain.ts';
 import type { EntityTags } from './entity-tags.ts';
+import { unreadable } from './errors.ts';
 import { Exchange } from './exchange.ts';
-import { Messages, unreadable } from './messages.ts';
-import { SharedMessages } from './service.ts';
-import { invalidTimeout, parseTimeout } from './status.ts';
+import { SharedMessages } from './shared-messages.ts';
 
 /** Other request ids are replaced: they would fill the logs, or move the cursor of their readers. */
 const REQUEST_ID = /^[!-~]{1,128}$/;
@@ -27,9 +26,6 @@ const STALLED_MS = 1_000;
 /** How long what a feed has sent may be unread once it has ended. */
 const UNREAD_AFTER_FEED_MS = 5_000;
 
-/** What is known of a call when its headers have arrived. */
-export type Arrival = Pick<IncomingCall, 'operation' | 'header' | 'peer' | 'isByEdge'>;
-
 /** How old streams may be. They end even when their callers have forgotten them. */
 export interface MaxAges {
   readonly maxStreamMs: number;
@@ -37,20 +33,18 @@ export interface MaxAges {
   readonly maxFeedMs: number;
 }
 
-export interface CallOptions {
-  /** Finds out where a call comes from, and how its caller speaks. */
-  readonly originOf: (call: Arrival) => Pick<Call, 'protocol' | 'address' | 'isForwarded' | 'isFromEdge'>;
-  /** Called just before each response. It may add response headers. */
-  readonly beforeResponse?: (call: Call, error?: ApiError) => void;
-}
+/** What is known of a call when its headers have arrived. */
+export type Arrival = Pick<Call, 'operation' | 'codec' | 'protocol' | 'source' | 'address'>;
+
+/** Called just before each response. It may add response headers. */
+export type BeforeResponse = (call: Call, error?: ApiError) => void;
 
 export class IncomingCall implements Call {
   readonly operation: Operation;
   readonly codec: Codec;
   readonly protocol: Protocol;
   readonly address: string;
-  readonly isForwarded: boolean;
-  readonly isFromEdge: boolean;
+  readonly source: Source;
   readonly requestId: string;
   readonly responseHeaders = new Map<string, string>();
   caller?: Caller;
@@ -59,11 +53,9 @@ export class IncomingCall implements Call {
   resumeAfter?: bigint;
   identify?: () => Identity | Promise<Identity>;
   readonly #exchange: Exchange;
-  readonly #messages: Messages;
+  readonly #messages: MessageReader;
   readonly #headers: IncomingHttpHeaders;
-  /** True on a connection of Envoy. */
-  readonly isByEdge: boolean;
-  readonly #beforeResponse: CallOptions['beforeResponse'];
+  readonly #beforeResponse: BeforeResponse | undefined;
   readonly #startMs = performance.now();
   #request: Message | undefined;
   /** True while the deadline of the body counts. */
@@ -76,36 +68,27 @@ export class IncomingCall implements Call {
   constructor(
     stream: ServerHttp2Stream,
     headers: IncomingHttpHeaders,
-    isByEdge: boolean,
-    { operation, codec }: Pick<Call, 'operation' | 'codec'>,
-    options: CallOptions,
+    { operation, codec, protocol, source, address }: Arrival,
+    beforeResponse?: BeforeResponse,
   ) {
     this.#headers = headers;
-    const timeoutMs = parseTimeout(this.header('grpc-timeout'));
-    this.#messages = new Messages(this.header('grpc-encoding'));
+    const { messages, timeoutMs, error } = protocol.open(headers);
+    this.#messages = messages;
     const onExpired = () => this.giveUp(apiError('DEADLINE_EXCEEDED'));
-    this.#exchange = new Exchange(stream, this.#messages, timeoutMs ?? Number.POSITIVE_INFINITY, onExpired);
-    this.isByEdge = isByEdge;
-    this.#beforeResponse = options.beforeResponse;
+    this.#exchange = new Exchange(stream, messages, timeoutMs, onExpired);
+    this.#beforeResponse = beforeResponse;
     this.operation = operation;
     this.codec = codec;
-    const { protocol, address, isForwarded, isFromEdge } = options.originOf(this);
     this.protocol = protocol;
+    this.source = source;
     this.address = address;
-    this.isForwarded = isForwarded;
-    this.isFromEdge = isFromEdge;
     const requestId = this.header('x-request-id');
     this.requestId = requestId !== undefined && REQUEST_ID.test(requestId) ? requestId : randomUUID();
-    if (timeoutMs === undefined) this.#exchange.failRead(invalidTimeout(this));
+    if (error !== undefined) this.#exchange.failRead(error);
   }
 
   header(name: string): string | undefined {
     return this.#headers[name]?.toString();
-  }
-
-  /** The address at the other end of the connection. */
-  get peer(): string {
-    return this.session?.socket.remoteAddress ?? '';
   }
 
   /** The connection; undefined once it is gone. */
@@ -184,25 +167,24 @@ export class IncomingCall implements Call {
 
   /** The first message decides on the headers, so that an error before it is a whole response. */
   async #stream({ messages }: StreamResponse): Promise<void> {
-    const begin = (first: unknown) => {
+    const { operation, codec } = this;
+    const piece = (message: unknown) => this.protocol.piece({ operation, codec }, message);
+    const encode = (message: unknown) =>
+      message instanceof SharedMessages ? message.encode(this.protocol, piece) : piece(message);
+    const begin = (first?: unknown) => {
       this.#hasBegun = true;
-      const start = this.protocol.begin(this, first);
+      const start = this.protocol.begin(this, first, encode);
       this.#beforeResponse?.(this);
       this.#exchange.begin(start, this.responseHeaders);
+      return start;
     };
     for await (const message of messages) {
-      if (!this.#hasBegun) begin(message);
-      const bytes = this.#encode(message);
-      if (bytes.length > 0 && !(await this.#exchange.send(bytes))) return;
+      const { body, isAll = false } = this.#hasBegun ? { body: encode(message) } : begin(message);
+      if (isAll) break;
+      if (body.length > 0 && !(await this.#exchange.send(body))) return;
     }
-    if (!this.#hasBegun) begin(undefined);
+    if (!this.#hasBegun) begin();
     this.#exchange.finish();
-  }
-
-  #encode(message: unknown): Buffer {
-    const { protocol } = this;
-    if (!(message instanceof SharedMessages)) return protocol.piece(this, message);
-    return message.encode(protocol, (one) => protocol.piece(this, one));
   }
 
   /** How the call ended, with this error or with none. If it was given up before, that is how. */

@@ -8,6 +8,7 @@
  * Streams: the response of a method that streams is a sequence of messages. The chain ends when the sequence is there,
  * before its first message. How a call ended, a stream too, only observers learn.
  */
+import type { IncomingHttpHeaders } from 'node:http2';
 import type { Message } from '@bufbuild/protobuf';
 import type { status as Status } from '@grpc/grpc-js';
 import type { ApiError } from '../errors.ts';
@@ -40,6 +41,12 @@ export type Observer = (call: Call, end: End) => void;
 /** Runs `read`, which reads a message of so many bytes, at once or later. */
 export type InTurn = <T>(bytes: number, read: () => T) => T | Promise<T>;
 
+/**
+ * Where a call comes from: `direct`, by a connection of its own; `forwarded`, a caller's call that Envoy has forwarded,
+ * and what Envoy asks on behalf of a caller; `edge`, of Envoy itself, such as a health check.
+ */
+export type Source = 'direct' | 'forwarded' | 'edge';
+
 /** A call, as interceptors see it. */
 export interface Call {
   readonly operation: Operation;
@@ -50,10 +57,7 @@ export interface Call {
   header(name: string): string | undefined;
   /** The caller's address, as the limits count it (`addressOf`). */
   readonly address: string;
-  /** True for a caller's call that Envoy has forwarded, and for what Envoy asks on behalf of a caller. */
-  readonly isForwarded: boolean;
-  /** True for a call of Envoy itself, such as a health check, and not on behalf of a caller. */
-  readonly isFromEdge: boolean;
+  readonly source: Source;
   /** Reads the request message, once for all. Rejects with ApiError when it is too large, too slow or malformed. */
   receive(inTurn?: InTurn): Promise<void>;
   /** Bounds the messages that are yet to be read. */
@@ -113,15 +117,44 @@ export interface HttpResponse {
   readonly trailers?: Readonly<Record<string, string>>;
 }
 
-/** How a caller speaks, and what the response to such a caller looks like. */
+/** A message that has arrived: returns its bytes, decompressed. @throws ApiError */
+export type Encoded = () => Buffer;
+
+/** Reads the messages of a request, one at a time, when it is asked for. */
+export interface MessageReader {
+  /** The largest message, compressed or not. */
+  maxBytes: number;
+  add(chunk: Buffer): void;
+  /** Takes the next message; undefined while it has not arrived, or when there is none. @throws ApiError */
+  next(hasEnded: boolean): Encoded | undefined;
+}
+
+/** What the headers of a request say of its messages and its time. */
+export interface Opening {
+  readonly messages: MessageReader;
+  /** Infinity without a timeout. */
+  readonly timeoutMs: number;
+  /** What is wrong with the headers. */
+  readonly error?: ApiError;
+}
+
+/** The start of a stream, and the bytes of its first message. */
+export interface StreamStart extends Pick<HttpResponse, 'status' | 'headers' | 'trailers'> {
+  readonly body: Buffer;
+  /** True when nothing follows: for HEAD. */
+  readonly isAll?: boolean;
+}
+
+/** How a caller speaks: how a request is read, and what the response to such a caller looks like. */
 export interface Protocol {
   readonly name: 'gRPC' | 'REST' | 'Connect' | 'edge';
+  open(headers: IncomingHttpHeaders): Opening;
   render(call: Call, response: UnaryResponse): HttpResponse;
   renderError(call: Call, error: ApiError): HttpResponse;
-  /** The start of a stream, without a body. It may depend on the first message; undefined for an empty stream. */
-  begin(call: Call, first: unknown): HttpResponse;
-  /** A message of a stream, as bytes. */
-  piece(call: Call, message: unknown): Buffer;
+  /** Begins a stream. `first` is undefined for an empty one. `encode` makes pieces. */
+  begin(call: Call, first: unknown, encode: (message: unknown) => Buffer): StreamStart;
+  /** A message of a stream, as bytes. They are those of no call: other calls of the method may send them too. */
+  piece(method: Pick<Call, 'operation' | 'codec'>, message: unknown): Buffer;
 }
 
 /** The rest of the chain: the interceptors behind this one, and the handler. */

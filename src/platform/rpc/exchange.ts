@@ -21,8 +21,8 @@
  */
 import { constants, type Http2Session, type ServerHttp2Stream } from 'node:http2';
 import { apiError } from '../errors.ts';
-import type { HttpResponse } from './chain.ts';
-import { type Encoded, type Messages, unreadable } from './messages.ts';
+import type { Encoded, HttpResponse, MessageReader, StreamStart } from './chain.ts';
+import { unreadable } from './errors.ts';
 
 /** A request has fewer DATA frames. Each costs a microsecond, so a body in frames of one byte costs as 500 calls. */
 const MAX_FRAMES = 2_000;
@@ -36,7 +36,7 @@ export class Exchange {
   readonly #deadlineTimer: NodeJS.Timeout | undefined;
   #state: 'open' | 'streaming' | 'ending' | 'closed' = 'open';
   readonly #stream: ServerHttp2Stream;
-  readonly #messages: Messages;
+  readonly #messages: MessageReader;
   /** Settles the read in progress. */
   #reading: PromiseWithResolvers<Encoded | undefined> | undefined;
   /** An error in the request, found while nothing was being read. */
@@ -50,7 +50,7 @@ export class Exchange {
   #unreadSinceMs: number | undefined;
 
   /** Calls `onExpired` when the deadline passes, in a later turn: first the caller is judged. Infinity means none. */
-  constructor(stream: ServerHttp2Stream, messages: Messages, timeoutMs: number, onExpired: () => void) {
+  constructor(stream: ServerHttp2Stream, messages: MessageReader, timeoutMs: number, onExpired: () => void) {
     this.#stream = stream;
     this.#messages = messages;
     this.#deadlineMs = performance.now() + timeoutMs;
@@ -116,7 +116,7 @@ export class Exchange {
    *
    * @throws TypeError for a header that is invalid in HTTP. The call is reset then.
    */
-  begin(start: HttpResponse, headers: ReadonlyMap<string, string>): void {
+  begin(start: StreamStart, headers: ReadonlyMap<string, string>): void {
     if (this.#state !== 'open') return;
     this.#state = 'streaming';
     this.#sendHeaders(start, headers, false);
@@ -178,7 +178,7 @@ export class Exchange {
   }
 
   /** What can't be sent must not leave a call without an end. */
-  #sendHeaders(response: HttpResponse, more: ReadonlyMap<string, string>, isAll: boolean): void {
+  #sendHeaders(response: StreamStart | HttpResponse, more: ReadonlyMap<string, string>, isAll: boolean): void {
     if (this.#isGone) {
       this.#end(); // what is unread would keep the stream
       return;

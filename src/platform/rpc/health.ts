@@ -7,7 +7,7 @@ import {
 } from '../../../gen/grpc/health/v1/health.ts';
 import { errorSaying } from '../errors.ts';
 import type { Call } from './chain.ts';
-import type { Service } from './service.ts';
+import type { Service } from './methods.ts';
 
 /** The services of these names exist, and none serves yet. `onCheck` is called for each Check. */
 export function createHealth(names: readonly string[], onCheck: (name: string, call: Call) => void) {

@@ -1,7 +1,7 @@
 /** Checks the If-Match condition of a write: the stored resource is still the one that the caller has read. */
 import { apiError } from '../errors.ts';
 import { entityTag, matchesStrongly } from './entity-tags.ts';
-import type { Context } from './service.ts';
+import type { Context } from './methods.ts';
 
 /** The part of a generated message type that is used here. */
 interface MessageType<T> {

@@ -97,7 +97,7 @@ export class OpenCalls {
    * nothing that key look-ups or health checks need. Throws RATE_LIMITED past the share.
    */
   holdForAddress(call: Call, what: string): () => void {
-    if (call.isFromEdge) return () => undefined; // Envoy's health checks, which nobody's calls may keep out
+    if (call.source === 'edge') return () => undefined; // Envoy's health checks, which nobody's calls may keep out
     const holder = `${what} ${call.address}`;
     if (this.#byAddress.of(holder) < MAX_PER_ADDRESS) return this.#byAddress.hold(holder, call);
     if (this.#isRepeated(call)) return () => undefined;
@@ -105,8 +105,9 @@ export class OpenCalls {
   }
 
   /** True for a request that the edge has sent here twice: its caller must not get the refusal of the second. */
-  #isRepeated({ isForwarded, requestId }: Call): boolean {
-    return isForwarded && this.#calls.filter((call) => call.isForwarded && call.requestId === requestId).length > 1;
+  #isRepeated({ source, requestId }: Call): boolean {
+    if (source !== 'forwarded') return false;
+    return this.#calls.filter((call) => call.source === source && call.requestId === requestId).length > 1;
   }
 
   /**

@@ -48,15 +48,15 @@ export interface Handlers {
   readonly isEdge: (session: Http2Session, headers?: IncomingHttpHeaders) => boolean;
   /** Whether a connection has calls. */
   readonly isInUse: (session: Http2Session) => boolean;
-  readonly take: (stream: ServerHttp2Stream, headers: IncomingHttpHeaders, isByEdge: boolean) => void;
+  readonly onCall: (stream: ServerHttp2Stream, headers: IncomingHttpHeaders, isByEdge: boolean) => void;
 }
 
 /**
- * Gives every call of a server that does not listen yet to `take`, in place of grpc-js's own handlers. By itself
+ * Gives every call of a server that does not listen yet to `onCall`, in place of grpc-js's own handlers. By itself
  * grpc-js responds to a call of an unknown method, or with a wrong content type, at once: to callers without a key, and
  * without ever reading what they send, so that Node keeps the stream for good.
  */
-export function takeEveryCall(server: Server, { isEdge, isInUse, take }: Handlers): void {
+export function takeEveryCall(server: Server, { isEdge, isInUse, onCall }: Handlers): void {
   const parts = server as unknown as ServerParts;
   Object.assign(parts.commonServerOptions, HTTP2_OPTIONS);
   const isBounded = resetBound();
@@ -80,7 +80,7 @@ export function takeEveryCall(server: Server, { isEdge, isInUse, take }: Handler
     if (!isByEdge && bytesOf(rawHeaders) > MAX_HEADER_BYTES) return stream.close(constants.NGHTTP2_ENHANCE_YOUR_CALM);
     joinRepeated(headers, rawHeaders);
     try {
-      take(stream, headers, isByEdge);
+      onCall(stream, headers, isByEdge);
     } catch {
       stream.close(constants.NGHTTP2_INTERNAL_ERROR); // the error would end the process
     }

@@ -14,8 +14,8 @@ export class Readiness {
   #checkedAtMs = Number.NEGATIVE_INFINITY;
 
   /** Records a health check. Those that Envoy forwards for a caller, instead of making them itself, don't count. */
-  recordCheck(name: string, { isFromEdge }: Pick<Call, 'isFromEdge'>): void {
-    if (name === READINESS_SERVICE && isFromEdge) this.#checkedAtMs = performance.now();
+  recordCheck(name: string, { source }: Pick<Call, 'source'>): void {
+    if (name === READINESS_SERVICE && source === 'edge') this.#checkedAtMs = performance.now();
   }
 
   /**

@@ -11,7 +11,7 @@ import { tooMany } from '../errors.ts';
 import type { Operations } from '../proto/operations.ts';
 import { readRequest } from '../proto/request.ts';
 import type { Call } from './chain.ts';
-import { type Implementation, RAW } from './service.ts';
+import { type Implementation, RAW } from './methods.ts';
 
 const PATHS = ['v1', 'v1alpha'].map((version) => `/grpc.reflection.${version}.ServerReflection/ServerReflectionInfo`);
 

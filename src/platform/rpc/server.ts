@@ -5,17 +5,18 @@
  * Failure: whatever goes wrong while a call runs, or while its response is encoded or sent, ends that call as an error
  * of the table, and is reported as that error to the observers.
  */
+import type { IncomingHttpHeaders } from 'node:http2';
 import { Server } from '@grpc/grpc-js';
 import { ConfigError } from '../config/setting.ts';
 import { type ApiError, apiError, errorSaying, notAllowed } from '../errors.ts';
 import { withTodaysNames } from '../proto/former-names.ts';
-import { type Operations, UNKNOWN } from '../proto/operations.ts';
-import { type CallOptions, IncomingCall } from './call.ts';
+import { type Operation, type Operations, UNKNOWN } from '../proto/operations.ts';
+import { type Arrival, type BeforeResponse, IncomingCall } from './call.ts';
 import { type Call, chain, type End, type Interceptor, type Next, type Observer } from './chain.ts';
+import { toApiError } from './errors.ts';
+import { type Implementation, RAW } from './methods.ts';
 import type { OpenCalls } from './open-calls.ts';
 import { type Handlers, takeEveryCall } from './private-parts.ts';
-import { type Implementation, RAW } from './service.ts';
-import { toApiError } from './status.ts';
 
 /** A method of the server, with its chain. */
 export interface ServedMethod extends Pick<Call, 'operation' | 'codec'> {
@@ -44,7 +45,15 @@ const GRPC_TYPE = /^application\/grpc(\+proto)? *(;|$)/i;
 
 const NOT_GRPC = 'calls over gRPC are in Protobuf here: send "Content-Type: application/grpc"';
 
-export interface GrpcServerOptions extends CallOptions {
+export interface GrpcServerOptions {
+  /** Finds out where a call comes from, and how its caller speaks. `peer` is the other end of the connection. */
+  readonly originOf: (
+    headers: IncomingHttpHeaders,
+    operation: Operation,
+    isByEdge: boolean,
+    peer: string,
+  ) => Pick<Arrival, 'protocol' | 'source' | 'address'>;
+  readonly beforeResponse?: BeforeResponse;
   readonly methods: readonly ServedMethod[];
   /** The interceptors of calls of a method that does not exist: its caller is judged like any other. */
   readonly forUnknown: readonly Interceptor[];
@@ -62,7 +71,7 @@ export interface GrpcServerOptions extends CallOptions {
 
 /** @throws ConfigError when the proto files have a method that nothing serves. */
 export function createGrpcServer(options: GrpcServerOptions): Server {
-  const { methods, forUnknown, operations, openCalls, isEdge, isForEdge } = options;
+  const { methods, forUnknown, operations, openCalls, isEdge, isForEdge, originOf, beforeResponse } = options;
   const { note, observers = [], traceCall = (_, run) => void run() } = options;
   const byPath = new Map(methods.map((method) => [method.operation.path, method]));
   const missing = [...operations.byPath.keys()].find((path) => !byPath.has(path));
@@ -84,19 +93,20 @@ export function createGrpcServer(options: GrpcServerOptions): Server {
     if (isForEdge(withTodaysNames(path)) && !isByEdge) return refused(() => apiError('ROUTE_NOT_FOUND', asSent));
     return served ?? refused(() => apiError('ROUTE_NOT_FOUND', asSent));
   };
-  const take: Handlers['take'] = (stream, headers, isByEdge) => {
+  const onCall: Handlers['onCall'] = (stream, headers, isByEdge) => {
     const { ':path': path = '*', ':method': httpMethod = '' } = headers; // a CONNECT has no path
-    const method = methodOf(path, httpMethod, headers['content-type'] ?? '', isByEdge);
-    const call = new IncomingCall(stream, headers, isByEdge, method, options);
+    const { operation, codec, enter } = methodOf(path, httpMethod, headers['content-type'] ?? '', isByEdge);
+    const origin = originOf(headers, operation, isByEdge, stream.session?.socket.remoteAddress ?? '');
+    const call = new IncomingCall(stream, headers, { operation, codec, ...origin }, beforeResponse);
     openCalls.add(call);
     note?.(call);
-    const toEnd = () => run(call, method.enter, observers);
+    const toEnd = () => run(call, enter, observers);
     // A span is sent when it ends, and a feed may be open for an hour.
     if (call.operation.isFeed) void toEnd();
     else traceCall(call, toEnd);
   };
   const server = new Server({ 'grpc.enable_channelz': 0 });
-  takeEveryCall(server, { isEdge, isInUse: (session) => openCalls.isInUse(session), take });
+  takeEveryCall(server, { isEdge, isInUse: (session) => openCalls.isInUse(session), onCall });
   return server;
 }
 

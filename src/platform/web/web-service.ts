@@ -7,7 +7,7 @@ import { EDGE_HEADERS, isHead, ORIGINAL_PATH } from '../edge-headers.ts';
 import { apiError } from '../errors.ts';
 import { decode } from '../protocols/rest/requests.ts';
 import type { Call } from '../rpc/chain.ts';
-import type { Service } from '../rpc/service.ts';
+import type { Service } from '../rpc/methods.ts';
 import { FILES } from './files.ts';
 
 const PIECE_BYTES = 16_384;
@@ -30,10 +30,9 @@ export const webService: Service<WebServiceServer, Call> = {
     headers.set('vary', 'accept-encoding');
     if (isCompressed) headers.set('content-encoding', 'gzip');
     if (call.protocol.name === 'REST') headers.set(hasBody ? 'content-length' : EDGE_HEADERS.length, `${bytes.length}`);
-    const sent = hasBody ? bytes : Buffer.alloc(0);
     // At least one piece, because it carries the content type.
-    for (let start = 0; start === 0 || start < sent.length; start += PIECE_BYTES) {
-      yield { contentType: file.contentType, data: sent.subarray(start, start + PIECE_BYTES), extensions: [] };
+    for (let start = 0; start === 0 || start < bytes.length; start += PIECE_BYTES) {
+      yield { contentType: file.contentType, data: bytes.subarray(start, start + PIECE_BYTES), extensions: [] };
     }
   },
 };

@@ -7,8 +7,8 @@ import {
 import { existing } from '../../platform/errors.ts';
 import { trimmed } from '../../platform/proto/fields.ts';
 import { checkIfMatch } from '../../platform/rpc/if-match.ts';
+import type { Context, Service } from '../../platform/rpc/methods.ts';
 import { pageTokens } from '../../platform/rpc/page-token.ts';
-import type { Context, Service } from '../../platform/rpc/service.ts';
 import { shopError } from '../errors.ts';
 import type { ShopStore, ShopTransaction } from '../tables.ts';
 import { type Category, toCategoryId } from './table.ts';

@@ -2,8 +2,8 @@
 import { InventoryItem, type InventoryServiceServer } from '../../../gen/petstore/v1/inventory.ts';
 import { existing, invalidArgument } from '../../platform/errors.ts';
 import { checkIfMatch } from '../../platform/rpc/if-match.ts';
+import type { Service } from '../../platform/rpc/methods.ts';
 import { pageTokens } from '../../platform/rpc/page-token.ts';
-import type { Service } from '../../platform/rpc/service.ts';
 import { shopError } from '../errors.ts';
 import { fromProtoStatus, toProtoStatus } from '../pets/service.ts';
 import { contendedPet, type Pet, toPetId } from '../pets/table.ts';

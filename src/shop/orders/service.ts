@@ -2,8 +2,8 @@
 import { Order as OrderMessage, type OrderServiceServer } from '../../../gen/petstore/v1/orders.ts';
 import { existing } from '../../platform/errors.ts';
 import { checkIfMatch } from '../../platform/rpc/if-match.ts';
+import type { Context, Service } from '../../platform/rpc/methods.ts';
 import { pageTokens } from '../../platform/rpc/page-token.ts';
-import type { Context, Service } from '../../platform/rpc/service.ts';
 import { shopError } from '../errors.ts';
 import { close, returnUnits, take } from '../inventory/stock.ts';
 import { contendedPet, type PetId, toPetId } from '../pets/table.ts';

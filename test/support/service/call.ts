@@ -1,11 +1,12 @@
 /** A call as interceptors see it, without a server. */
+import type { IncomingHttpHeaders } from 'node:http2';
 import { Metadata, status as Status } from '@grpc/grpc-js';
 import { origins } from '../../../src/platform/edge/origins.ts';
 import { ApiError } from '../../../src/platform/errors.ts';
 import { loadOperations, type Operation } from '../../../src/platform/proto/operations.ts';
 import { readRequest } from '../../../src/platform/proto/request.ts';
 import type { Call, Codec, End, Next, Response, UnaryResponse } from '../../../src/platform/rpc/chain.ts';
-import { toApiError } from '../../../src/platform/rpc/status.ts';
+import { toApiError } from '../../../src/platform/rpc/errors.ts';
 import type { Settings } from './unlimited.ts';
 
 const { byPath, registry } = loadOperations();
@@ -57,7 +58,7 @@ export function newCall(
   };
   return {
     ...arrival,
-    ...originOf({ ...arrival, peer: PEER, isByEdge }),
+    ...originOf(received.toHttp2Headers() as IncomingHttpHeaders, found, isByEdge, PEER),
     metadata: received,
     codec: jsonCodec,
     receive: async () => undefined,

@@ -8,8 +8,8 @@ import { type Plan, type PlanQuotas, type Quota, quotaOf, WINDOWS } from '../../
 import { apiError, existing, invalidArgument } from '../../errors.ts';
 import { trimmed } from '../../proto/fields.ts';
 import { type KeyId, toAccountId, toKeyId } from '../../rpc/caller.ts';
+import type { Service } from '../../rpc/methods.ts';
 import { pageTokens } from '../../rpc/page-token.ts';
-import type { Service } from '../../rpc/service.ts';
 import { generateKey } from '../keys/format.ts';
 import { insertKey } from '../keys/insert-key.ts';
 import type { Limiter } from '../limits/limiter.ts';

@@ -3,17 +3,15 @@
  * a `checkpoint`, with `id`. The first message is a checkpoint: it becomes the event `ready`. The others become
  * comments, with their id: a browser that reconnects goes on there.
  */
-import { Readable } from 'node:stream';
 import type { DescMessage } from '@bufbuild/protobuf';
-import { isHead } from '../../edge-headers.ts';
 import { invalidArgument } from '../../errors.ts';
-import type { Call, HttpResponse, Next, Response } from '../../rpc/chain.ts';
+import type { Call, Next, Response, StreamStart } from '../../rpc/chain.ts';
 import { jsonWriter, onOneLine } from './json.ts';
 
 /** When a browser whose connection is lost opens another. */
 const RETRY_MS = 2_000;
 
-export const EVENT_STREAM: HttpResponse = {
+const START = {
   status: 200,
   // So that no proxy on the way compresses the stream, or waits for more of it (nginx).
   headers: {
@@ -21,7 +19,6 @@ export const EVENT_STREAM: HttpResponse = {
     'cache-control': 'no-store, no-transform',
     'x-accel-buffering': 'no',
   },
-  body: '',
 };
 
 interface Message {
@@ -29,26 +26,26 @@ interface Message {
   readonly checkpoint?: { readonly id: bigint };
 }
 
-/** Compiles a writer of the messages of this type. */
-export function eventStream({ typeName, fields }: DescMessage): (call: Call, message: unknown) => Buffer {
+/** Compiles the start of a stream, and a writer of its messages, which are of this type. */
+export function eventStream({ typeName, fields }: DescMessage) {
   const type = fields.find(({ name }) => name === 'event')?.message;
   if (type === undefined) throw new Error(`${typeName} has no event`);
   const write = jsonWriter(type);
-  const begun = new WeakSet<Call>();
-  return (call, message) => {
-    if (isHead(call)) return Buffer.alloc(0);
-    const { event, checkpoint } = message as Message;
-    if (event !== undefined) {
+  return {
+    begin(first: unknown): StreamStart {
+      const { checkpoint } = (first ?? {}) as Message;
+      const ready = checkpoint && `retry: ${RETRY_MS}\nevent: ready\nid: ${checkpoint.id}\ndata: {}\n\n`;
+      return { ...START, body: Buffer.from(ready ?? '') };
+    },
+    piece(message: unknown): Buffer {
+      const { event, checkpoint } = message as Message;
+      if (event === undefined) return Buffer.from(`: nothing new\nid: ${checkpoint?.id}\n\n`);
       return Buffer.from(`id: ${event.id}\nevent: ${event.type}\ndata: ${onOneLine(write(event))}\n\n`);
-    }
-    const id = `id: ${checkpoint?.id}`;
-    if (begun.has(call)) return Buffer.from(`: nothing new\n${id}\n\n`);
-    begun.add(call);
-    return Buffer.from(`retry: ${RETRY_MS}\nevent: ready\n${id}\ndata: {}\n\n`);
+    },
   };
 }
 
-/** A feed goes on after Last-Event-ID (server-sent events, HTML Standard, section 9.2.3). HEAD has headers only. */
+/** A feed goes on after Last-Event-ID (server-sent events, HTML Standard, section 9.2.3). */
 export async function resume(call: Call, next: Next): Promise<Response> {
   const lastId = call.header('last-event-id')?.trim();
   if (lastId) {
@@ -58,6 +55,5 @@ export async function resume(call: Call, next: Next): Promise<Response> {
     }
     call.resumeAfter = BigInt(lastId);
   }
-  const response = await next(call);
-  return isHead(call) && 'messages' in response ? { messages: Readable.from(response.messages).take(1) } : response;
+  return next(call);
 }

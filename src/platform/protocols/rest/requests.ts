@@ -19,7 +19,7 @@ export const host: Interceptor = async (call, next) => {
 
 export const rest: Interceptor = async (call, next) => {
   // Tells Envoy, which does not know the key yet, that it is valid, and what it allows.
-  const isUnknown = call.isForwarded && call.header(EDGE_HEADERS.anonymous) !== undefined;
+  const isUnknown = call.source === 'forwarded' && call.header(EDGE_HEADERS.anonymous) !== undefined;
   if (isUnknown && call.caller) call.responseHeaders.set(EDGE_HEADERS.accepted, call.caller.permission);
   if (call.protocol.name !== 'REST') return next(call);
   checkContentType(call.header(EDGE_HEADERS.bodyType)?.slice(1));

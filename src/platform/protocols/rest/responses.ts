@@ -12,11 +12,13 @@ import type { ApiError } from '../../errors.ts';
 import { addLink } from '../../interceptors/deprecation.ts';
 import { compilePath, type Operation } from '../../proto/operations.ts';
 import type { Call, HttpResponse, Protocol, UnaryResponse } from '../../rpc/chain.ts';
-import { errorHeaders } from '../../rpc/status.ts';
-import { EVENT_STREAM, eventStream } from './event-stream.ts';
+import { errorHeaders } from '../../rpc/errors.ts';
+import { GRPC } from '../grpc/grpc.ts';
+import { eventStream } from './event-stream.ts';
 import { jsonArrayWriter, jsonWriter } from './json.ts';
 import { parameterName } from './requests.ts';
 
+const NOTHING = Buffer.alloc(0);
 const NOT_MODIFIED: HttpResponse = { status: 304, headers: {}, body: '' };
 
 type Render = (call: Call, response: UnaryResponse) => HttpResponse;
@@ -28,21 +30,20 @@ export function restProtocol(operations: Iterable<Operation>): Protocol {
   const feeds = new Map([...operations].filter(({ isFeed }) => isFeed).map((feed) => [feed, eventStream(feed.output)]));
   return {
     name: 'REST',
+    open: GRPC.open,
     render(call, response) {
       const render = renderers.get(call.operation);
       if (render === undefined) throw new Error(`${call.operation.path} is not part of REST`);
       return render(call, response);
     },
     renderError: restError,
-    begin(call, first) {
-      if (call.operation.isFeed) return EVENT_STREAM;
+    begin(call, first, encode) {
       const { contentType = '' } = (first ?? {}) as Partial<HttpBody>;
-      return { status: 200, headers: typed(contentType), body: '' };
+      const file = () => ({ status: 200, headers: typed(contentType), body: first ? encode(first) : NOTHING });
+      const start = feeds.get(call.operation)?.begin(first) ?? file();
+      return isHead(call) ? { ...start, body: NOTHING, isAll: true } : start;
     },
-    piece(call, message) {
-      const feed = feeds.get(call.operation);
-      return feed === undefined ? ((message as HttpBody).data as Buffer) : feed(call, message);
-    },
+    piece: ({ operation }, message) => feeds.get(operation)?.piece(message) ?? ((message as HttpBody).data as Buffer),
   };
 }
 

@@ -4,8 +4,10 @@
  */
 import { gunzipSync, inflateSync } from 'node:zlib';
 import { status as Status } from '@grpc/grpc-js';
-import { MAX_BODY_BYTES } from '../config/constants.ts';
-import { type ApiError, apiError, errorSaying } from '../errors.ts';
+import { MAX_BODY_BYTES } from '../../config/constants.ts';
+import { type ApiError, apiError, errorSaying } from '../../errors.ts';
+import type { Encoded, MessageReader } from '../../rpc/chain.ts';
+import { unreadable } from '../../rpc/errors.ts';
 
 const PREFIX_BYTES = 5;
 const NOTHING = Buffer.alloc(0);
@@ -16,10 +18,7 @@ const ENCODINGS = new Map([
   ['gzip', gunzipSync],
 ]);
 
-/** A message that has arrived: returns its bytes, decompressed. @throws ApiError */
-export type Encoded = () => Buffer;
-
-export class Messages {
+export class Messages implements MessageReader {
   readonly #encoding: string;
   #chunks: Buffer[] = [];
   #bytes = 0;
@@ -76,9 +75,4 @@ export class Messages {
     if (this.maxBytes === MAX_BODY_BYTES) return apiError('BODY_TOO_LARGE');
     return errorSaying('BODY_TOO_LARGE', `a message is larger than ${this.maxBytes} bytes`);
   }
-}
-
-/** The caller's fault. For some of them gRPC says which status. */
-export function unreadable(detail: string, grpcStatus: Status = Status.INVALID_ARGUMENT): ApiError {
-  return apiError('MALFORMED_BODY', { detail }, { grpcStatus });
 }

@@ -1,7 +1,13 @@
-/** Errors of the Connect protocol (https://connectrpc.com/docs/protocol): `{code, message, details}`. */
+/**
+ * Unary calls of the Connect protocol (https://connectrpc.com/docs/protocol), which connect.lua converts to gRPC. An
+ * error is `{code, message, details}`. Envoy refuses its streams.
+ */
 import { status as Status } from '@grpc/grpc-js';
 import type { ApiError } from '../../errors.ts';
-import { toDetails } from '../../rpc/status.ts';
+import { encoded, type Protocol } from '../../rpc/chain.ts';
+import { toDetails } from '../grpc/errors.ts';
+import { GRPC, openAs } from '../grpc/grpc.ts';
+import { withBody, withError } from '../rest/responses.ts';
 
 /** The HTTP status of each code of the protocol. Others have 500. */
 const CONNECT_STATUSES: Readonly<Record<string, number>> = {
@@ -41,3 +47,11 @@ export function connectBody(error: ApiError): string {
   }));
   return JSON.stringify({ code: codeOf(error.grpcStatus), message: error.message, details });
 }
+
+export const CONNECT: Protocol = {
+  ...GRPC,
+  name: 'Connect',
+  open: openAs('connect-timeout-ms', 'must be 1 to 10 digits'),
+  render: (call, response) => withBody(call, 200, 'application/proto', encoded(call, response)),
+  renderError: (call, error) => withError(call, error, connectHttpStatus(error), connectBody(error)),
+};

@@ -1,0 +1,67 @@
+/**
+ * Errors of gRPC. An ApiError is a status: the canonical code, the message, and standard details
+ * (`google.rpc.ErrorInfo`, `BadRequest` and so on).
+ */
+import type { Any } from '../../../../gen/google/protobuf/any.ts';
+import {
+  BadRequest,
+  ErrorInfo,
+  QuotaFailure,
+  QuotaFailure_Violation,
+  RetryInfo,
+} from '../../../../gen/google/rpc/error_details.ts';
+import { Status } from '../../../../gen/google/rpc/status.ts';
+import { NAME } from '../../../identity.ts';
+import type { ApiError } from '../../errors.ts';
+import { errorHeaders } from '../../rpc/errors.ts';
+
+/** When a gRPC client may retry by itself, in milliseconds (gRFC A6). */
+const PUSHBACK = 'grpc-retry-pushback-ms';
+
+/** The trailers that end a call with `error`. */
+export function toTrailers(error: ApiError): Readonly<Record<string, string>> {
+  const { grpcStatus, message, retryAfterSeconds } = error;
+  return {
+    'grpc-status': String(grpcStatus),
+    'grpc-message': encodeURI(message),
+    ...errorHeaders(error),
+    ...(retryAfterSeconds === undefined ? {} : { [PUSHBACK]: String(retryAfterSeconds * 1_000) }),
+    'grpc-status-details-bin': detailsHeader(toDetails(error)),
+  };
+}
+
+/** The value of `grpc-status-details-bin`: Base64, which senders should not pad. */
+export function detailsHeader(status: Status): string {
+  return Buffer.from(Status.encode(status).finish())
+    .toString('base64')
+    .replace(/={1,2}$/, '');
+}
+
+/** The same as a `google.rpc.Status`. */
+export function toDetails(error: ApiError): Status {
+  const details = [
+    pack('google.rpc.ErrorInfo', ErrorInfo.encode({ reason: error.code, domain: NAME, metadata: {} }).finish()),
+  ];
+  if (error.violations.length > 0) {
+    const fieldViolations = error.violations.map(({ path, description }) => ({
+      field: path,
+      description,
+      reason: '',
+      localizedMessage: undefined,
+    }));
+    details.push(pack('google.rpc.BadRequest', BadRequest.encode({ fieldViolations }).finish()));
+  }
+  if (error.retryAfterSeconds !== undefined) {
+    const retryDelay = { seconds: BigInt(error.retryAfterSeconds), nanos: 0 };
+    details.push(pack('google.rpc.RetryInfo', RetryInfo.encode({ retryDelay }).finish()));
+  }
+  if (error.quotaSubject !== undefined) {
+    const violation = QuotaFailure_Violation.fromPartial({ subject: error.quotaSubject, description: error.message });
+    details.push(pack('google.rpc.QuotaFailure', QuotaFailure.encode({ violations: [violation] }).finish()));
+  }
+  return { code: error.grpcStatus, message: error.message, details };
+}
+
+function pack(typeName: string, value: Uint8Array): Any {
+  return { typeUrl: `type.googleapis.com/${typeName}`, value: Buffer.from(value) };
+}
