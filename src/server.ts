@@ -11,6 +11,7 @@ import type { ApiKeyCache } from './platform/access/keys/api-key-cache.ts';
 import { createAllowance } from './platform/access/limits/allowance.ts';
 import type { Limiter } from './platform/access/limits/limiter.ts';
 import type { LimitsRecorder } from './platform/access/limits/limits-recorder.ts';
+import { requestLimits } from './platform/access/limits/request-limits.ts';
 import type { Ban } from './platform/access/tables/bans.ts';
 import { formatAddress } from './platform/config/checks.ts';
 import type { Config } from './platform/config/config.ts';
@@ -20,20 +21,23 @@ import { addEdgeHeaders, origins } from './platform/edge/origins.ts';
 import { tooMany } from './platform/errors.ts';
 import type { EventFeed } from './platform/events/feed.ts';
 import { audit } from './platform/interceptors/audit.ts';
-import { authentication, operatorOnly } from './platform/interceptors/authentication.ts';
+import { authentication } from './platform/interceptors/authentication.ts';
 import { deprecation } from './platform/interceptors/deprecation.ts';
 import { etags } from './platform/interceptors/etags.ts';
+import { host } from './platform/interceptors/host.ts';
 import { idempotency } from './platform/interceptors/idempotency.ts';
+import { keyless } from './platform/interceptors/keyless.ts';
 import { limits } from './platform/interceptors/limits.ts';
+import { operatorOnly } from './platform/interceptors/operator-only.ts';
 import { pages } from './platform/interceptors/pages.ts';
 import { permission } from './platform/interceptors/permission.ts';
 import { readMessage } from './platform/interceptors/read-message.ts';
+import { rest } from './platform/interceptors/rest.ts';
 import { logging } from './platform/observe/logging/log-calls.ts';
 import type { CallMetrics } from './platform/observe/metrics/calls.ts';
 import type { Tracing } from './platform/observe/tracing/otel.ts';
 import { loadOperations } from './platform/proto/operations.ts';
 import { createValidation } from './platform/proto/validation-rules.ts';
-import { host, rest } from './platform/protocols/rest/requests.ts';
 import type { Caller } from './platform/rpc/caller.ts';
 import type { Call } from './platform/rpc/chain.ts';
 import { createHealth } from './platform/rpc/health.ts';
@@ -75,30 +79,18 @@ export function createServer(config: Config, parts: Parts) {
     metrics?.ban(caller);
   };
   const { addressPerMinute, plans } = config.limits;
-  const options = { shares: openCalls, onBan, addressPerMinute };
-  const { interceptor: countRequest, keyless, anonymous } = limits(limiter, options);
+  const requests = requestLimits(limiter, { shares: openCalls, onBan, addressPerMinute });
 
   // The order of errors: 401, then 429, then 403, then those in the request itself, then those that the method finds.
+  // Each interceptor says what must be before it.
   const turns = new Turns();
   const message = readMessage(createValidation(operations.registry), turns);
-  const forAnybody = [keyless, host, message];
-  const judged = [
-    authentication(keys, anonymous),
-    countRequest, // against the account of the caller
-    permission, // after `countRequest`: a refused request counts like any
-  ];
-  const forCallers = [
-    ...judged,
-    host,
-    rest,
-    message,
-    pages(turns), // reads the message
-    etags, // reads the message
-    deprecation, // after `message` and `etags`: a malformed request was no use of the operation
-    idempotency(store.idempotency), // after all others: a replay counts, and an invalid request gets a 400
-  ];
-  const { interceptor: auditCall, refused } = audit(auditLog);
-  const forOperator = [operatorOnly(operatorKey, anonymous, refused), auditCall, message];
+  const forAnybody = [keyless(requests), host];
+  const judged = [authentication(keys, requests), limits(requests), permission];
+  const own = [pages(turns), etags, deprecation, idempotency(store.idempotency)];
+  const forCallers = [...judged, host, rest, message, ...own];
+  const { passed, refused } = audit(auditLog);
+  const forOperator = [operatorOnly(operatorKey, requests, refused), passed, message];
 
   const { addressBurst, addressPerSecond } = config.limits;
   const hasAllowance = createAllowance(addressBurst, addressPerSecond);
@@ -122,9 +114,9 @@ export function createServer(config: Config, parts: Parts) {
       ...serve(operations, edge, forCallers),
       ...serve(operations, implement<AdminServiceServer>(AdminServiceService, admin), forOperator),
       // No key is needed for files, health checks and reflection.
-      ...serve(operations, implement<WebServiceServer>(WebServiceService, webService), forAnybody),
-      ...serve(operations, implement<HealthServer>(HealthService, health.service), forAnybody),
-      ...serve(operations, reflection(operations, listed, takeAllowance), [keyless, host]),
+      ...serve(operations, implement<WebServiceServer>(WebServiceService, webService), [...forAnybody, message]),
+      ...serve(operations, implement<HealthServer>(HealthService, health.service), [...forAnybody, message]),
+      ...serve(operations, reflection(operations, listed, takeAllowance), forAnybody),
     ],
     forUnknown: judged,
     operations,

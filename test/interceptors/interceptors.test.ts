@@ -6,7 +6,7 @@ import { CreateKeyRequest, RotateKeyRequest } from '../../gen/apiplatform/admin/
 import { generateKey } from '../../src/platform/access/keys/format.ts';
 import { type ApiError, apiError, invalidArgument } from '../../src/platform/errors.ts';
 import { audit } from '../../src/platform/interceptors/audit.ts';
-import { operatorOnly } from '../../src/platform/interceptors/authentication.ts';
+import { operatorOnly } from '../../src/platform/interceptors/operator-only.ts';
 import { logging } from '../../src/platform/observe/logging/log-calls.ts';
 import { addressOf } from '../../src/platform/rpc/address.ts';
 import type { Next } from '../../src/platform/rpc/chain.ts';
@@ -18,12 +18,12 @@ type Line = any;
 function newAudit() {
   const lines: Line[] = [];
   const logger = pino({ base: null, timestamp: false }, { write: (line: string) => lines.push(JSON.parse(line)) });
-  const { interceptor, refused } = audit(logger);
-  const run = (call: TestCall, next: Next) => end(call, (received) => interceptor(received, next));
+  const { passed, refused } = audit(logger);
+  const run = (call: TestCall, next: Next) => end(call, (received) => passed.run(received, next));
   /** Sends a call without the operator's key, whose address may be beyond its limit. */
   const attempt = (count: () => Promise<void>) => {
-    const enter = operatorOnly(generateKey('operator'), { count }, refused);
-    return end(operatorCall('ListAccounts'), (call) => enter(call, handler().next));
+    const enter = operatorOnly(generateKey('operator'), { countForAddress: count }, refused);
+    return end(operatorCall('ListAccounts'), (call) => enter.run(call, handler().next));
   };
   return { lines, run, attempt };
 }
@@ -98,13 +98,13 @@ test('Operator - a call with the operator key passes, any other is OPERATOR_KEY_
   const count = async () => {
     counted += 1;
   };
-  const interceptor = operatorOnly(operatorKey, { count }, () => {
+  const interceptor = operatorOnly(operatorKey, { countForAddress: count }, () => {
     refused += 1;
   });
   const send = (authorization: string) =>
-    interceptor(newCall('PetService/GetPet', { metadata: { authorization } }), handler().next).catch(
-      (error: ApiError) => error.code,
-    );
+    interceptor
+      .run(newCall('PetService/GetPet', { metadata: { authorization } }), handler().next)
+      .catch((error: ApiError) => error.code);
   t.is(await send(`Bearer ${operatorKey}`), RESPONSE);
   const others = [generateKey(), generateKey('operator'), operatorKey.slice(0, -1), `${operatorKey}0`];
   const wrong = ['', ...others.map((key) => `Bearer ${key}`)];

@@ -6,8 +6,8 @@ import test, { type ExecutionContext } from 'ava';
 import type { RefuseRequest } from '../../gen/apiplatform/edge/v1/edge.ts';
 import { edgeService } from '../../src/platform/edge/edge-service.ts';
 import { ApiError } from '../../src/platform/errors.ts';
+import { rest } from '../../src/platform/interceptors/rest.ts';
 import { loadOperations } from '../../src/platform/proto/operations.ts';
-import { rest } from '../../src/platform/protocols/rest/requests.ts';
 import type { Response } from '../../src/platform/rpc/chain.ts';
 import { handler, newCall, RESPONSE } from '../support/service/call.ts';
 
@@ -68,7 +68,7 @@ test("Refusal - a value of the wrong type is INVALID_ARGUMENT under the field's 
 });
 
 async function request(path: string, originalPath: string): Promise<Response> {
-  return rest(newCall(path, { metadata: { 'x-envoy-original-path': originalPath } }), handler().next);
+  return rest.run(newCall(path, { metadata: { 'x-envoy-original-path': originalPath } }), handler().next);
 }
 
 const UNKNOWN = 'is not a query parameter here';

@@ -20,7 +20,7 @@ async function refusal([path, message]: Request): Promise<ApiError | undefined> 
   const { input } = newCall(path).operation;
   const bytes = toBinary(input, create(input, message as never));
   try {
-    await interceptor(newCall(path, { bytes }), next);
+    await interceptor.run(newCall(path, { bytes }), next);
   } catch (error) {
     if (error instanceof ApiError && calls.length === 0) return error;
     throw error;

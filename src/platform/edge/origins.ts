@@ -72,9 +72,9 @@ export function addEdgeHeaders(call: Call, error?: ApiError): void {
   if (isRefused && caller !== undefined && !isQuestion) {
     responseHeaders.set(EDGE_HEADERS.accepted, `${error.retryAfterSeconds} ${call.header('authorization')}`);
   }
-  // A key that Envoy does not know and asks about: it is valid, though refused.
-  const isUnknown = isQuestion && call.header(EDGE_HEADERS.anonymous) !== undefined;
-  if (isUnknown && error !== undefined && caller !== undefined) {
+  // A key that Envoy does not know is valid. The caller of a question may be refused nevertheless.
+  const isUnknown = call.header(EDGE_HEADERS.anonymous) !== undefined;
+  if (isUnknown && caller !== undefined && (isQuestion || !isRefused)) {
     responseHeaders.set(EDGE_HEADERS.accepted, caller.permission);
   }
   if (caller !== undefined) {

@@ -10,7 +10,7 @@ import type { Logger } from 'pino';
 import { createAllowance } from '../access/limits/allowance.ts';
 import { WINDOWS } from '../config/plans.ts';
 import type { ApiError } from '../errors.ts';
-import type { Call, Interceptor, Response } from '../rpc/chain.ts';
+import { type Call, interceptor, type Response } from '../rpc/chain.ts';
 import { toApiError } from '../rpc/errors.ts';
 
 const MAX_USER_AGENT = 128;
@@ -28,11 +28,12 @@ const LOGGED_FIELDS = [
   'days',
 ];
 
-/** `interceptor` is behind the check of the key. `refused` is for a call that does not pass it. */
+/** `passed` is the interceptor behind the check of the key. `refused` is for a call that does not pass it. */
 export function audit(log: Pick<Logger, 'info' | 'warn'>, nowMs = () => performance.now()) {
   const write = (call: Call, outcome: string, made?: object) =>
     log.info({ ...fieldsOf(call, outcome), arguments: argumentsOf(call), made }, 'the operator');
-  const interceptor: Interceptor = async (call, next) => {
+  const after = { operatorOnly: 'it logs what the operator does' };
+  const passed = interceptor({ name: 'audit', after }, async (call, next) => {
     try {
       const response = await next(call);
       write(call, 'OK', createdIds(call, response));
@@ -41,7 +42,7 @@ export function audit(log: Pick<Logger, 'info' | 'warn'>, nowMs = () => performa
       write(call, toApiError(error, call.requestId).code);
       throw error;
     }
-  };
+  });
   const mayBeLogged = createAllowance(ATTEMPTS, ATTEMPTS_PER_SECOND, nowMs);
   let leftOut = 0;
   const refused = (call: Call, { code }: ApiError) => {
@@ -53,7 +54,7 @@ export function audit(log: Pick<Logger, 'info' | 'warn'>, nowMs = () => performa
     leftOut = 0;
     log.warn({ ...fieldsOf(call, code), ...before }, 'refused: not the operator');
   };
-  return { interceptor, refused };
+  return { passed, refused };
 }
 
 function fieldsOf(call: Call, outcome: string) {

@@ -5,10 +5,10 @@
 import { BinaryReader } from '@bufbuild/protobuf/wire';
 import { invalidArgument } from '../errors.ts';
 import { CONDITIONS } from '../proto/operations.ts';
-import { type Call, encoded, type Interceptor } from '../rpc/chain.ts';
+import { type Call, encoded, interceptor } from '../rpc/chain.ts';
 import { type EntityTags, entityTag, matchesWeakly, parseEntityTags } from '../rpc/entity-tags.ts';
 
-export const etags: Interceptor = async (call, next) => {
+export const etags = interceptor({ name: 'etags', needs: ['request'], leaves: ['ifMatch'] }, async (call, next) => {
   const { isTagged, oneOf, condition, response: shape } = call.operation;
   const isOneOfList = oneOf !== undefined && (call.request as unknown as IdLists)[oneOf.localName]?.length === 1;
   const ifMatch = condition === 'if-match' ? readCondition(call, condition) : undefined;
@@ -23,7 +23,7 @@ export const etags: Interceptor = async (call, next) => {
   const etag = entityTag(tagged);
   call.responseHeaders.set('etag', etag);
   return { ...response, bytes, isUnmodified: ifNoneMatch !== undefined && matchesWeakly(ifNoneMatch, etag) };
-};
+});
 
 type IdLists = Readonly<Record<string, readonly unknown[]>>;
 

@@ -13,7 +13,7 @@ import { hash } from 'node:crypto';
 import { toBinary } from '@bufbuild/protobuf';
 import { IDEMPOTENCY_KEY } from '../config/constants.ts';
 import { ApiError, apiError, invalidArgument } from '../errors.ts';
-import type { Call, Interceptor, UnaryResponse } from '../rpc/chain.ts';
+import { type Call, interceptor, type UnaryResponse } from '../rpc/chain.ts';
 import type { IdempotencyRecord } from '../storage/model.ts';
 import type { PLATFORM_TABLES, Reads } from '../storage/store.ts';
 import { AlreadyDone } from '../storage/store-errors.ts';
@@ -22,8 +22,15 @@ const HEADER = 'idempotency-key';
 
 type Request = Pick<IdempotencyRecord, 'id' | 'requestDigest'>;
 
-export function idempotency(records: Reads<typeof PLATFORM_TABLES>['idempotency']): Interceptor {
-  return async (call, next) => {
+const after = {
+  limits: 'a replay counts',
+  etags: 'an invalid request gets a 400',
+  deprecation: 'a replay is a use of the operation',
+};
+
+export const idempotency = (records: Reads<typeof PLATFORM_TABLES>['idempotency']) => {
+  const rules = { name: 'idempotency', needs: ['caller', 'request'], leaves: ['remember'], after } as const;
+  return interceptor(rules, async (call, next) => {
     const key = call.operation.takesIdempotencyKey ? idempotencyKeyOf(call) : undefined;
     if (key === undefined) return next(call);
     // In a canonical encoding, fields in the order of their numbers, without absent and unknown ones: so the same
@@ -44,8 +51,8 @@ export function idempotency(records: Reads<typeof PLATFORM_TABLES>['idempotency'
       if (other === undefined) throw error;
       return replay(call, request, other);
     }
-  };
-}
+  });
+};
 
 /** Undefined when the request has no key. Throws INVALID_ARGUMENT for a malformed one. */
 function idempotencyKeyOf(call: Call): string | undefined {
@@ -56,8 +63,7 @@ function idempotencyKeyOf(call: Call): string | undefined {
 }
 
 /** Keys are scoped to an account and an operation. Neither of these contains a space, so the parts can't overlap. */
-function recordId({ caller, operation }: Call, key: string): string {
-  if (caller === undefined) throw new Error('an idempotency key came without a caller');
+function recordId({ caller, operation }: Pick<Required<Call>, 'caller' | 'operation'>, key: string): string {
   return hash('sha256', `${caller.accountId} ${operation.path} ${key}`, 'base64url');
 }
 

@@ -1,20 +1,19 @@
 /** Lets the pages of an account take turns (turns.ts), from the look for their rows until the response is written. */
 import { apiError } from '../errors.ts';
 import type { Operation } from '../proto/operations.ts';
-import type { Interceptor } from '../rpc/chain.ts';
+import { interceptor } from '../rpc/chain.ts';
 import { DEFAULT_LIMIT } from '../rpc/page-token.ts';
 import type { Turns } from '../rpc/turns.ts';
 
-export function pages(turns: Turns): Interceptor {
-  return async (call, next) => {
+export const pages = (turns: Turns) =>
+  interceptor({ name: 'pages', needs: ['caller', 'request'] }, async (call, next) => {
     const { operation, caller } = call;
-    if (operation.response.list === undefined || caller === undefined) return next(call);
+    if (operation.response.list === undefined) return next(call);
     return turns.run(caller.accountId, rowsIn(operation, call.request as unknown as Asked), () => {
       if (call.isCancelled()) throw apiError('DEADLINE_EXCEEDED'); // while it waited
       return next(call);
     });
-  };
-}
+  });
 
 interface Asked extends Readonly<Record<string, unknown>> {
   readonly limit?: number;

@@ -2,7 +2,7 @@
 import { apiError } from '../errors.ts';
 import type { Operation } from '../proto/operations.ts';
 import type { Permission } from '../rpc/caller.ts';
-import type { Interceptor } from '../rpc/chain.ts';
+import { interceptor } from '../rpc/chain.ts';
 
 /** What each permission allows. A method that does not exist is no read. */
 const ALLOWS: Readonly<Record<Permission, (operation: Operation) => boolean>> = {
@@ -10,9 +10,9 @@ const ALLOWS: Readonly<Record<Permission, (operation: Operation) => boolean>> = 
   write: () => true,
 };
 
-export const permission: Interceptor = async (call, next) => {
-  const { caller, operation } = call;
-  if (caller === undefined) throw new Error('a call reached the permissions without a caller');
-  if (!ALLOWS[caller.permission](operation)) throw apiError('PERMISSION_DENIED');
+const after = { limits: 'a refused request counts like any' };
+
+export const permission = interceptor({ name: 'permission', needs: ['caller'], after }, async (call, next) => {
+  if (!ALLOWS[call.caller.permission](call.operation)) throw apiError('PERMISSION_DENIED');
   return next(call);
-};
+});

@@ -4,11 +4,18 @@
  */
 import { invalidArgument } from '../errors.ts';
 import type { FindViolations } from '../proto/validation-rules.ts';
-import type { Interceptor } from '../rpc/chain.ts';
+import { interceptor } from '../rpc/chain.ts';
 import { rowsOf, type Turns } from '../rpc/turns.ts';
 
-export function readMessage(findViolations: FindViolations, turns: Turns): Interceptor {
-  return async (call, next) => {
+const WHY = 'nothing of the message of a refused caller is read';
+const BY_HEADERS = 'what the headers tell is said before';
+const after = {
+  ...{ authentication: WHY, limits: WHY, permission: WHY, keyless: WHY, operatorOnly: WHY, audit: WHY },
+  ...{ host: BY_HEADERS, rest: BY_HEADERS },
+};
+
+export const readMessage = (findViolations: FindViolations, turns: Turns) =>
+  interceptor({ name: 'readMessage', leaves: ['request'], after }, async (call, next) => {
     const { caller } = call;
     await call.receive((bytes, read) => {
       const rows = rowsOf(bytes);
@@ -17,5 +24,4 @@ export function readMessage(findViolations: FindViolations, turns: Turns): Inter
     const violations = findViolations(call.operation, call.request);
     if (violations.length > 0) throw invalidArgument(violations);
     return next(call);
-  };
-}
+  });

@@ -1,5 +1,6 @@
 /**
- * The chain of interceptors that every call passes: each is `(call, next) => response`, around one handler.
+ * The chain of interceptors that every call passes: each is `(call, next) => response`, around one handler. Each says
+ * what it needs, what it leaves, and what must be before it. A chain in another order does not start.
  *
  * An interceptor works on a call of our own, not on grpc-js's, so it is a plain async function that can be tested
  * without a server. The chain starts as soon as the headers of a call have arrived. The interceptor `readMessage` reads
@@ -47,8 +48,21 @@ export type InTurn = <T>(bytes: number, read: () => T) => T | Promise<T>;
  */
 export type Source = 'direct' | 'forwarded' | 'edge';
 
-/** A call, as interceptors see it. */
-export interface Call {
+/** What interceptors leave on a call, for those behind them, for the method and for observers. */
+export interface Notes {
+  caller?: Caller;
+  /** A write must find one of these tags, or change nothing. */
+  ifMatch?: EntityTags;
+  /** For a feed: looks again whose key it came with. */
+  identify?: () => Identity | Promise<Identity>;
+  /** For a feed: the id that the caller has last got. */
+  resumeAfter?: bigint;
+  /** The write must store this record of its response, in the same transaction. */
+  remember?: Remember;
+}
+
+/** A call. Only the interceptor that leaves a note can set it. */
+export interface Call extends Readonly<Notes> {
   readonly operation: Operation;
   readonly codec: Codec;
   /** How the caller speaks, found once from the headers. */
@@ -74,16 +88,6 @@ export interface Call {
   onClose(listener: () => void): void;
   /** Headers of the response; an error response has them too. */
   readonly responseHeaders: Map<string, string>;
-  /** Set by `authentication`. */
-  caller?: Caller;
-  /** Set by `etags`: a write must find one of these tags, or change nothing. */
-  ifMatch?: EntityTags;
-  /** Set by `authentication` for a feed: looks again whose key it came with. */
-  identify?: () => Identity | Promise<Identity>;
-  /** Set by `rest` for a feed: the id that the caller has last got. */
-  resumeAfter?: bigint;
-  /** Set by `idempotency`: the write must store this record of its response, in the same transaction. */
-  remember?: Remember;
 }
 
 /** The response of a unary method. */
@@ -160,9 +164,53 @@ export interface Protocol {
 /** The rest of the chain: the interceptors behind this one, and the handler. */
 export type Next = (call: Call) => Promise<Response>;
 
-export type Interceptor = (call: Call, next: Next) => Promise<Response>;
+/** The notes, and the message once it has been read. */
+type Left = keyof Notes | 'request';
+type Note<Names extends Left> = Extract<Names, keyof Notes>;
 
-/** Composes the interceptors and the handler of a method. The first interceptor is the outermost. */
+export interface Interceptor {
+  readonly name: string;
+  /** What those before it must have left. */
+  readonly needs?: readonly Left[];
+  /** What it alone leaves. */
+  readonly leaves?: readonly Left[];
+  /** The interceptors that must be before it in a chain that has them, and why. */
+  readonly after?: Readonly<Record<string, string>>;
+  run(call: Call, next: Next): Promise<Response>;
+}
+
+/** Makes an interceptor. Its call has what it needs, and lets it set what it leaves. */
+export function interceptor<Needs extends Left = never, Leaves extends Left = never>(
+  rules: Omit<Interceptor, 'run'> & { readonly needs?: readonly Needs[]; readonly leaves?: readonly Leaves[] },
+  run: (
+    call: Call & Readonly<Required<Pick<Notes, Note<Needs>>>> & Pick<Notes, Note<Leaves>>,
+    next: Next,
+  ) => Promise<Response>,
+): Interceptor {
+  return { ...rules, run };
+}
+
+/**
+ * Composes the interceptors and the handler of a method. The first interceptor is the outermost.
+ *
+ * @throws Error when the order is not one that the interceptors allow.
+ */
 export function chain(interceptors: readonly Interceptor[], handler: Next): Next {
-  return interceptors.reduceRight<Next>((next, interceptor) => (call) => interceptor(call, next), handler);
+  const left = new Set<Left>();
+  for (const [index, { name, needs = [], leaves = [], after = {} }] of interceptors.entries()) {
+    const absent = needs.find((note) => !left.has(note));
+    if (absent !== undefined) throw new Error(`${name} needs \`${absent}\`, which no interceptor before it leaves`);
+    const late = interceptors.slice(index + 1).find((other) => other.name in after);
+    if (late !== undefined) throw new Error(`${name} must be after ${late.name}: ${after[late.name]}`);
+    const twice = leaves.find((note) => left.has(note));
+    if (twice !== undefined) throw new Error(`${name} leaves \`${twice}\`, which one before it leaves`);
+    for (const note of leaves) left.add(note);
+  }
+  return interceptors.reduceRight<Next>((next, one) => (call) => one.run(call, next), handler);
+}
+
+/** Adds a link to a response, behind those that it has (RFC 8288, section 3). */
+export function addLink(responseHeaders: Map<string, string>, link: string): void {
+  const others = responseHeaders.get('link');
+  responseHeaders.set('link', others === undefined ? link : `${others}, ${link}`);
 }

@@ -192,8 +192,9 @@ test('Authentication - during a look-up a call holds a share of its address, and
   const { cache, secret, state } = setUp();
   const events: string[] = [];
   const interceptor = authentication(cache, {
-    count: async () => undefined,
-    hold: async () => {
+    countForAddress: async () => undefined,
+    checkGuesses: async () => void events.push('checked'),
+    holdForAddress: async () => {
       events.push('held');
       return () => void events.push('released');
     },
@@ -201,9 +202,9 @@ test('Authentication - during a look-up a call holds a share of its address, and
   });
   const metadata = { authorization: `Bearer ${secret}` };
   const call = newCall('/apiplatform.admin.v1.AdminService/ListKeys', { metadata });
-  t.is(await interceptor(call, handler().next), RESPONSE);
+  t.is(await interceptor.run(call, handler().next), RESPONSE);
   t.is(state.lookUps, 1);
-  t.deepEqual(events.toSorted(), ['held', 'released', 'shown']);
+  t.deepEqual(events.toSorted(), ['checked', 'held', 'released', 'shown']);
 });
 
 const ALPHABET = '0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz';

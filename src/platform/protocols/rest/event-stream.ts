@@ -5,7 +5,7 @@
  */
 import type { DescMessage } from '@bufbuild/protobuf';
 import { invalidArgument } from '../../errors.ts';
-import type { Call, Next, Response, StreamStart } from '../../rpc/chain.ts';
+import type { Call, StreamStart } from '../../rpc/chain.ts';
 import { jsonWriter, onOneLine } from './json.ts';
 
 /** When a browser whose connection is lost opens another. */
@@ -45,15 +45,11 @@ export function eventStream({ typeName, fields }: DescMessage) {
   };
 }
 
-/** A feed goes on after Last-Event-ID (server-sent events, HTML Standard, section 9.2.3). */
-export async function resume(call: Call, next: Next): Promise<Response> {
+/** Where a feed goes on: Last-Event-ID (server-sent events, HTML Standard, section 9.2.3). */
+export function lastEventId(call: Pick<Call, 'header'>): bigint | undefined {
   const lastId = call.header('last-event-id')?.trim();
-  if (lastId) {
-    if (!/^\d{1,19}$/.test(lastId)) {
-      const description = `"${lastId}" is no id of an event`;
-      throw invalidArgument([{ path: 'last-event-id', name: 'Last-Event-ID', description }]);
-    }
-    call.resumeAfter = BigInt(lastId);
-  }
-  return next(call);
+  if (!lastId) return undefined;
+  if (/^\d{1,19}$/.test(lastId)) return BigInt(lastId);
+  const description = `"${lastId}" is no id of an event`;
+  throw invalidArgument([{ path: 'last-event-id', name: 'Last-Event-ID', description }]);
 }

@@ -1,31 +1,9 @@
-/**
- * Interceptors for requests that came through Envoy, over any protocol; and what the transcoder does not check of REST:
- * path, query and content type. responses.ts makes the response.
- */
+/** What the transcoder does not check of a request: path, query and content type. */
 import { isUtf8 } from 'node:buffer';
 import { type DescField, ScalarType } from '@bufbuild/protobuf';
-import { BAD_HOST, EDGE_HEADERS, ORIGINAL_PATH } from '../../edge-headers.ts';
 import { apiError, invalidArgument, short } from '../../errors.ts';
 import { noneOf, TIMESTAMP } from '../../proto/fields.ts';
 import { hasVerb, type Operation } from '../../proto/operations.ts';
-import type { Interceptor } from '../../rpc/chain.ts';
-import { resume } from './event-stream.ts';
-
-/** Refuses a Host that Envoy has replaced. */
-export const host: Interceptor = async (call, next) => {
-  if (call.header(':authority') !== BAD_HOST) return next(call);
-  throw invalidArgument([{ path: '', name: 'Host', description: 'must be a host, with or without a port' }]);
-};
-
-export const rest: Interceptor = async (call, next) => {
-  // Tells Envoy, which does not know the key yet, that it is valid, and what it allows.
-  const isUnknown = call.source === 'forwarded' && call.header(EDGE_HEADERS.anonymous) !== undefined;
-  if (isUnknown && call.caller) call.responseHeaders.set(EDGE_HEADERS.accepted, call.caller.permission);
-  if (call.protocol.name !== 'REST') return next(call);
-  checkContentType(call.header(EDGE_HEADERS.bodyType)?.slice(1));
-  checkParameters(call.header(ORIGINAL_PATH) ?? '', call.operation);
-  return call.operation.isFeed ? resume(call, next) : next(call);
-};
 
 /** More than any operation takes. To read thousands would take the server two milliseconds. */
 const MAX_PARAMETERS = 500;

@@ -1,0 +1,119 @@
+/**
+ * Counts each request against its account, or against its IP address when it has no valid key, and bounds what both
+ * have open.
+ *
+ * The numbers go into `responseHeaders`, so every response has them, including an error from further down the chain.
+ */
+import { type Quota, WINDOWS } from '../../config/plans.ts';
+import { type ApiError, apiError } from '../../errors.ts';
+import type { AccountId, Caller } from '../../rpc/caller.ts';
+import type { Call } from '../../rpc/chain.ts';
+import type { Ban } from '../tables/bans.ts';
+import { type Attempt, type Decision, type Limiter, type Subject, subjectName } from './limiter.ts';
+import { secondsUntil } from './windows.ts';
+
+interface LimitsOptions {
+  /** Bounds the open calls of accounts and addresses. Both throw RATE_LIMITED past the share. */
+  readonly shares: {
+    holdForAddress(call: Call, what: string): () => void;
+    holdForAccount(call: Call, account: AccountId): void | Promise<void>;
+  };
+  /** Stores and counts the ban of a caller's key that a request begins. It must neither wait nor throw. */
+  readonly onBan: (ban: Ban, caller: Caller) => void;
+  /** How many requests without a valid key an address may make per minute, and as many guesses of keys. */
+  readonly addressPerMinute: number;
+}
+
+/** An address has a limit for the shortest window alone. */
+const UNLIMITED = Object.fromEntries(WINDOWS.map(({ quota }) => [quota, Number.POSITIVE_INFINITY])) as unknown as Quota;
+
+export type RequestLimits = ReturnType<typeof requestLimits>;
+
+export function requestLimits(limiter: Limiter, { shares, onBan, addressPerMinute }: LimitsOptions) {
+  const addressQuota = { ...UNLIMITED, [WINDOWS[0].quota]: addressPerMinute };
+  const attemptOf = (call: Call, kind: 'address' | 'guesses' = 'address'): Attempt => {
+    return { kind, address: call.address, quota: addressQuota, ...momentOf(call) };
+  };
+  const count = async (call: Call, attempt: Attempt): Promise<void> => {
+    const decision = await limiter.admit(attempt);
+    setHeaders(call, decision);
+    if (decision.allowed) return;
+    if (decision.begunBan !== undefined && call.caller !== undefined) onBan(decision.begunBan, call.caller);
+    throw limitError(attempt, decision);
+  };
+  const peek = async (call: Call, attempt: Attempt): Promise<Decision> => {
+    const decision = await limiter.peek(attempt);
+    setHeaders(call, decision);
+    return decision;
+  };
+  /** Holds a share of the open calls. A refusal shows the limits like any response, and counts for nothing. */
+  const hold = async <T>(call: Call, attempt: Attempt, take: () => T | Promise<T>): Promise<T> => {
+    try {
+      return await take();
+    } catch (error) {
+      await peek(call, attempt);
+      throw error;
+    }
+  };
+  return {
+    /** Counts a request against the account of its caller. Rejects beyond the limit. */
+    async countForAccount(call: Call, { accountId, keyId, quota }: Caller): Promise<void> {
+      const attempt = { kind: 'account', accountId, keyId, quota, ...momentOf(call) } as const;
+      await hold(call, attempt, () => shares.holdForAccount(call, accountId));
+      const { counting } = call.operation; // one that is never counted has the headers too, by `peek`
+      if (counting === 'always') await count(call, attempt);
+      else if (!(await peek(call, attempt)).allowed && counting === 'refusals') await count(call, attempt);
+    },
+    /** Counts a request against its address; a `guess` had a key of the right form. Rejects beyond the limit. */
+    async countForAddress(call: Call, isGuess: boolean): Promise<void> {
+      if (isGuess) await limiter.admit(attemptOf(call, 'guesses'));
+      const attempt = attemptOf(call);
+      if (call.operation.counting === 'never') await peek(call, attempt);
+      else await count(call, attempt);
+    },
+    /** Sets the rate limit headers to the limits of the address. */
+    async show(call: Call): Promise<void> {
+      await peek(call, attemptOf(call));
+    },
+    /**
+     * Counts an open call against its address, until it is closed or released. `what` is counted apart from all else.
+     * Rejects with RATE_LIMITED past the share of an address.
+     */
+    holdForAddress: (call: Call, what: string) => hold(call, attemptOf(call), () => shares.holdForAddress(call, what)),
+    /**
+     * Rejects with RATE_LIMITED when the address has used up a minute's limit of wrong guesses. These are counted
+     * apart: requests without a key use up nothing for the valid keys behind their address.
+     */
+    async checkGuesses(call: Call): Promise<void> {
+      const decision = await peek(call, attemptOf(call, 'guesses'));
+      if (!decision.allowed) throw limitError(attemptOf(call), decision);
+    },
+  };
+}
+
+/** Only the edge repeats a request by itself, under the id that it has given to it. Callers choose theirs. */
+function momentOf({ source, requestId }: Call) {
+  return { nowMs: Date.now(), requestId: source === 'forwarded' ? requestId : undefined };
+}
+
+/** RateLimit and RateLimit-Policy are of draft-ietf-httpapi-ratelimit-headers-10. */
+function setHeaders({ responseHeaders }: Call, { limit, remaining, resetAtSeconds, windows, nowMs }: Decision): void {
+  responseHeaders.set('x-ratelimit-limit', String(limit));
+  responseHeaders.set('x-ratelimit-remaining', String(remaining));
+  responseHeaders.set('x-ratelimit-reset', String(resetAtSeconds));
+  let [policy, left] = ['', ''];
+  for (const one of windows) {
+    const [comma, name] = [policy && ', ', one.window];
+    policy += `${comma}"${name}";q=${one.limit};w=${one.seconds}`;
+    left += `${comma}"${name}";r=${one.remaining};t=${secondsUntil(one.resetAtSeconds * 1_000, nowMs)}`;
+  }
+  responseHeaders.set('ratelimit-policy', policy);
+  responseHeaders.set('ratelimit', left);
+}
+
+function limitError(subject: Subject, decision: Decision): ApiError {
+  const { retryAfterSeconds, bannedUntilMs } = decision;
+  const options = { retryAfterSeconds, quotaSubject: subjectName(subject) };
+  if (bannedUntilMs !== undefined) return apiError('API_KEY_BANNED', { retryAfterSeconds }, options);
+  return apiError('RATE_LIMITED', decision, options);
+}

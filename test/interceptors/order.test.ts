@@ -1,0 +1,51 @@
+/** The order of interceptors is data: a server whose chains are in another order does not start. */
+import test from 'ava';
+import { audit } from '../../src/platform/interceptors/audit.ts';
+import { authentication } from '../../src/platform/interceptors/authentication.ts';
+import { deprecation } from '../../src/platform/interceptors/deprecation.ts';
+import { etags } from '../../src/platform/interceptors/etags.ts';
+import { host } from '../../src/platform/interceptors/host.ts';
+import { idempotency } from '../../src/platform/interceptors/idempotency.ts';
+import { keyless } from '../../src/platform/interceptors/keyless.ts';
+import { limits } from '../../src/platform/interceptors/limits.ts';
+import { operatorOnly } from '../../src/platform/interceptors/operator-only.ts';
+import { pages } from '../../src/platform/interceptors/pages.ts';
+import { permission } from '../../src/platform/interceptors/permission.ts';
+import { readMessage } from '../../src/platform/interceptors/read-message.ts';
+import { rest } from '../../src/platform/interceptors/rest.ts';
+import { chain, type Interceptor } from '../../src/platform/rpc/chain.ts';
+import { handler } from '../support/service/call.ts';
+
+/** None of them runs. */
+const never = new Proxy({}, { get: () => () => Promise.reject(new Error('it runs')) }) as never;
+const message = readMessage(() => [], never);
+const CHAINS: Readonly<Record<string, readonly Interceptor[]>> = {
+  callers: [
+    ...[authentication(never, never), limits(never), permission, host, rest, message],
+    ...[pages(never), etags, deprecation, idempotency(never)],
+  ],
+  anybody: [keyless(never), host, message],
+  operator: [operatorOnly('', never, () => undefined), audit(never).passed, message],
+};
+const start = (interceptors: readonly Interceptor[]) => chain(interceptors, handler().next);
+
+for (const [name, interceptors] of Object.entries(CHAINS)) {
+  test(`Interceptors - for ${name} start in their order, and with no two neighbours exchanged`, (t) => {
+    t.notThrows(() => start(interceptors));
+    for (const [index, first] of interceptors.slice(0, -1).entries()) {
+      const second = interceptors[index + 1] as Interceptor;
+      const exchanged = interceptors.with(index, second).with(index + 1, first);
+      const { message: said } = t.throws(() => start(exchanged), undefined, `${second.name} before ${first.name}`);
+      t.true(said.includes(first.name) || said.includes(second.name), said);
+    }
+  });
+}
+
+test('Interceptors - a note has one owner, and is there before it is needed', (t) => {
+  const [first] = CHAINS.callers as [Interceptor];
+  t.throws(() => start([first, first]), { message: 'authentication leaves `caller`, which one before it leaves' });
+  t.throws(() => start([permission]), { message: 'permission needs `caller`, which no interceptor before it leaves' });
+  t.throws(() => start([first, permission, limits(never)]), {
+    message: 'permission must be after limits: a refused request counts like any',
+  });
+});
