@@ -30,6 +30,11 @@ local NAMESPACE = "edge.key"
 -- There too, of a request that needs no key. The route's own metadata can be asked for only once (rest.lua).
 M.KEYLESS = "edge.keyless"
 
+-- The path without its query; nil for CONNECT, which has none.
+local function path_of(headers)
+  return (headers:get(":path") or ""):match("^[^?]+")
+end
+
 -- Refuses a request beyond the allowance. `errors` is the shape of the response.
 local function refuse(handle, errors)
   local reply = settings.flood[errors]
@@ -52,7 +57,7 @@ end
 local function check(handle, headers, judge, errors)
   local now_ms = handle:timestamp()
   if judge == "nobody" then
-    local requests = settings.dear_files[headers:get(":path"):match("^[^?]*")]
+    local requests = settings.dear_files[path_of(headers)]
     if not allowance.take("open ", headers:get("x-forwarded-for"), now_ms, 1, requests) then refuse(handle, errors) end
     handle:streamInfo():dynamicMetadata():set(M.KEYLESS, "judge", judge)
     return
@@ -72,13 +77,8 @@ local function check(handle, headers, judge, errors)
     if spelling then handle:streamInfo():dynamicMetadata():set(NAMESPACE, "authorization", spelling) end
     return
   end
-  local is_valid, permission, reply, body = edge_service.judge(handle, errors)
-  if spelling then keys.learn(spelling, is_valid, handle:timestamp(), permission) end
-  if reply then
-    local is_over_limit = is_valid and (reply[":status"] == "429" or reply["grpc-status"] == "8")
-    if is_over_limit then keys.refuse(spelling, tonumber(reply["retry-after"]), handle:timestamp()) end
-    handle:respond(reply, body)
-  end
+  local reply, body = edge_service.judge(handle, errors)
+  if reply then handle:respond(reply, body) end
   handle:headers():replace(HEADERS.anonymous, "1") -- selects the route with the larger buffer
   handle:clearRouteCache()
 end
@@ -86,7 +86,7 @@ end
 -- Whether a request of REST or Connect changes nothing: all that a key with the permission `read` may send.
 local function is_read(headers, errors)
   if errors == "rest" then return settings.reads[headers:get(":method")] end
-  return settings.reads[headers:get(":path"):match("^[^?]*")]
+  return settings.reads[path_of(headers)]
 end
 
 -- Removes parameters and capitals, with which Envoy's filters would not know a media type (RFC 9110, section 8.3.1).
@@ -121,13 +121,10 @@ function M.on_request(handle)
   end
 end
 
--- Learns the key of an anonymous call that the server has accepted, with its permission; or for how long the server
--- refuses a known one.
-function M.on_judged(handle, judgement)
-  local seconds, spelling = judgement:match("^(%d+) (.*)$")
-  if seconds then return keys.refuse(spelling, tonumber(seconds), handle:timestamp()) end
+-- Learns the key of an anonymous call that the server has accepted.
+function M.on_accepted(handle, permission)
   local saved = handle:streamInfo():dynamicMetadata():get(NAMESPACE)
-  if saved then keys.learn(saved.authorization, true, handle:timestamp(), judgement) end
+  if saved then keys.learn(saved.authorization, handle:timestamp(), permission) end
 end
 
 return M

@@ -7,13 +7,13 @@ local settings = require("settings")
 
 local M = {}
 
-local CLUSTERS = settings.clusters
+local CLUSTERS, HEADERS = settings.clusters, settings.headers
 -- The clock counts whole milliseconds, and a timer may fire a millisecond early.
 local CLOCK_SLACK_MS = 100
 
 -- Calls a method of EdgeService. `values` are the request's fields. The server authenticates the caller by `caller`:
--- authorization, forwarded_for, request_id. caller.errors is the shape of an error. With caller.anonymous the response
--- says what a valid key allows.
+-- authorization, forwarded_for, request_id. caller.errors is the shape of an error. With caller.anonymous Envoy learns
+-- the key if it is valid.
 -- Returns the response's headers, and the body of an error; nil, nil and a status if the server does not respond: 504
 -- if it is too late, otherwise 503.
 function M.call(handle, name, values, caller, timeout_ms)
@@ -34,9 +34,9 @@ function M.call(handle, name, values, caller, timeout_ms)
     ["authorization"] = caller.authorization,
     ["x-forwarded-for"] = caller.forwarded_for,
     ["x-request-id"] = caller.request_id,
-    [settings.headers.edge] = settings.edge_secret,
-    [settings.headers.connect] = caller.errors ~= "rest" and caller.errors or nil,
-    [settings.headers.anonymous] = caller.anonymous,
+    [HEADERS.edge] = settings.edge_secret,
+    [HEADERS.connect] = caller.errors ~= "rest" and caller.errors or nil,
+    [HEADERS.anonymous] = caller.anonymous,
   }
   local message = grpc_message.frame(grpc_message.encode(method.fields, values))
   local cluster = keys.is_known(caller.authorization, 0) and CLUSTERS.calls or CLUSTERS.anonymous
@@ -44,13 +44,18 @@ function M.call(handle, name, values, caller, timeout_ms)
     timeout_ms = timeout_ms,
     send_xff = false,
   })
-  if response[settings.headers.code] then return response, body or "" end
+  local permission, limited, now_ms = response[HEADERS.accepted], response[HEADERS.limited], handle:timestamp()
+  response[HEADERS.accepted], response[HEADERS.limited] = nil, nil
+  local spelling = caller.anonymous and keys.normalize(caller.authorization)
+  if spelling then keys.learn(spelling, now_ms, permission) end
+  if limited then keys.refuse(limited, tonumber(response["retry-after"]), now_ms) end
+  if response[HEADERS.code] then return response, body or "" end
   if response[":status"] == "200" and not response["grpc-status"] then return response end
   -- Envoy's own error, in plain text: it can't reach the server.
-  return nil, nil, handle:timestamp() - start_ms >= timeout_ms - CLOCK_SLACK_MS and 504 or 503
+  return nil, nil, now_ms - start_ms >= timeout_ms - CLOCK_SLACK_MS and 504 or 503
 end
 
--- Returns the headers and the body of the response to the caller. Some headers are for the access log. If the server
+-- Returns the headers and the body of the response to the caller, with those for the access log. If the server
 -- has returned no error, `status` decides: the one with which the request has failed.
 function M.error_response(response, error, status, shape)
   if not error then
@@ -66,8 +71,8 @@ function M.error_response(response, error, status, shape)
   return headers, error
 end
 
--- Asks the server about the caller of a request, by its headers. Returns whether the key is valid, and its permission;
--- and the headers and the body of the response, if the caller may not send the request.
+-- Asks the server about the caller of a request, by its headers. Returns the headers and the body of the response, if
+-- the caller may not send the request.
 function M.judge(handle, errors)
   local headers = handle:headers()
   local response, error, status = M.call(handle, "judge", {}, {
@@ -77,11 +82,10 @@ function M.judge(handle, errors)
     errors = errors,
     anonymous = "1",
   })
-  if response and not error then return true, response[settings.headers.accepted] end
+  if response and not error then return nil end
   local reply, body = M.error_response(response, error, status, errors)
   reply["content-type"] = "application/json"
-  -- The response to a caller with a valid key, such as one over its limit, has the key's id for the access log.
-  return reply[settings.headers.key] ~= nil, reply[settings.headers.accepted], reply, body
+  return reply, body
 end
 
 return M

@@ -63,10 +63,10 @@ function M.is_asked(spelling, now_ms)
   return asked[spelling] and math.abs(now_ms - asked_since_ms) < ASKED_MS
 end
 
--- The server has judged a key. `permission` is nil if a response did not say it.
-function M.learn(spelling, is_valid, now_ms, permission)
+-- The server has judged a key: its permission, or nil if it is not valid.
+function M.learn(spelling, now_ms, permission)
   asked[spelling] = nil
-  if not is_valid then return end
+  if not permission then return end
   if not expires[spelling] then
     if count >= MAX_KEYS then
       expires, is_renewing, reads_only, refused_until, count = {}, {}, {}, {}, 0

@@ -20,16 +20,16 @@ end
 -- The request that a local reply is for. Envoy describes it in headers of the reply (envoy/config/local-replies.ts).
 local function take_request(headers)
   -- As in caller.lua: what has no route is judged.
-  local content_type = take(headers, HEADERS.refused .. "-content-type")
-  local judge, errors = (take(headers, HEADERS.refused .. "-kind") or ""):match("^(%l+) (%l+)$")
+  local content_type = take(headers, HEADERS.refused_content_type)
+  local judge, errors = (take(headers, HEADERS.refused_kind) or ""):match("^(%l+) (%l+)$")
   return {
     judge = judge,
     errors = errors or "rest",
     method = take(headers, HEADERS.refused),
-    path = take(headers, HEADERS.refused .. "-path") or "",
-    authorization = take(headers, HEADERS.refused .. "-authorization"),
-    forwarded_for = take(headers, HEADERS.refused .. "-forwarded-for"),
-    request_id = take(headers, HEADERS.refused .. "-request-id"),
+    path = take(headers, HEADERS.refused_path) or "",
+    authorization = take(headers, HEADERS.refused_authorization),
+    forwarded_for = take(headers, HEADERS.refused_forwarded_for),
+    request_id = take(headers, HEADERS.refused_request_id),
     content_type = content_type and content_type:sub(2), -- as in rest.lua
   }
 end
@@ -70,9 +70,6 @@ local function on_local_reply(handle)
   local status = tonumber(headers:get(":status"))
   local body = handle:body(true) -- before the script is suspended: Envoy can't read it later
   local error_headers, error = fetch_error(handle, refused, status, body:getBytes(0, body:length()))
-  if error_headers[HEADERS.key] and error_headers[":status"] == "429" then
-    keys.refuse(refused.authorization, tonumber(error_headers["retry-after"]), handle:timestamp())
-  end
   handle:body(true):setBytes(refused.method == "HEAD" and "" or error) -- HEAD has the length of a body, and none
   headers = handle:headers()
   for name, value in pairs(error_headers) do
@@ -88,12 +85,13 @@ function M.on_response(handle)
   local headers = handle:headers()
   if headers:get(HEADERS.refused) then return on_local_reply(handle) end
   -- Envoy drops the content type of a reply without a body, unless it knows the request's for one of gRPC.
-  local type = take(headers, HEADERS.refused .. "-type")
+  local type = take(headers, HEADERS.refused_type)
   if type and not headers:get("content-type") then
     headers:replace("content-type", type:lower():match("^application/grpc%-web[%l+-]*") or "application/grpc")
   end
-  local judgement = take(headers, HEADERS.accepted)
-  if judgement then caller.on_judged(handle, judgement) end
+  local permission, limited = take(headers, HEADERS.accepted), take(headers, HEADERS.limited)
+  if permission then caller.on_accepted(handle, permission) end
+  if limited then keys.refuse(limited, tonumber(headers:get("retry-after")), handle:timestamp()) end
   local length = take(headers, HEADERS.length)
   if length then headers:replace("content-length", length) end
 end

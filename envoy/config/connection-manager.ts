@@ -3,7 +3,7 @@ import { isIPv4 } from 'node:net';
 import { NAME } from '../../src/identity.ts';
 import type { EdgeConfig, Network } from '../../src/platform/config/config.ts';
 import { MAX_BODY_BYTES } from '../../src/platform/config/constants.ts';
-import { EDGE_HEADERS } from '../../src/platform/edge-headers.ts';
+import { TO_SERVER } from '../../src/platform/edge-headers.ts';
 import { accessLogs } from './access-log.ts';
 import { httpFilters } from './filters.ts';
 import { localReplies } from './local-replies.ts';
@@ -123,10 +123,7 @@ export function toRanges({ address, bits }: Network): Message[] {
 function earlyMutations(hasProxies: boolean, isTraced: boolean): readonly Message[] {
   return [
     // Only Envoy and its filters may set these.
-    { remove: EDGE_HEADERS.bodyType },
-    { remove: EDGE_HEADERS.connect },
-    { remove: EDGE_HEADERS.anonymous },
-    { remove: EDGE_HEADERS.edge },
+    ...TO_SERVER.map((remove) => ({ remove })),
     { remove_on_match: { key_matcher: { prefix: 'x-envoy-' } } },
     // Each span would contain the caller's text.
     ...when(isTraced, { remove: 'tracestate' }),

@@ -30,7 +30,7 @@ export const IS_ERROR = status('GE', 400);
 /** The Lua filters have the whole response already. */
 const IS_WHOLE = expression(`'${EDGE_HEADERS.code}' in response.headers`);
 /** For the Lua filter, which gives the reply that of gRPC if it has none. */
-const CONTENT_TYPE = refused('-type', '%REQ(CONTENT-TYPE)%');
+const CONTENT_TYPE = header(EDGE_HEADERS.refusedType, '%REQ(CONTENT-TYPE)%');
 
 export const INVALID_HTTP = json(
   restBody(errorSaying('INVALID_ARGUMENT', 'the request is not valid HTTP, or its headers are too large')),
@@ -64,13 +64,16 @@ export function localReplies(config: EdgeConfig): readonly Message[] {
     {
       filter: and(hasPassed, isRestOrConnect, IS_ERROR),
       headers_to_add: [
-        refused('', '%REQ(X-ENVOY-ORIGINAL-METHOD?:METHOD)%'),
-        refused('-kind', `%METADATA(ROUTE:${FILTERS.caller}:judge)% %METADATA(ROUTE:${FILTERS.caller}:errors)%`),
-        refused('-path', '%REQ(X-ENVOY-ORIGINAL-PATH?:PATH)%'),
-        refused('-authorization', '%REQ(AUTHORIZATION)%'),
-        refused('-forwarded-for', CALLER_ADDRESS),
-        refused('-request-id', '%REQ(X-REQUEST-ID)%'),
-        refused('-content-type', `%REQ(${EDGE_HEADERS.bodyType})%`),
+        header(EDGE_HEADERS.refused, '%REQ(X-ENVOY-ORIGINAL-METHOD?:METHOD)%'),
+        header(
+          EDGE_HEADERS.refusedKind,
+          `%METADATA(ROUTE:${FILTERS.caller}:judge)% %METADATA(ROUTE:${FILTERS.caller}:errors)%`,
+        ),
+        header(EDGE_HEADERS.refusedPath, '%REQ(X-ENVOY-ORIGINAL-PATH?:PATH)%'),
+        header(EDGE_HEADERS.refusedAuthorization, '%REQ(AUTHORIZATION)%'),
+        header(EDGE_HEADERS.refusedForwardedFor, CALLER_ADDRESS),
+        header(EDGE_HEADERS.refusedRequestId, '%REQ(X-REQUEST-ID)%'),
+        header(EDGE_HEADERS.refusedContentType, `%REQ(${EDGE_HEADERS.bodyType})%`),
       ],
       body_format_override: { text_format_source: { inline_string: '%LOCAL_REPLY_BODY%' } },
     },
@@ -88,10 +91,6 @@ export function localReplies(config: EdgeConfig): readonly Message[] {
     grpcReply(status('EQ', 504), apiError('DEADLINE_EXCEEDED')),
     grpcReply(IS_ERROR, unavailable, origin),
   ];
-}
-
-function refused(name: string, value: string): Message {
-  return header(EDGE_HEADERS.refused + name, value);
 }
 
 function invalidHttp(filter: Message): Message {

@@ -57,7 +57,7 @@ local allowance, keys = require("allowance"), require("keys")
 local most = 0
 for i = 1, 25000 do
   local key, address = ("Bearer %092d"):format(i), ("%x:%x:%x:%x:0:0:0:1"):format(65536 - i, i, 65536 - i, i)
-  keys.learn(key, true, 0)
+  keys.learn(key, 0, 'write')
   keys.is_known(key, 60000)
   keys.ask(key .. "?", 60000)
   for _, kind in ipairs({ "key ", "none ", "open ", "same key " }) do allowance.take(kind, address, 60000) end

@@ -55,29 +55,19 @@ export function origins(operations: Iterable<Operation>, edgeSecret: string | un
     const source = forwarded === undefined ? 'edge' : 'forwarded';
     return { protocol: protocolOf(headers, path), address: addressOf(forwarded, peer), source };
   };
-  /** Only Envoy may ask these: to anybody else there is no such method. */
-  const isForEdge = (path: string) => path.startsWith(EDGE_SERVICES);
   return { originOf, isEdge, isForEdge };
 }
 
-/**
- * Adds headers for Envoy, if the call came through it: for its access log whose it was, and the error that it ended
- * with; and that its caller is beyond his limits. Envoy learns that of its own questions without a header.
- */
+/** Tells Envoy whose call it was and how it ended, if the call came through it (edge-headers.ts). */
 export function addEdgeHeaders(call: Call, error?: ApiError): void {
   const { source, caller, operation, responseHeaders } = call;
   if (source !== 'forwarded') return;
-  const isQuestion = operation.path.startsWith(EDGE_SERVICES);
-  const isRefused = error?.httpStatus === 429 && error.code !== 'TOO_MANY_STREAMS'; // which is of no other request
-  if (isRefused && caller !== undefined && !isQuestion) {
-    responseHeaders.set(EDGE_HEADERS.accepted, `${error.retryAfterSeconds} ${call.header('authorization')}`);
-  }
-  // A key that Envoy does not know is valid. The caller of a question may be refused nevertheless.
-  const isUnknown = call.header(EDGE_HEADERS.anonymous) !== undefined;
-  if (isUnknown && caller !== undefined && (isQuestion || !isRefused)) {
-    responseHeaders.set(EDGE_HEADERS.accepted, caller.permission);
-  }
   if (caller !== undefined) {
+    const isLimited = error?.httpStatus === 429 && error.code !== 'TOO_MANY_STREAMS'; // which is of no other request
+    if (isLimited) responseHeaders.set(EDGE_HEADERS.limited, call.header('authorization') ?? '');
+    // A caller whom Envoy asks about has a valid key, also beyond his limits. Other such callers stay anonymous.
+    const isTold = call.header(EDGE_HEADERS.anonymous) !== undefined && (!isLimited || isForEdge(operation.path));
+    if (isTold) responseHeaders.set(EDGE_HEADERS.accepted, caller.permission);
     responseHeaders.set(EDGE_HEADERS.account, String(caller.accountId));
     responseHeaders.set(EDGE_HEADERS.key, String(caller.keyId));
   }
@@ -86,4 +76,9 @@ export function addEdgeHeaders(call: Call, error?: ApiError): void {
   if (error !== undefined || caller === undefined) {
     responseHeaders.set(EDGE_HEADERS.grpcStatus, String(error?.grpcStatus ?? Status.OK));
   }
+}
+
+/** Only Envoy may ask these: to anybody else there is no such method. */
+function isForEdge(path: string): boolean {
+  return path.startsWith(EDGE_SERVICES);
 }
