@@ -7,8 +7,8 @@
 -- its digits, and in the place of a member that is no field `"_":0`. So what is ignored is JSON, and no more is asked
 -- of it.
 --
--- The server words what is refused here (src/platform/edge/edge-service.ts). It gets `unreadable <what> at <byte>` of a
--- body that can't be read, and a message in the transcoder's form of a wrong value.
+-- The server words what is refused here (src/platform/edge/edge-service.ts): it gets a finding of edge.proto, and its
+-- place.
 
 local settings = require("settings")
 local unicode = require("unicode")
@@ -28,14 +28,15 @@ local LOWER_E, UPPER_E = 101, 69
 -- From here on a pattern is faster than a loop over bytes.
 local LONG = 16
 
--- Ends the reading.
-local function unreadable(what, at)
-  error({ reply = ("unreadable %s at %d"):format(what, at) }, 0)
+-- Ends the reading by a finding: at a byte, or of the value of a field.
+local function found(name, at, value)
+  local finding = assert(settings.findings[name], "edge.proto has no finding " .. name)
+  error({ finding = finding, at = at, value = (value or ""):sub(1, MAX_VALUE) }, 0)
 end
 
 -- The text is no JSON from here on.
 local function malformed(at)
-  unreadable("JSON", at)
+  found("NO_JSON", at)
 end
 
 -- The position of the next byte that is no space, and that byte.
@@ -103,15 +104,11 @@ local function after_plain(text, at, one)
     or malformed(at)
 end
 
-local function wrong(path, value, kind)
-  error({ reply = ("%s: invalid value %s for type %s"):format(path, value:sub(1, MAX_VALUE), kind) }, 0)
-end
-
 -- The names of an object with one more: false, the only name, or a table of them.
 local function with_name(names, name)
   if not names then return name end
   if type(names) == "string" then names = { [names] = true } end
-  if names[name] then wrong("", name, "TWICE") end
+  if names[name] then found("GIVEN_TWICE", "", name) end
   names[name] = true
   return names
 end
@@ -125,7 +122,7 @@ local function read_any(json, at)
     local is_open = CLOSING[one] ~= nil
     if is_open then
       depth = depth + 1
-      if json.depth + depth > settings.max_depth then return unreadable("DEPTH", at) end
+      if json.depth + depth > settings.max_depth then return found("TOO_DEEP", at) end
       closing[depth], names[depth] = CLOSING[one], false
       at, one = after_space(text, at + 1)
     else
@@ -155,8 +152,8 @@ local function read_any(json, at)
 end
 
 -- Ends the reading: the value that begins at `at` is wrong.
-local function refuse(json, path, at, kind)
-  wrong(path, json.text:sub(at, read_any(json, at) - 1), kind)
+local function refuse(json, path, at, finding)
+  found(finding, path, json.text:sub(at, read_any(json, at) - 1))
 end
 
 local function edit(json, from, stop, text)
@@ -165,21 +162,21 @@ local function edit(json, from, stop, text)
   return one
 end
 
--- The digits of a whole number of int64 in any notation. Otherwise nil, and the kind of its refusal.
+-- The digits of a whole number of int64 in any notation. Otherwise nil, and the finding.
 local function whole(number)
-  if after_number(number, 1) ~= #number + 1 then return nil, "ITEM" end
+  if after_number(number, 1) ~= #number + 1 then return nil, "OTHER_TYPE" end
   local sign, int, stop = number:match("^(%-?)(%d+)()")
   local fraction, exponent = number:match("^%.(%d+)", stop) or "", number:match("[eE]([+-]?%d+)$")
   local digits, shift = (int .. fraction):gsub("^0+", ""), (tonumber(exponent) or 0) - #fraction
   if digits == "" then return "0" end
   if shift < 0 then
-    if -shift >= #digits or digits:find("[^0]", shift) then return nil, "ITEM" end
+    if -shift >= #digits or digits:find("[^0]", shift) then return nil, "OTHER_TYPE" end
     digits = digits:sub(1, shift - 1)
   else
     digits = digits .. ("0"):rep(math.min(shift, 20))
   end
   local largest = sign == "-" and "9223372036854775808" or "9223372036854775807"
-  if #digits > 19 or #digits == 19 and digits > largest then return nil, "RANGE" end
+  if #digits > 19 or #digits == 19 and digits > largest then return nil, "OUT_OF_RANGE" end
   return sign .. digits
 end
 
@@ -192,7 +189,7 @@ local function timestamp(text)
   zone = zone or rest
   if zone ~= "Z" and not zone:find("^[+-]%d%d:%d%d$") then return nil end
   if not fraction or #fraction <= 9 then return upper end
-  if fraction:find("[^0]", 10) then return nil, "FINE" end
+  if fraction:find("[^0]", 10) then return nil, "TOO_FINE" end
   return time .. "." .. fraction:sub(1, 9) .. zone
 end
 
@@ -201,7 +198,7 @@ local function flag()
 end
 
 local function characters(text)
-  if unicode.has_half(text) then return nil, "HALF" end
+  if unicode.has_half(text) then return nil, "HALF_PAIR" end
   return true
 end
 
@@ -231,12 +228,12 @@ local function read_item(json, at, field, path)
     return read_object(json, at, field.fields, path == "" and "" or path .. ".")
   end
   local read = READERS[field.kind] and READERS[field.kind][sort]
-  if not read then return refuse(json, path, at, "ITEM") end
+  if not read then return refuse(json, path, at, "OTHER_TYPE") end
   local stop = read_any(json, at)
   local is_text = sort == "text"
   local value = is_text and text:sub(at + 1, stop - 2) or text:sub(at, stop - 1)
-  local plain, kind = read(is_text and unicode.unescaped(value) or value)
-  if not plain then return refuse(json, path, at, kind or "ITEM") end
+  local plain, finding = read(is_text and unicode.unescaped(value) or value)
+  if not plain then return refuse(json, path, at, finding or "OTHER_TYPE") end
   if plain ~= true and plain ~= value then edit(json, at, stop, '"' .. plain .. '"') end
   return stop
 end
@@ -244,7 +241,7 @@ end
 local function read_field(json, at, field, path)
   if json.text:find("^null", at) then return at + 4 end
   if not field.is_list then return read_item(json, at, field, path) end
-  if json.text:sub(at, at) ~= "[" then return refuse(json, path, at, "LIST") end
+  if json.text:sub(at, at) ~= "[" then return refuse(json, path, at, "NO_LIST") end
   if field.is_wrapped then edit(json, at, at, '{"values":') end
   local stop = read_list(json, at, field, path)
   if field.is_wrapped then edit(json, stop, stop, "}") end
@@ -255,7 +252,7 @@ end
 local function read_items(json, at, close, read)
   local text = json.text
   json.depth = json.depth + 1
-  if json.depth > settings.max_depth then return unreadable("DEPTH", at) end
+  if json.depth > settings.max_depth then return found("TOO_DEEP", at) end
   local one
   at, one = after_space(text, at + 1)
   while one ~= close do
@@ -287,7 +284,7 @@ function read_object(json, at, fields, prefix)
     local key = unicode.unescaped(text:sub(start, stop - 1))
     local field = fields[key]
     local name = field and field.name or key
-    if seen[name] then return wrong(field and prefix .. name or "", key, "TWICE") end
+    if seen[name] then return found("GIVEN_TWICE", field and prefix .. name or "", key) end
     seen[name] = true
     local value, colon = after_space(text, stop)
     if colon ~= COLON then return malformed(value) end
@@ -305,13 +302,13 @@ end
 
 local function read_body(json)
   local text = json.text
-  if text:find("^\239\187\191") then unreadable("MARK", 1) end
+  if text:find("^\239\187\191") then found("BYTE_ORDER_MARK", 1) end
   local start = after_space(text, 1)
   local stop = json.body and read_item(json, start, json.body, json.body.name) or read_any(json, start)
   local last = after_space(text, stop)
   if last <= #text then malformed(last) end
   local other = unicode.find_other(text)
-  if other then unreadable("UTF8", other) end
+  if other then found("NO_UTF8", other) end
 end
 
 -- The fields of the request's body; nil if it has none.
@@ -322,12 +319,12 @@ local function body_of(method, path)
   end
 end
 
--- Reads a body. Returns what is wrong, or nil; and the body for the transcoder, which is none if the request has no
+-- Reads a body. Returns the finding, or nil; and the body for the transcoder, which is none if the request has no
 -- fields in it: the transcoder would read some nevertheless.
 function M.read(method, path, text)
   local json = { text = text, edits = {}, depth = 0, body = body_of(method, path) }
   local is_read, failure = pcall(read_body, json)
-  if not is_read then return failure.reply or error(failure, 0) end
+  if not is_read then return failure.finding and failure or error(failure, 0) end
   if not json.body then return nil, "" end
   local parts, from = {}, 1
   for _, one in ipairs(json.edits) do

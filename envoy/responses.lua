@@ -22,7 +22,10 @@ local function take_request(headers)
   -- As in caller.lua: what has no route is judged.
   local content_type = take(headers, HEADERS.refused_content_type)
   local judge, errors = (take(headers, HEADERS.refused_kind) or ""):match("^(%l+) (%l+)$")
+  local finding, at = (take(headers, HEADERS.refused_finding) or ""):match("^(%d+) (.*)$")
   return {
+    finding = finding and tonumber(finding),
+    at = at,
     judge = judge,
     errors = errors or "rest",
     method = take(headers, HEADERS.refused),
@@ -55,6 +58,8 @@ local function fetch_error(handle, refused, status, reply)
       path = ascii(refused.path),
       status = status,
       reply = reply:sub(1, MAX_REPLY_BYTES),
+      finding = refused.finding,
+      at = refused.at,
       content_type = refused.content_type and ascii(refused.content_type),
     }, refused)
   elseif refused.judge ~= "nobody" then

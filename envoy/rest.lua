@@ -50,9 +50,12 @@ function M.on_request(handle)
     local reply = settings.replies.unavailable.rest
     return handle:respond(reply.headers, reply.body)
   end
-  local wrong, checked = json.read(headers:get(":method"), headers:get(":path"), text)
+  local found, checked = json.read(headers:get(":method"), headers:get(":path"), text)
   if key then reading.spend(key, handle:timestamp() - began_ms) end
-  if wrong then return handle:respond({ [":status"] = "400" }, wrong) end
+  if found then
+    local finding = ("%d %s"):format(found.finding, found.at)
+    return handle:respond({ [":status"] = "400", [HEADERS.refused_finding] = finding }, found.value)
+  end
   if checked == text then return end
   handle:clearRouteCache()
   handle:metadata() -- selects the new route now: the old route's buffer has no room for more than 64 KiB

@@ -4,6 +4,7 @@ import { loadOperations, type Operation } from '../../src/platform/proto/operati
 import { bodiesToRead } from './json.ts';
 
 const EDGE_SERVICE = 'apiplatform.edge.v1.EdgeService';
+const FINDING = 'apiplatform.edge.v1.Finding';
 
 const { registry, byPath } = loadOperations();
 const ON_REST = [...byPath.values()].filter(({ routes }) => routes.length > 0);
@@ -54,6 +55,11 @@ export const EDGE_METHODS = Object.fromEntries(
     name.toLowerCase(),
     { path: `/${EDGE_SERVICE}/${name}`, fields: fieldNumbers(input) },
   ]),
+);
+
+/** What json.lua may find, by name: the numbers of the enum. */
+export const FINDINGS = Object.fromEntries(
+  (registry.getEnum(FINDING)?.values ?? []).map(({ localName, number }) => [localName, number]),
 );
 
 function distinct(texts: readonly string[]): string[] {

@@ -60,6 +60,7 @@ export const EDGE_TABLE = {
   refusedForwardedFor: refused('from which address'),
   refusedRequestId: refused('by which a request that is asked about again counts once'),
   refusedContentType: refused('as `bodyType`'),
+  refusedFinding: ['within Envoy', 'rest.lua', 'responses.lua', 'what rest.lua has found in the body, and where'],
   refusedType: refused('the content type of a reply over gRPC, which Envoy drops'),
 } as const satisfies Readonly<Record<string, Row>>;
 

@@ -10,6 +10,8 @@ import { fromJson, type JsonObject, type Message, toJson } from '@bufbuild/proto
 import type { ExecutionContext } from 'ava';
 import { bodiesToRead } from '../../envoy/config/json.ts';
 import { luaSettings, toLua } from '../../envoy/config/lua.ts';
+import { FINDINGS } from '../../envoy/config/operations.ts';
+import { Finding, RefuseRequest } from '../../gen/apiplatform/edge/v1/edge.ts';
 import { readConfig } from '../../src/platform/config/config.ts';
 import { edgeService } from '../../src/platform/edge/edge-service.ts';
 import { ApiError } from '../../src/platform/errors.ts';
@@ -141,19 +143,26 @@ const edge = edgeService(parcelOperations);
 
 const READ_BODIES = `
 package.path = "envoy/?.lua"
-package.loaded.settings = { max_depth = 100, bodies = ${toLua(bodiesToRead(parcelOperations))} }
+package.loaded.settings = { max_depth = 100, bodies = ${toLua(bodiesToRead(parcelOperations))}, findings = ${toLua(FINDINGS)} }
 for method, path, body in io.read("*a"):gmatch("(%S+) (%S+) ([^%z]*)%z") do
-  local wrong, text = require("json").read(method, path, body)
-  io.write(wrong and "!" .. wrong or text, "\\0")
+  local found, text = require("json").read(method, path, body)
+  io.write(found and ("!%d %s %s"):format(found.finding, found.at, found.value) or text, "\\0")
 end`;
 
 const PATHS = { POST: '/parcels', PATCH: '/parcels/7' } as const;
 type Method = keyof typeof PATHS;
 
 /** What the server makes of a refusal by Envoy. */
-function refuse(method: string, reply: string, path: string = PATHS[method as Method]) {
-  const request = { method, path, reply: Buffer.from(reply), contentType: 'application/json' };
-  return edge.refuse({ ...request, status: 400 }, { protocol: { name: 'REST' } });
+function refuse(
+  method: string,
+  reply: string,
+  path: string = PATHS[method as Method],
+  finding = Finding.FINDING_UNSPECIFIED as Finding,
+  at = '',
+) {
+  const request = { method, path, reply: Buffer.from(reply), finding, at };
+  const json = { contentType: 'application/json', status: 400 };
+  return edge.refuse(RefuseRequest.fromPartial({ ...request, ...json }), { protocol: { name: 'REST' } });
 }
 
 /** Checks the body of each request to POST or PATCH. Resolves with the error, or with the parcel of the new body. */
@@ -166,8 +175,9 @@ async function check(
   const { output, errors } = runLua(['-e', READ_BODIES], `${method} ${path}/?x=1 ${body}\0`);
   if (errors !== '' || !output.endsWith('\0')) throw new Error(errors);
   const text = output.slice(0, -1);
-  if (text.startsWith('!')) {
-    const refused = refuse(method, text.slice(1), path);
+  const [, finding, at, value = ''] = /^!(\d+) (\S*) (.*)$/s.exec(text) ?? [];
+  if (finding !== undefined) {
+    const refused = refuse(method, value, path, Number(finding) as Finding, at);
     return refused.catch((error: unknown) => (error instanceof ApiError ? error.message : error));
   }
   // Like the transcoder, which ignores unknown fields.

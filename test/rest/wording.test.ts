@@ -3,7 +3,7 @@
  * have which error each is.
  */
 import test, { type ExecutionContext } from 'ava';
-import type { RefuseRequest } from '../../gen/apiplatform/edge/v1/edge.ts';
+import { RefuseRequest } from '../../gen/apiplatform/edge/v1/edge.ts';
 import { edgeService } from '../../src/platform/edge/edge-service.ts';
 import { ApiError } from '../../src/platform/errors.ts';
 import { rest } from '../../src/platform/interceptors/rest.ts';
@@ -17,7 +17,8 @@ type Refused = Partial<Omit<RefuseRequest, 'reply'>> & { readonly reply?: string
 
 async function refuse(t: ExecutionContext, { reply = '', ...request }: Refused): Promise<ApiError> {
   const bytes = Buffer.from(reply);
-  const whole = { method: 'GET', path: '/pets', status: 400, reply: bytes, contentType: undefined, ...request };
+  const bare = RefuseRequest.fromPartial({ method: 'GET', path: '/pets', status: 400, reply: bytes });
+  const whole = { ...bare, ...request };
   return (await t.throwsAsync(edge.refuse(whole, { protocol: { name: 'REST' } }), {
     instanceOf: ApiError,
   })) as ApiError;

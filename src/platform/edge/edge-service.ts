@@ -2,9 +2,9 @@
  * EdgeService: the errors for requests that Envoy has refused itself. The interceptors have checked the key and the
  * limits by then. What is left is to find out what was wrong, from the routes in the proto files and Envoy's message.
  */
-import type { DescField } from '@bufbuild/protobuf';
+import { type DescField, ScalarType } from '@bufbuild/protobuf';
 import { status as Status } from '@grpc/grpc-js';
-import type { EdgeServiceServer, RefuseRequest } from '../../../gen/apiplatform/edge/v1/edge.ts';
+import { type EdgeServiceServer, Finding, type RefuseRequest } from '../../../gen/apiplatform/edge/v1/edge.ts';
 import { MAX_JSON_DEPTH } from '../config/constants.ts';
 import { type ApiError, apiError, errorSaying, invalidArgument, notAllowed, short } from '../errors.ts';
 import { fieldAt, wrappedList } from '../proto/fields.ts';
@@ -58,7 +58,7 @@ const SUPPORTED =
 type Route = RestRoute & { readonly operation: Operation };
 
 function badRequest(request: RefuseRequest, routes: readonly Route[]): ApiError {
-  const { method, path, reply, contentType } = request;
+  const { method, path, finding, contentType } = request;
   const pathname = pathOf(request);
   const onPath = routes.filter(({ pattern }) => pattern.test(pathname));
   if (onPath.length === 0) return apiError('ROUTE_NOT_FOUND', { method, path: pathname });
@@ -71,54 +71,74 @@ function badRequest(request: RefuseRequest, routes: readonly Route[]): ApiError 
   checkParameters(path, route.operation);
   // Envoy has no message for HEAD, which has no body either.
   if (method === 'HEAD') return errorSaying('INVALID_ARGUMENT', 'a value in the path or the query is invalid');
-  return wrongBody(Buffer.from(reply).toString(), route.operation);
+  return finding > Finding.FINDING_UNSPECIFIED
+    ? found(finding as BodyFinding, request, route.operation)
+    : foundByTranscoder(request, route.operation);
 }
 
-/** What json.lua says of a body that can't be read, and at which byte. */
-const UNREADABLE: ReadonlyMap<string, (at: string) => string> = new Map([
-  ['JSON', (at) => `it is not JSON at byte ${at}`],
-  ['DEPTH', (at) => `its lists and objects are more than ${MAX_JSON_DEPTH} deep at byte ${at}`],
-  ['UTF8', (at) => `it is not UTF-8 at byte ${at}`],
-  ['MARK', () => 'it begins with a byte order mark: send it without'],
-]);
+type BodyFinding = Exclude<Finding, typeof Finding.FINDING_UNSPECIFIED>;
 
-/** The types of wrong values that json.lua knows, and what it says of them alone. Others are the transcoder's. */
-const BY_LUA: ReadonlyMap<string, string> = new Map([
-  ...['ITEM', 'LIST', 'RANGE'].map((type) => [type, ''] as const),
-  ['TWICE', 'is given more than once'],
-  ['HALF', 'has half of a surrogate pair, which is no character'],
-  ['FINE', 'has more than nine digits of a second'],
-]);
+/** What a body is that json.lua can't read, by the byte at which it stops; or what is wrong with a value. */
+const FOUND: Readonly<Record<BodyFinding, { body(at: string): string } | { value(field: DescField): string }>> = {
+  [Finding.FINDING_NO_JSON]: { body: (at) => `it is not JSON at byte ${at}` },
+  [Finding.FINDING_TOO_DEEP]: {
+    body: (at) => `its lists and objects are more than ${MAX_JSON_DEPTH} deep at byte ${at}`,
+  },
+  [Finding.FINDING_NO_UTF8]: { body: (at) => `it is not UTF-8 at byte ${at}` },
+  [Finding.FINDING_BYTE_ORDER_MARK]: { body: () => 'it begins with a byte order mark: send it without' },
+  [Finding.FINDING_OTHER_TYPE]: { value: (field) => problemOf(wrappedList(field) ?? field) },
+  [Finding.FINDING_NO_LIST]: { value: () => 'is not a list' },
+  [Finding.FINDING_OUT_OF_RANGE]: { value: () => OUT_OF_RANGE },
+  [Finding.FINDING_GIVEN_TWICE]: { value: () => GIVEN_TWICE },
+  [Finding.FINDING_HALF_PAIR]: { value: () => 'has half of a surrogate pair, which is no character' },
+  [Finding.FINDING_TOO_FINE]: { value: () => 'has more than nine digits of a second' },
+};
+const OUT_OF_RANGE = 'is out of range';
+const GIVEN_TWICE = 'is given more than once';
+
+/** Words what json.lua has found in a body. */
+function found(finding: BodyFinding, { at, reply }: RefuseRequest, operation: Operation): ApiError {
+  const words = FOUND[finding];
+  if ('body' in words) return apiError('MALFORMED_BODY', { detail: words.body(at) });
+  const value = Buffer.from(reply).toString();
+  const { field, name } = fieldAt(operation, at);
+  const isWhole = at === '' || at === operation.bodyField;
+  if (finding === Finding.FINDING_GIVEN_TWICE) {
+    // json.lua has no path of a member that is no field. The value is its name.
+    return invalidArgument([{ path: at, name: isWhole ? value : name, description: GIVEN_TWICE }]);
+  }
+  const problem = field === undefined ? OTHER_TYPE : `${short(value, MAX_VALUE)} ${words.value(field)}`;
+  return invalidArgument([{ path: at, name: isWhole ? 'body' : name, description: problem }]);
+}
+
+const OTHER_TYPE = 'has a value of another type';
 
 /**
- * Words what json.lua or the transcoder has found: a body that can't be read (`unreadable JSON at 17`), or a wrong
- * value, which both tell in one form (`thing.color_id: invalid value "x" for type TYPE_INT64`). No words of theirs are
- * passed on.
+ * Words what the transcoder has found in the path, the query or the body, which only its message tells:
+ * `thing.color_id: invalid value "x" for type TYPE_INT64`. test/rest/wording.test.ts sees when it says it otherwise. No
+ * words of it are passed on.
  */
-function wrongBody(text: string, operation: Operation): ApiError {
-  const [, what = '', at = ''] = /^unreadable (\w+) at (\d+)$/.exec(text) ?? [];
-  const unreadable = UNREADABLE.get(what);
-  if (unreadable !== undefined) return apiError('MALFORMED_BODY', { detail: unreadable(at) });
-  const [, path, finding = ''] = /^([\w.[\]]*): (.*)$/s.exec(text) ?? [];
+function foundByTranscoder({ reply }: RefuseRequest, operation: Operation): ApiError {
+  const [, path, finding = ''] = /^([\w.[\]]*): (.*)$/s.exec(Buffer.from(reply).toString()) ?? [];
   if (path === undefined) return apiError('MALFORMED_BODY', { detail: 'it is not what this operation reads' });
   // The end of a long value, and with it the type, may be missing.
-  const [, value, type = ''] = /^invalid value (.*?)(?: for type (\S+))?$/s.exec(finding) ?? [];
-  // The index of an item is that of json.lua. The transcoder counts only those items that it refuses.
-  const { field, name } = fieldAt(operation, BY_LUA.has(type) ? path : path.replace(/\[\d+\]$/, ''));
-  const whole = type === 'TWICE' ? (value ?? '') : 'body'; // json.lua has no path of a member that is no field
+  const [, value] = /^invalid value (.*?)(?: for type \S+)?$/s.exec(finding) ?? [];
+  // An index counts only those items that it refuses.
+  const { field, name } = fieldAt(operation, path.replace(/\[\d+\]$/, ''));
   const isWhole = path === '' || path === operation.bodyField;
-  const description = describeValue(value, type, field, operation.queryParameters.has(name));
-  return invalidArgument([{ path, name: isWhole ? whole : name, description }]);
+  const description = describeValue(value, field, operation.queryParameters.has(name));
+  return invalidArgument([{ path, name: isWhole ? 'body' : name, description }]);
 }
 
 /** Says what a wrong value should be. */
-function describeValue(value: string | undefined, type: string, field: DescField | undefined, isInQuery: boolean) {
-  const own = BY_LUA.get(type);
-  if (own !== undefined && type === 'TWICE') return own; // the value is the name
-  if (value === undefined || field === undefined) return 'has a value of another type';
-  if (value.startsWith("Field '")) return problemOf('', type, field); // the transcoder has no value
+function describeValue(value: string | undefined, field: DescField | undefined, isInQuery: boolean): string {
+  if (value === undefined || field === undefined) return OTHER_TYPE;
+  const item = wrappedList(field) ?? field;
+  const isWhole = item.enum === undefined && item.message === undefined && /^"?-?\d+"?$/.test(value);
+  const isNumber = isWhole && item.scalar !== ScalarType.STRING && item.scalar !== ScalarType.BOOL;
+  const problem = isNumber ? OUT_OF_RANGE : problemOf(item);
+  if (value.startsWith("Field '")) return problem; // the transcoder has no value
   const separated = isInQuery && field.fieldKind === 'list' && /^"(.*?),/.exec(value);
   const advice = separated ? `: repeat the name for each, ${field.jsonName}=${separated[1]}&${field.jsonName}=…` : '';
-  const problem = own || problemOf(value, type, wrappedList(field) ?? field);
   return `${short(value, MAX_VALUE)} ${problem}${advice}`;
 }

@@ -23,6 +23,47 @@ export const protobufPackage = "apiplatform.edge.v1";
 
 export const protobufFileName = "apiplatform/edge/v1/edge.proto";
 
+/** What is wrong with a body: it can't be read, or a value is not one of its field. */
+export const Finding = {
+  FINDING_UNSPECIFIED: 0,
+  /** FINDING_NO_JSON - It is not JSON. */
+  FINDING_NO_JSON: 1,
+  /** FINDING_TOO_DEEP - Its lists and objects are too deep. */
+  FINDING_TOO_DEEP: 2,
+  /** FINDING_NO_UTF8 - It is not UTF-8. */
+  FINDING_NO_UTF8: 3,
+  /** FINDING_BYTE_ORDER_MARK - It begins with a byte order mark. */
+  FINDING_BYTE_ORDER_MARK: 4,
+  /** FINDING_OTHER_TYPE - A value has another type. */
+  FINDING_OTHER_TYPE: 5,
+  /** FINDING_NO_LIST - A value is no list. */
+  FINDING_NO_LIST: 6,
+  /** FINDING_OUT_OF_RANGE - A whole number is none of int64. */
+  FINDING_OUT_OF_RANGE: 7,
+  /** FINDING_GIVEN_TWICE - A member is given twice. */
+  FINDING_GIVEN_TWICE: 8,
+  /** FINDING_HALF_PAIR - A text has half of a surrogate pair. */
+  FINDING_HALF_PAIR: 9,
+  /** FINDING_TOO_FINE - A time has more than nine digits of a second. */
+  FINDING_TOO_FINE: 10,
+} as const;
+
+export type Finding = typeof Finding[keyof typeof Finding];
+
+export namespace Finding {
+  export type FINDING_UNSPECIFIED = typeof Finding.FINDING_UNSPECIFIED;
+  export type FINDING_NO_JSON = typeof Finding.FINDING_NO_JSON;
+  export type FINDING_TOO_DEEP = typeof Finding.FINDING_TOO_DEEP;
+  export type FINDING_NO_UTF8 = typeof Finding.FINDING_NO_UTF8;
+  export type FINDING_BYTE_ORDER_MARK = typeof Finding.FINDING_BYTE_ORDER_MARK;
+  export type FINDING_OTHER_TYPE = typeof Finding.FINDING_OTHER_TYPE;
+  export type FINDING_NO_LIST = typeof Finding.FINDING_NO_LIST;
+  export type FINDING_OUT_OF_RANGE = typeof Finding.FINDING_OUT_OF_RANGE;
+  export type FINDING_GIVEN_TWICE = typeof Finding.FINDING_GIVEN_TWICE;
+  export type FINDING_HALF_PAIR = typeof Finding.FINDING_HALF_PAIR;
+  export type FINDING_TOO_FINE = typeof Finding.FINDING_TOO_FINE;
+}
+
 /** Empty: the caller's credentials are metadata, as on any call. */
 export interface JudgeRequest {
 }
@@ -42,7 +83,16 @@ export interface RefuseRequest {
   /** The text of Envoy's own reply. It may quote a part of a character, or bytes that are no text. */
   reply: Uint8Array;
   /** The content type of the body: empty if none was given, absent without a body. */
-  contentType?: string | undefined;
+  contentType?:
+    | string
+    | undefined;
+  /**
+   * What a filter has found in the body; unspecified for what Envoy itself refused. The reply is the wrong value then,
+   * or the name that is given twice.
+   */
+  finding: Finding;
+  /** Where it was found: the path of a field in the request message, or the byte of a body that can't be read. */
+  at: string;
 }
 
 /** A request that failed behind Envoy: the server did not respond, or too late. */
@@ -146,7 +196,7 @@ export const JudgeResponse: MessageFns<JudgeResponse> = {
 };
 
 function createBaseRefuseRequest(): RefuseRequest {
-  return { method: "", path: "", status: 0, reply: new Uint8Array(0), contentType: undefined };
+  return { method: "", path: "", status: 0, reply: new Uint8Array(0), contentType: undefined, finding: 0, at: "" };
 }
 
 export const RefuseRequest: MessageFns<RefuseRequest> = {
@@ -165,6 +215,12 @@ export const RefuseRequest: MessageFns<RefuseRequest> = {
     }
     if (message.contentType !== undefined) {
       writer.uint32(42).string(message.contentType);
+    }
+    if (message.finding !== 0) {
+      writer.uint32(56).int32(message.finding);
+    }
+    if (message.at !== "") {
+      writer.uint32(66).string(message.at);
     }
     return writer;
   },
@@ -222,6 +278,22 @@ export const RefuseRequest: MessageFns<RefuseRequest> = {
             message.contentType = reader.string();
             continue;
           }
+          case 7: {
+            if (tag !== 56) {
+              break;
+            }
+
+            message.finding = reader.int32() as any;
+            continue;
+          }
+          case 8: {
+            if (tag !== 66) {
+              break;
+            }
+
+            message.at = reader.string();
+            continue;
+          }
         }
         if ((tag & 7) === 4 || tag === 0) {
           break;
@@ -244,6 +316,8 @@ export const RefuseRequest: MessageFns<RefuseRequest> = {
     message.status = object.status ?? 0;
     message.reply = object.reply ?? new Uint8Array(0);
     message.contentType = object.contentType ?? undefined;
+    message.finding = object.finding ?? 0;
+    message.at = object.at ?? "";
     return message;
   },
 };

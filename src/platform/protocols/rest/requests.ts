@@ -28,7 +28,7 @@ export function checkParameters(path: string, operation: Operation): void {
     const bytes = decode(encoded);
     const value = bytes.toString();
     if (!isUtf8(bytes)) wrong.set(name, 'is not UTF-8');
-    else if (field && isMisspelt(field, value)) wrong.set(name, `"${short(value)}" ${problemOf(value, 'ITEM', field)}`);
+    else if (field && isMisspelt(field, value)) wrong.set(name, `"${short(value)}" ${problemOf(field)}`);
   };
   const matches = operation.routes.values().map(({ pattern }) => pattern.exec(pathname)); // as far as they are needed
   const match = matches.find((one) => one !== null);
@@ -75,14 +75,10 @@ function isMisspelt({ scalar, message, enum: names }: DescField, value: string):
   return message === undefined && scalar !== ScalarType.STRING && /^\+|^-?0./.test(value);
 }
 
-/** What is wrong with a value of a field. `type` is that of the transcoder or of json.lua. */
-export function problemOf(value: string, type: string, field: DescField): string {
-  if (type === 'LIST') return 'is not a list';
+/** What is wrong with a value of another type than that of the field. */
+export function problemOf(field: DescField): string {
   if (field.enum) return noneOf(field);
   if (field.message) return field.message.typeName === TIMESTAMP ? 'is no RFC 3339 timestamp' : 'is not an object';
   if (field.scalar === ScalarType.STRING) return 'is not a string';
-  if (field.scalar === ScalarType.BOOL) return 'is neither true nor false';
-  return type === 'RANGE' || (type !== 'ITEM' && /^"?-?\d+"?$/.test(value))
-    ? 'is out of range'
-    : 'is not a whole number';
+  return field.scalar === ScalarType.BOOL ? 'is neither true nor false' : 'is not a whole number';
 }
