@@ -143,7 +143,8 @@ const edge = edgeService(parcelOperations);
 
 const READ_BODIES = `
 package.path = "envoy/?.lua"
-package.loaded.settings = { max_depth = 100, bodies = ${toLua(bodiesToRead(parcelOperations))}, findings = ${toLua(FINDINGS)} }
+local bodies = ${toLua(bodiesToRead(parcelOperations))}
+package.loaded.settings = { max_depth = 100, bodies = bodies, findings = ${toLua(FINDINGS)} }
 for method, path, body in io.read("*a"):gmatch("(%S+) (%S+) ([^%z]*)%z") do
   local found, text = require("json").read(method, path, body)
   io.write(found and ("!%d %s %s"):format(found.finding, found.at, found.value) or text, "\\0")
