@@ -5,7 +5,7 @@
 import { readFile } from 'node:fs/promises';
 import { status as Status } from '@grpc/grpc-js';
 import { AdminServiceService as Admin, Plan } from '../../gen/apiplatform/admin/v1/admin.ts';
-import { EdgeServiceService as Edge } from '../../gen/apiplatform/edge/v1/edge.ts';
+import { EdgeServiceService as Edge, RefuseRequest } from '../../gen/apiplatform/edge/v1/edge.ts';
 import { WebServiceService as Web } from '../../gen/apiplatform/web/v1/web.ts';
 import {
   CategoryServiceService as Categories,
@@ -52,7 +52,10 @@ test('gRPC - an error is a canonical status with its reason, and never the REST 
 });
 
 const INTERNAL = [
-  [Edge.refuse.path, Edge.refuse.requestSerialize({ method: 'GET', path: '/', status: 404, reply: '' } as never)],
+  [
+    Edge.refuse.path,
+    Edge.refuse.requestSerialize(RefuseRequest.fromPartial({ method: 'GET', path: '/', status: 404 })),
+  ],
   [Edge.fail.path, Edge.fail.requestSerialize({ status: 503 })],
   [Edge.fail.path.replace('apiplatform', 'petstore'), Edge.fail.requestSerialize({ status: 503 })],
   [Admin.listAccounts.path, Buffer.of()],
