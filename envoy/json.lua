@@ -311,12 +311,14 @@ local function read_body(json)
   if other then found("NO_UTF8", other) end
 end
 
--- The fields of the request's body; nil if it has none.
+-- The fields of the request's body; nil if it has none. Of two patterns the longer one has the verb of the path.
 local function body_of(method, path)
   local route = method .. " " .. path:match("^[^?]*")
-  for pattern, body in pairs(settings.bodies) do
-    if route:find(pattern) then return body end
+  local longest = ""
+  for pattern in pairs(settings.bodies) do
+    if #pattern > #longest and route:find(pattern) then longest = pattern end
   end
+  return settings.bodies[longest]
 end
 
 -- Reads a body. Returns the finding, or nil; and the body for the transcoder, which is none if the request has no

@@ -1,0 +1,20 @@
+-- json.lua: by which fields a body is read. test/envoy/lua.test.ts has how.
+
+local harness = require("harness")
+
+local test, equal, fresh = harness.test, harness.equal, harness.fresh
+
+test("bodies - a verb's is read by its own fields, beside that of the resource", function()
+  local settings = fresh("settings")
+  local inner = { name = "inner", kind = "object", fields = {} }
+  settings.bodies = { ["^POST /things/[^/]+/*$"] = { name = "", kind = "object", fields = { ['"inner"'] = inner } } }
+  for verb in ("abcdefgh"):gmatch(".") do
+    settings.bodies["^POST /things/[^/]+%:" .. verb .. "/*$"] = { name = "", kind = "object", fields = {} }
+  end
+  local read = require("json").read
+  local text = '{"inner":{}}'
+  equal({ read("POST", "/things/7", text) }, { nil, text })
+  for verb in ("abcdefgh"):gmatch(".") do
+    equal({ read("POST", "/things/7:" .. verb, text) }, { nil, '{"_":0}' }, verb)
+  end
+end)
