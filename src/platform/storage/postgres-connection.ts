@@ -45,6 +45,9 @@ const BEGIN_POOLED: readonly Command[] = [
   },
 ];
 
+/** Its commit waits for no standby: a new primary may have none, and reads need connections. */
+const ADOPT = "SELECT set_config('synchronous_commit', 'local', true), adopt_event_history()";
+
 /**
  * The first commands of a connection. The last one fails on a standby, and sees to it that no id of an event is used
  * twice (events/migrations/008-event-histories.ts). A session never leaves its server, whose role and history can't
@@ -53,7 +56,7 @@ const BEGIN_POOLED: readonly Command[] = [
 export async function startSession(client: Pick<PostgresClient, 'query'>): Promise<void> {
   const timeouts = TIMEOUTS.map(([name, ms]) => `; SET ${name} = ${ms}`).join('');
   const settings = `SET default_transaction_isolation = 'read committed'${timeouts}`;
-  const commands = [BEGIN, settings, 'COMMIT', 'SELECT adopt_event_history()'];
+  const commands = [BEGIN, settings, 'COMMIT', ADOPT];
   await Promise.all(commands.map((query) => client.query(query)));
 }
 
