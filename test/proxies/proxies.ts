@@ -7,7 +7,9 @@ import { type Door, PROTOCOLS, type Protocol } from '../support/calls/callers.ts
 import { findProgram, missing } from '../support/machine/find-program.ts';
 import { temporaryFolder } from '../support/machine/folder.ts';
 import { freePorts, isFree } from '../support/machine/ports.ts';
+import { query } from '../support/machine/postgres.ts';
 import type { Certificates } from '../support/machine/tls.ts';
+import type { Scope } from '../support/scope.ts';
 import { Program } from '../support/service/process.ts';
 import { until } from '../support/until.ts';
 
@@ -124,8 +126,32 @@ export const underPath = [
   kind('caddy', caddyOf('Caddyfile-path', 'www.example'), { redirects: false }),
 ];
 
+/** HAProxy before two servers of PostgreSQL. */
+export const haproxyPostgres = {
+  missing: haproxyTcp.missing,
+  /** Starts it until the teardown. Resolves with its port when it leads to the primary alone. */
+  async start(t: Scope, ...[first, second]: readonly [string, string]): Promise<number> {
+    const [port = 0] = await freePorts(1);
+    const file = join(temporaryFolder(t), 'haproxy.cfg');
+    await adapt('haproxy-postgres.cfg', file, {
+      'bind 127.0.0.1:5432': `bind 127.0.0.1:${port}`,
+      '10.0.0.21:5432': new URL(first).host,
+      '10.0.0.22:5432': new URL(second).host,
+    });
+    const proxy = new Program(haproxyTcp.program, ['-db', '-f', file]);
+    t.teardown(() => proxy.end('SIGTERM'));
+    const url = Object.assign(new URL(first), { port: String(port) }).href;
+    const isStandby = () => query(url, 'SELECT pg_is_in_recovery() AS standby').catch(() => []);
+    await until(async () => {
+      const all = await Promise.all(Array.from({ length: 10 }, isStandby));
+      return all.every(([row]) => row?.standby === false);
+    }, 'HAProxy');
+    return port;
+  },
+};
+
 /** Copies a configuration and replaces texts in it. Throws if one of them is missing. */
-export async function adapt(name: string, to: string, replaced: Readonly<Record<string, string>>): Promise<void> {
+async function adapt(name: string, to: string, replaced: Readonly<Record<string, string>>): Promise<void> {
   let text = await readFile(join(CONFIGURATIONS, name), 'utf8');
   for (const [from, by] of Object.entries(replaced)) {
     if (!text.includes(from)) throw new Error(`${name} has no "${from}"`);

@@ -1,56 +1,17 @@
 /** Storage through PgBouncer in transaction mode, whose server sessions must keep no state of a client. */
-import { chown, writeFile } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
 import { ConfigError } from '../../src/platform/config/config.ts';
 import { openPostgres } from '../../src/platform/storage/postgres.ts';
 import { createStore } from '../../src/platform/storage/store.ts';
 import { MIGRATIONS, TABLES } from '../../src/schema.ts';
 import { run, succeeds } from '../deploy/backups.ts';
-import { findProgram, missing } from '../support/machine/find-program.ts';
 import { temporaryFolder } from '../support/machine/folder.ts';
-import { freePorts } from '../support/machine/ports.ts';
-import { postgresMissing, query, serverOwner, startPostgres } from '../support/machine/postgres.ts';
-import type { Scope } from '../support/scope.ts';
-import { Program } from '../support/service/process.ts';
+import { pgbouncerMissing, startPgBouncer } from '../support/machine/pgbouncer.ts';
+import { query, startPostgres } from '../support/machine/postgres.ts';
 import { sharing } from '../support/service/sharing.ts';
-import { until } from '../support/until.ts';
 import { walkSessions } from '../walk/postgres-sessions.ts';
 import { settingsOf, suiteDatabase } from './postgres.ts';
 import { newCategory } from './suite/database.ts';
 import { runStorageSuite } from './suite/suite.ts';
-
-const PROGRAM = findProgram(['pgbouncer'], ['/usr/sbin']);
-const pgbouncerMissing = missing('pgbouncer', undefined, ['/usr/sbin']) ?? postgresMissing;
-
-/** Starts PgBouncer in front of the server of `url`. */
-async function startPgBouncer(t: Scope, url: string, mode: 'transaction' | 'session' = 'transaction') {
-  const owner = await serverOwner(); // PgBouncer and PostgreSQL refuse to run as root
-  const folder = temporaryFolder(t);
-  if (owner.uid !== undefined && owner.gid !== undefined) await chown(folder, owner.uid, owner.gid);
-  const [port] = await freePorts(1);
-  const file = (name: string) => join(folder, name);
-  await writeFile(file('users'), '"postgres" ""\n', { mode: 0o644 });
-  const settings = [
-    '[databases]',
-    `* = host=127.0.0.1 port=${new URL(url).port}`,
-    '[pgbouncer]',
-    `listen_addr = 127.0.0.1\nlisten_port = ${port}\nunix_socket_dir =`,
-    `auth_type = trust\nauth_file = ${file('users')}`,
-    `pool_mode = ${mode}\ndefault_pool_size = 15\nmax_client_conn = 500\nserver_login_retry = 1`,
-  ];
-  await writeFile(file('pgbouncer.ini'), `${settings.join('\n')}\n`, { mode: 0o644 });
-  const bouncer = new Program(PROGRAM ?? 'pgbouncer', ['-q', file('pgbouncer.ini')], { ...owner, cwd: tmpdir() });
-  t.teardown(() => bouncer.end('SIGKILL'));
-  /** Returns the URL of a database through PgBouncer. */
-  const through = (database: string) => {
-    const there = new URL(database);
-    there.port = String(port);
-    return there.href;
-  };
-  await until(() => query(through(url), 'SELECT 1').catch(() => undefined), 'PgBouncer');
-  return { through };
-}
 
 const test = sharing(pgbouncerMissing, async (t) => {
   const { createDatabase, dropDatabase } = await startPostgres(t, ['fsync=off']);

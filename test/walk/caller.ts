@@ -34,6 +34,8 @@ export class Caller extends RestMakers {
   readonly #key: string;
   /** How many answers had the account's limits: its usage. While its key can't be read, an answer has the address's. */
   counted = 0;
+  /** What the last such answer left of the day. */
+  remaining = Number.POSITIVE_INFINITY;
 
   constructor(address: string, key: string) {
     super();
@@ -102,7 +104,9 @@ export class Caller extends RestMakers {
   }
 
   #count(headers: Metadata): void {
-    if (String(headers.get('ratelimit-policy')).includes('"day"')) this.counted += 1;
+    if (!String(headers.get('ratelimit-policy')).includes('"day"')) return;
+    this.counted += 1;
+    this.remaining = Number(/"day";r=(\d+)/.exec(String(headers.get('ratelimit')))?.[1]);
   }
 }
 

@@ -91,6 +91,8 @@ export async function startPostgres(t: Scope, extraSettings: readonly string[] =
     start,
     /** Ends it and all connections at once, as a crash would. Committed data stays. */
     kill: () => end('SIGQUIT'), // immediate shutdown: the server recovers at the next start
+    /** Ends it in order: its standby has everything. */
+    stop: () => end('SIGINT'),
     /** Freezes all its processes. */
     pause: () => signalAll('SIGSTOP'),
     resume: () => signalAll('SIGCONT'),

@@ -27,7 +27,7 @@ export async function startTestServer(t: Scope, settings: Readonly<Record<string
   t.teardown(close);
   const { store } = service;
   const address = `127.0.0.1:${await service.listen()}`;
-  const key = (await readFile(demoKeyFile(dataDir), 'utf8')).trim();
+  const key = config.demoAccount ? (await readFile(demoKeyFile(dataDir), 'utf8')).trim() : '';
   const grpc = new GrpcCaller(address, key);
   t.teardown(() => grpc.close());
   return {
@@ -37,7 +37,7 @@ export async function startTestServer(t: Scope, settings: Readonly<Record<string
     /** `host:port`. */
     address,
     key,
-    /** Calls it with the key. */
+    /** Calls it with the key of the demo account. */
     grpc,
     operator: await connectOperator(t, { grpcAddress: address, config }),
     /** What it has logged, at `debug` and above. */
