@@ -51,7 +51,7 @@ function make(out: string, work: string, registry: string, epochS: number): void
   execFileSync('tar', ['-C', work, '-xf', join(work, 'source.tar')]);
 
   const kit = join(work, `${full}-deploy`);
-  cpSync(join(source, 'deploy'), join(kit, 'deploy'), { recursive: true });
+  cpSync(join(source, 'deploy'), join(kit, 'deploy'), { recursive: true, verbatimSymlinks: true });
   cpSync(join(source, 'LICENSE'), join(kit, 'LICENSE'));
   cpSync(join(source, 'gen/dashboard.json'), join(kit, 'dashboard.json'));
   for (const file of globSync('deploy/{compose,kubernetes}/**/*.yaml', { cwd: kit })) {

@@ -68,6 +68,8 @@ testUnless(noNamespaces ?? missing('dpkg-deb', 'dpkg') ?? missing('apt-get', 'ap
 
     // Compose and Kubernetes name the images of this release.
     await sh('tar', ['-xzf', file(/-deploy\.tar\.gz$/), '-C', cwd]);
+    const { stdout: links } = await sh('find', [cwd, '-type', 'l', '-lname', '/*'], { cwd });
+    t.is(links, '', 'links into a folder of the build');
     const kit = join(cwd, `petstore-${version()}-deploy/deploy`);
     const { services } = parse(readFileSync(join(kit, 'compose/compose.yaml'), 'utf8'), { merge: true });
     t.like(services.edge, { image: `${REGISTRY}/petstore-edge:${version()}`, build: undefined });
