@@ -1,4 +1,5 @@
 /** Fail-overs of PostgreSQL between two real servers: roles, the ids of events, commits that wait for a standby. */
+import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import type { ExecutionContext } from 'ava';
 import { EventFeed } from '../../src/platform/events/feed.ts';
@@ -7,10 +8,13 @@ import { openPostgres, type PostgresOptions } from '../../src/platform/storage/p
 import { createStore } from '../../src/platform/storage/store.ts';
 import { StoreUnavailable } from '../../src/platform/storage/store-errors.ts';
 import { MIGRATIONS, type Store, TABLES } from '../../src/schema.ts';
-import { haproxyPostgres } from '../proxies/proxies.ts';
+import { adapt, haproxyTcp } from '../proxies/proxies.ts';
+import { temporaryFolder } from '../support/machine/folder.ts';
+import { freePorts } from '../support/machine/ports.ts';
 import { holding, postgresMissing, query, startPostgres } from '../support/machine/postgres.ts';
 import { testUnless } from '../support/machine/programs.ts';
 import { openProxy } from '../support/machine/tcp-proxy.ts';
+import { Program } from '../support/service/process.ts';
 import { sharing } from '../support/service/sharing.ts';
 import { until } from '../support/until.ts';
 import { newCategory } from './suite/database.ts';
@@ -51,6 +55,54 @@ async function write(store: Store, count = 1): Promise<void> {
 const idsOf = async (feed: EventFeed, after: EventId) =>
   (await feed.page(after, [], 100)).events.map(({ id }) => Number(id));
 
+/** A stream that is open: the ids that it has sent, and how it ends. */
+function follow(feed: EventFeed, after: EventId) {
+  const ids: number[] = [];
+  const read = async () => {
+    for await (const { events } of feed.follow({ onClose: () => undefined }, after, [])) {
+      ids.push(...events.map(({ id }) => Number(id)));
+    }
+  };
+  return {
+    ids,
+    ended: read().then(
+      () => 'at an end',
+      (error: unknown) => error,
+    ),
+  };
+}
+
+test('Fail-over that lost writes - no id is used twice; who is ahead is told, however late', async (t) => {
+  const { primary, standby, open, copied, failOver } = await startPair(t);
+  const [store, other] = [await open(), await open()];
+  const feed = new EventFeed(store.events, () => undefined);
+  await write(store, 5);
+  await copied();
+  const followed = follow(feed, START);
+  await standby.kill();
+  await write(store, 10); // these are lost
+  await until(() => followed.ids.length === 15, 'the events');
+  await primary.kill();
+  await standby.start();
+  await failOver();
+  await Promise.all([write(store, 2), write(other, 2)]);
+  // Its reader comes back, and learns it then; or it learns it now, if it was ahead of the feed's own loop.
+  const end = (await followed.ended) as { readonly code?: string };
+  t.true(end instanceof StoreUnavailable || end.code === 'EVENT_NOT_REACHED', String(end));
+  const histories = await query(standby.url, 'SELECT skipped_after, skipped_upto FROM event_histories ORDER BY id');
+  t.deepEqual([histories.length, Number(histories[1]?.skipped_after)], [2, 5], 'once for all servers');
+  const [first = 0] = await idsOf(feed, toEventId(5n));
+  t.is(first, Number(histories[1]?.skipped_upto) + 2);
+  t.deepEqual(await idsOf(feed, toEventId(4n)), [5, first, first + 1, first + 2, first + 3], 'nothing else is missing');
+  for (const seen of [6n, 15n, BigInt(first) - 2n]) {
+    await t.throwsAsync(feed.page(toEventId(seen), [], 10), { code: 'EVENT_NOT_REACHED' });
+  }
+  await query(standby.url, 'INSERT INTO categories (name) SELECT n::text FROM generate_series(1, 1000) AS n');
+  await t.throwsAsync(feed.page(toEventId(15n), [], 10), { code: 'EVENT_NOT_REACHED' }, 'after 1,000 more');
+  const late = new EventFeed((await open()).events, () => undefined);
+  t.is(((await follow(late, toEventId(15n)).ended) as { code?: string }).code, 'EVENT_NOT_REACHED');
+});
+
 test('Fail-over - who has seen a lost id below one that is kept is told, too', async (t) => {
   const { primary, standby, open, copied, failOver } = await startPair(t);
   const store = await open();
@@ -75,6 +127,18 @@ test('Fail-over - who has seen a lost id below one that is kept is told, too', a
   t.is((await idsOf(feed, START)).length, 5);
 });
 
+test('Fail-over that lost nothing - who has read all goes on, and gets only what is new', async (t) => {
+  const { primary, open, copied, failOver } = await startPair(t);
+  const store = await open();
+  await write(store, 3);
+  const feed = new EventFeed(store.events, () => undefined);
+  await copied();
+  await primary.kill();
+  await failOver();
+  await write(store, 1);
+  t.deepEqual((await idsOf(feed, toEventId(3n))).length, 1);
+});
+
 test('Switch-over - no connection stays on a server that has become a standby, to read or to write', async (t) => {
   const { primary, standby, proxy, open, copied, failOver } = await startPair(t);
   const store = await open();
@@ -94,15 +158,29 @@ test('Switch-over - no connection stays on a server that has become a standby, t
   t.true((await store.events.bounds()).newest > 0n);
 });
 
-testUnless(postgresMissing ?? haproxyPostgres.missing)(
+testUnless(postgresMissing ?? haproxyTcp.missing)(
   'HAProxy - leads to the primary, and ends the connections to a former one',
   async (t) => {
     t.timeout(180_000);
     const { primary, standby, copied } = await startPair(t);
     await query(primary.url, 'CREATE ROLE haproxy LOGIN');
     await copied();
-    const port = await haproxyPostgres.start(t, primary.url, standby.url);
+    const [port = 0] = await freePorts(1);
+    const file = join(temporaryFolder(t), 'haproxy.cfg');
+    await adapt('haproxy-postgres.cfg', file, {
+      'bind 127.0.0.1:5432': `bind 127.0.0.1:${port}`,
+      '10.0.0.21:5432': new URL(primary.url).host,
+      '10.0.0.22:5432': new URL(standby.url).host,
+    });
+    const proxy = new Program(haproxyTcp.program, ['-db', '-f', file]);
+    t.teardown(() => proxy.end('SIGTERM'));
     const url = Object.assign(new URL(primary.url), { port: String(port) }).href;
+    // It leads to both until it has asked them.
+    const isStandby = () => query(url, 'SELECT pg_is_in_recovery() AS standby').catch(() => []);
+    await until(async () => {
+      const all = await Promise.all(Array.from({ length: 10 }, isStandby));
+      return all.every(([row]) => row?.standby === false);
+    }, 'HAProxy');
     const store = createStore(await openPostgres(url, MIGRATIONS), TABLES);
     t.teardown(() => store.close());
     await write(store, 3);

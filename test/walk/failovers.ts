@@ -84,7 +84,7 @@ const POSTGRES: Readonly<Record<string, FailOver>> = {
         await machines.synchronous(one, false).catch(() => undefined);
     },
   ),
-  'an asynchronous standby is promoted': of({ costs: LOSS, isShort: true, through: 'HAProxy' }, async (scene) => {
+  'an asynchronous standby is promoted': of({ costs: LOSS, through: 'HAProxy' }, async (scene) => {
     const { machines, begins, followed, served } = scene;
     await machines.standby.kill();
     await followed(); // these are lost
