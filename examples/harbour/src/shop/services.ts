@@ -4,7 +4,7 @@ import { type EventServiceServer, EventServiceService } from '../../gen/harbour/
 import { type RentalServiceServer, RentalServiceService } from '../../gen/harbour/v1/rentals.ts';
 import type { EventFeed } from '../platform/events/feed.ts';
 import { eventService } from '../platform/events/service.ts';
-import { type Implementation, implement } from '../platform/rpc/service.ts';
+import { type Implementation, implement } from '../platform/rpc/methods.ts';
 import { boatService } from './boats/service.ts';
 import { resourceOf } from './events.ts';
 import { rentalService } from './rentals/service.ts';
