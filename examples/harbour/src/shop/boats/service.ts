@@ -3,8 +3,8 @@ import { Boat as BoatMessage, type BoatServiceServer, type NewBoat } from '../..
 import { existing } from '../../platform/errors.ts';
 import { trimmed } from '../../platform/proto/fields.ts';
 import { checkIfMatch } from '../../platform/rpc/if-match.ts';
-import { pageTokens } from '../../platform/rpc/page-token.ts';
 import type { Context, Service } from '../../platform/rpc/methods.ts';
+import { pageTokens } from '../../platform/rpc/page-token.ts';
 import { shopError } from '../errors.ts';
 import type { ShopStore, ShopTransaction } from '../tables.ts';
 import { type Boat, contendedBoat, toBoatId } from './table.ts';

@@ -2,8 +2,8 @@
 import { Rental as RentalMessage, type RentalServiceServer } from '../../../gen/harbour/v1/rentals.ts';
 import { existing } from '../../platform/errors.ts';
 import { checkIfMatch } from '../../platform/rpc/if-match.ts';
-import { pageTokens } from '../../platform/rpc/page-token.ts';
 import type { Service } from '../../platform/rpc/methods.ts';
+import { pageTokens } from '../../platform/rpc/page-token.ts';
 import { contendedBoat, toBoatId } from '../boats/table.ts';
 import { shopError } from '../errors.ts';
 import type { ShopStore } from '../tables.ts';
