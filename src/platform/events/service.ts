@@ -1,7 +1,7 @@
 /** The methods of a shop's EventService, whose messages are those of any shop but for the resources of an event. */
 import { DEFAULT_LIMIT } from '../rpc/page-token.ts';
 import { SharedMessages } from '../rpc/shared-messages.ts';
-import { parseRows, type Row } from '../storage/fields.ts';
+import { parseRow, type Row } from '../storage/fields.ts';
 import { toTimestamp } from '../storage/model.ts';
 import type { EventFeed, Following, Progress } from './feed.ts';
 import { START, type StoredEvent, toEventId } from './model.ts';
@@ -25,7 +25,7 @@ export function eventService<Resource>(feed: EventFeed, resourceOf: (type: strin
     id,
     type,
     time: toTimestamp(timeMs),
-    ...resourceOf(type, parseRows(row) as Row),
+    ...resourceOf(type, parseRow(row) as Row),
   });
 
   /** Streams that send the same event send the same message, which is encoded once. */

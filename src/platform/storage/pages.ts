@@ -12,6 +12,7 @@ interface ListedTable<R> {
   readonly columns: readonly string[];
   /** The columns of long texts. */
   readonly long: readonly string[];
+  selected(engine: Engine): readonly (string | Knex.Raw)[];
   toRecord(row: Row): R;
   toParams(part: Partial<R>): Params;
 }
@@ -61,21 +62,23 @@ export function fitting(sizes: readonly number[], maxBytes: number): number {
  * its texts. Then it is known how many rows fit, and a page of these is read.
  */
 export function pages<R extends object>(
-  { knex, reader, compilePage }: Engine,
+  engine: Engine,
   table: ListedTable<R>,
   select: (columns: (string | Knex.Raw)[], given: Given) => Knex.QueryBuilder,
   id = 'id',
 ) {
+  const { knex, reader, compilePage } = engine;
   const { long } = table;
+  const selected = table.selected(engine);
   const size = knex.raw(long.map(() => 'coalesce(octet_length(??), 0)').join(' + '), long);
   const shortOnly = (column: string, given: Given) =>
-    long.includes(column)
-      ? knex.raw('case when ? <= ? then ?? end as ??', [size, given('share'), column, column])
-      : column;
+    knex.raw('case when ? <= ? then ?? end as ??', [size, given('share'), column, column]);
   const variants = memo<Statement>();
   const statement = (filtered: readonly string[]) => {
     const compose = (given: Given) => {
-      const columns = table.columns.map((column) => shortOnly(column, given));
+      const columns = table.columns.map((column, index) =>
+        long.includes(column) ? shortOnly(column, given) : (selected[index] ?? column),
+      );
       return select(long.length === 0 ? columns : [...columns, knex.raw('? as bytes', [size])], given)
         .where(id, '>', given('after'))
         .where(paramsOf(filtered, given))

@@ -10,7 +10,7 @@ import makeKnex, { type Knex } from 'knex';
 import { ConfigError } from '../config/setting.ts';
 import { Availability } from './availability.ts';
 import { type Engine, type EngineOptions, SILENT } from './engine.ts';
-import { parseRows, type Row } from './fields.ts';
+import type { Row } from './fields.ts';
 import { GroupCommit } from './group-commit.ts';
 import { type Migration, migrate } from './migrate.ts';
 import { isLocked, SqliteConnection, toStoreError } from './sqlite-connection.ts';
@@ -105,7 +105,7 @@ export async function openSqlite(
         .orderBy('callers.rowid'); // json_each's own order: no sort
       const { bind, ...statement } = compile(name, query);
       const bindAll = (all: readonly Params[]) => bind({ callers: toJson(all, names), rows: all[0]?.rows ?? 0 });
-      const share = (_: unknown, found: readonly Row[]) => found.map(({ rows }) => parseRows(String(rows)) as Row[]);
+      const share = (_: unknown, found: readonly Row[]) => found.map(({ rows }) => JSON.parse(String(rows)) as Row[]);
       return { ...statement, bind: (params) => bindAll([params]), shared: { bindAll, share } };
     },
     whereIdIn: (query, column) => query.whereRaw('?? in (select value from json_each(?))', [column, param('ids')]),

@@ -9,7 +9,7 @@ import {
   integer,
   list,
   optional,
-  parseRows,
+  parseRow,
   type Row,
   record,
   since,
@@ -132,7 +132,7 @@ export function fieldTests(): void {
       const event = (await eventsOf(store, ['parcel.created', 'parcel.updated'])).findLast(
         ({ row }) => JSON.parse(row).id === Number(one),
       );
-      return [await store.parcels.find(one), locked, rows[0], PARCELS.toRecord(parseRows(event?.row ?? '') as Row)];
+      return [await store.parcels.find(one), locked, rows[0], PARCELS.toRecord(parseRow(event?.row ?? '') as Row)];
     };
     const before = { ...EMPTY, id: 1n, price: 0n, seats: 7 };
     t.deepEqual(await read(1n), Array(4).fill(before), 'also a row, and an event, from before the columns');
