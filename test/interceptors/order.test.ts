@@ -13,7 +13,10 @@ import { pages } from '../../src/platform/interceptors/pages.ts';
 import { permission } from '../../src/platform/interceptors/permission.ts';
 import { readMessage } from '../../src/platform/interceptors/read-message.ts';
 import { rest } from '../../src/platform/interceptors/rest.ts';
+import { loadOperations } from '../../src/platform/proto/operations.ts';
 import { chain, type Interceptor } from '../../src/platform/rpc/chain.ts';
+import { RAW } from '../../src/platform/rpc/methods.ts';
+import { serve } from '../../src/platform/rpc/server.ts';
 import { handler } from '../support/service/call.ts';
 
 /** None of them runs. */
@@ -47,5 +50,10 @@ test('Interceptors - a note has one owner, and is there before it is needed', (t
   t.throws(() => start([permission]), { message: 'permission needs `caller`, which no interceptor before it leaves' });
   t.throws(() => start([first, permission, limits(never)]), {
     message: 'permission must be after limits: a refused request counts like any',
+  });
+  const [open] = [...loadOperations().byPath.values()].filter(({ isPublic }) => isPublic);
+  const codec = { ...RAW, path: open?.path ?? '' };
+  t.throws(() => serve(loadOperations(), [{ codec, handler: never }], CHAINS.anybody ?? []), {
+    message: `no interceptor of ${codec.path} identifies its caller`,
   });
 });

@@ -12,11 +12,11 @@ import type { Request } from '../chaos/campaign/history.ts';
 import { petModel } from '../chaos/campaign/pet-model.ts';
 import { newPet } from '../storage/suite/database.ts';
 import { createTestStore } from '../support/machine/database.ts';
+import { CONTEXT } from '../support/service/call.ts';
 import { sharing } from '../support/service/sharing.ts';
 
 const test = sharing(undefined, createTestStore);
 
-const CONTEXT = { isCancelled: () => false };
 const PET = { petId: 1 };
 const quantity = fc.integer({ min: 1, max: 4 });
 /** Which of the placed orders; some are none. */

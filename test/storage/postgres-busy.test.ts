@@ -10,6 +10,7 @@ import { inventoryService } from '../../src/shop/inventory/service.ts';
 import { orderService } from '../../src/shop/orders/service.ts';
 import type { PetId } from '../../src/shop/pets/table.ts';
 import { holding, postgresMissing, query, startPostgres } from '../support/machine/postgres.ts';
+import { CONTEXT } from '../support/service/call.ts';
 import { type SharedBy, sharing } from '../support/service/sharing.ts';
 import { until } from '../support/until.ts';
 import { openPool } from './postgres.ts';
@@ -30,8 +31,6 @@ async function openStore(t: Test) {
   t.teardown(() => store.close());
   return { url, store, reported };
 }
-
-const CONTEXT = { isCancelled: () => false };
 
 function order(store: Store, petId: PetId) {
   return orderService(store).placeOrder({ order: { petId, quantity: 1 } }, CONTEXT);

@@ -5,12 +5,15 @@
  */
 import type { handleServerStreamingCall, handleUnaryCall } from '@grpc/grpc-js';
 import type { WritingCall } from '../storage/store.ts';
+import type { Caller } from './caller.ts';
 import type { Call, Codec } from './chain.ts';
 import type { EntityTags } from './entity-tags.ts';
 import type { SharedMessages } from './shared-messages.ts';
 
 /** The context of a call, beside its message. */
 export interface Context extends WritingCall {
+  /** Who calls. */
+  readonly caller: Pick<Caller, 'accountId' | 'keyId' | 'permission'>;
   /** If set, the stored resource must match one of these tags (see if-match.ts). */
   readonly ifMatch?: EntityTags;
 }
@@ -29,8 +32,13 @@ interface AnyDefinition extends Codec {
   readonly path: string;
 }
 interface AnyHandlers {
-  readonly [name: string]: { call(request: unknown, call: Call): Promise<unknown> | AsyncIterable<unknown> }['call'];
+  readonly [name: string]: {
+    call(request: unknown, call: IdentifiedCall): Promise<unknown> | AsyncIterable<unknown>;
+  }['call'];
 }
+
+/** A call behind the interceptor that identifies its caller: `serve` has every public method there. */
+type IdentifiedCall = Call & Required<Pick<Call, 'caller'>>;
 
 /** The methods of a service, with their handlers. */
 export type Implementation = readonly {
@@ -41,12 +49,12 @@ export type Implementation = readonly {
 /** Joins a generated definition and the handlers of its methods. @throws Error when a method has none. */
 export function implement<S>(
   definition: Readonly<Record<string, AnyDefinition>>,
-  handlers: Service<S, Call> & AnyHandlers,
+  handlers: Service<S, IdentifiedCall> & AnyHandlers,
 ): Implementation {
   return Object.entries(definition).map(([name, codec]) => {
     const handle = (handlers as AnyHandlers)[name];
     if (handle === undefined) throw new Error(`nothing implements ${codec.path}`);
-    return { codec, handler: (call: Call) => handle(call.request, call) };
+    return { codec, handler: (call: Call) => handle(call.request, call as IdentifiedCall) };
   });
 }
 

@@ -32,6 +32,8 @@ export function serve(
   return methods.map(({ codec, handler }) => {
     const operation = byPath.get(codec.path);
     if (operation === undefined) throw new Error(`the proto files have no ${codec.path}`);
+    if (operation.isPublic && !interceptors.some(({ leaves }) => leaves?.includes('caller')))
+      throw new Error(`no interceptor of ${codec.path} identifies its caller`);
     const enter = chain(interceptors, async (call) => {
       const result = handler(call);
       return 'then' in result ? { message: await result } : { messages: result };

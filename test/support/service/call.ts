@@ -5,8 +5,10 @@ import { origins } from '../../../src/platform/edge/origins.ts';
 import { ApiError } from '../../../src/platform/errors.ts';
 import { loadOperations, type Operation } from '../../../src/platform/proto/operations.ts';
 import { readRequest } from '../../../src/platform/proto/request.ts';
+import { toAccountId, toKeyId } from '../../../src/platform/rpc/caller.ts';
 import type { Call, Codec, End, Next, Response, UnaryResponse } from '../../../src/platform/rpc/chain.ts';
 import { toApiError } from '../../../src/platform/rpc/errors.ts';
+import type { Context } from '../../../src/platform/rpc/methods.ts';
 import type { Settings } from './unlimited.ts';
 
 const { byPath, registry } = loadOperations();
@@ -28,6 +30,12 @@ function operation(path: string): Operation {
 const jsonCodec: Codec = {
   responseSerialize: (message) => Buffer.from(JSON.stringify(message)),
   responseDeserialize: (bytes) => JSON.parse(bytes.toString()),
+};
+
+/** The context of a call for a service without a server. */
+export const CONTEXT: Context = {
+  isCancelled: () => false,
+  caller: { accountId: toAccountId(1n), keyId: toKeyId(1n), permission: 'write' },
 };
 
 /** A call, and what happens to it from outside. */

@@ -10,6 +10,7 @@ import { trimmed } from '../../proto/fields.ts';
 import { type KeyId, toAccountId, toKeyId } from '../../rpc/caller.ts';
 import type { Service } from '../../rpc/methods.ts';
 import { pageTokens } from '../../rpc/page-token.ts';
+import type { WritingCall } from '../../storage/store.ts';
 import { generateKey } from '../keys/format.ts';
 import { insertKey } from '../keys/insert-key.ts';
 import type { Limiter } from '../limits/limiter.ts';
@@ -43,7 +44,7 @@ export interface AdminParts {
   readonly flushUsage: () => Promise<void>;
 }
 
-export function adminService(parts: AdminParts): Service<AdminServiceServer> {
+export function adminService(parts: AdminParts): Service<AdminServiceServer, WritingCall> {
   const { store, plans, onChange, limits, flushUsage } = parts;
   const toMessage = (account: Account) => toAccountMessage(account, plans);
 
