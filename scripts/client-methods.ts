@@ -49,7 +49,7 @@ export function clientServices({ registry, byPath }: Operations): string {
       .map(({ name }) => ({ path, key: basename(path), definition: `${name}Service` })),
   );
   services.sort((one, other) => (one.key < other.key ? -1 : 1));
-  const feed = [...byPath.values()].find(({ isFeed, isPublic }) => isFeed && isPublic);
+  const feed = [...byPath.values()].find(({ isEventStream, isPublic }) => isEventStream && isPublic);
   if (feed === undefined) throw new Error('the public package has no feed of events');
   const [, service = ''] = feed.path.split('/');
   const file = registry.getService(service)?.file.name;

@@ -36,7 +36,7 @@ async function main(config: Config): Promise<void> {
   process.on('message', (message) => {
     if (message === 'ping' && process.connected) process.send?.('pong');
     if (message === 'reopen') for (const file of new Set([log, auditLog])) file.reopen();
-    if (message === 'end feeds') service.endFeeds();
+    if (message === 'end feeds') service.endEventStreams();
     if (message !== 'drain') return;
     logger.info('no longer ready');
     void service.startDraining(); // the launcher asks Envoy itself when it knows

@@ -73,7 +73,7 @@ export function createServer(config: Config, parts: Parts) {
   const { store, keys, limiter, operatorKey, usage, logger, auditLog, tracing, metrics, events, note } = parts;
   const operations = loadOperations();
   const all = [...operations.byPath.values()];
-  const openCalls = new OpenCalls({ ...config.limits, countFeeds: limiter.countStreams });
+  const openCalls = new OpenCalls({ ...config.limits, countEventStreams: limiter.countEventStreams });
   const onBan = (ban: Ban, caller: Caller): void => {
     usage.recordBan(ban);
     metrics?.ban(caller);
@@ -148,7 +148,7 @@ export function createServer(config: Config, parts: Parts) {
     },
 
     /** Ends all streams of events. Their readers go on elsewhere, or later. */
-    endFeeds: () => openCalls.endFeeds(),
+    endEventStreams: () => openCalls.endEventStreams(),
 
     /** Reports NOT_SERVING, refuses new calls, and resolves when the open ones have ended, after 10 seconds at most. */
     async drain() {

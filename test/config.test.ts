@@ -27,7 +27,7 @@ test('Config - without settings all values are defaults, and listeners are on lo
       business: { perMinute: 1_000, perDay: 100_000 },
     },
     ...{ addressPerMinute: 60, addressBurst: 120, addressPerSecond: 20 },
-    ...{ maxStreamMs: 300_000, maxFeeds: 10, maxFeedMs: 3_600_000 },
+    ...{ maxStreamMs: 300_000, maxEventStreams: 10, maxEventStreamMs: 3_600_000 },
     ban: { refusals: 20, windowMs: 60_000, graceMs: 2_000, durationMs: 300_000 },
   });
 });
@@ -46,7 +46,7 @@ test('Config - each limit is read', (t) => {
       business: { perMinute: 1_000, perDay: 2_147_483_647 },
     },
     ...{ addressPerMinute: 3, addressBurst: 8, addressPerSecond: 9 },
-    ...{ maxStreamMs: 10_000, maxFeeds: 3, maxFeedMs: 11_000 },
+    ...{ maxStreamMs: 10_000, maxEventStreams: 3, maxEventStreamMs: 11_000 },
     ban: { refusals: 5, windowMs: 6_000, graceMs: 0, durationMs: 7_000 },
   });
 });

@@ -71,7 +71,7 @@ export function serverClusters(config: EdgeConfig, files: Files): readonly Messa
   };
   return [
     servers(CLUSTERS.calls, slots, calls),
-    // For the feeds. The server limits how many of them an account has open.
+    // For streams of events. The server limits how many of them an account has open.
     servers(CLUSTERS.feeds, manyStreams, http2(SMALL_WINDOWS)),
     // For anonymous callers. The server rejects at once all but those with a valid key that Envoy does not know yet.
     servers(CLUSTERS.anonymous, manyStreams, calls),

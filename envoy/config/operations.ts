@@ -24,7 +24,7 @@ export const UNARY = [...byPath.values()]
   .map(({ path }) => path);
 
 /** Those that only read, and end. */
-export const READS = WITH_JSON.filter(({ isRead, isFeed }) => isRead && !isFeed).map(({ path }) => path);
+export const READS = WITH_JSON.filter(({ isRead, isEventStream }) => isRead && !isEventStream).map(({ path }) => path);
 
 /**
  * What Envoy does not refuse to a key that may only read: the methods of HTTP that any read has, and the gRPC paths of
@@ -35,7 +35,7 @@ export const ALLOWED_TO_READ = distinct(
 );
 
 /** Streams without an end of their own. */
-export const FEEDS = WITH_JSON.filter(({ isFeed }) => isFeed).map(({ path }) => path);
+export const EVENT_STREAMS = WITH_JSON.filter(({ isEventStream }) => isEventStream).map(({ path }) => path);
 
 /** The bodies of requests. */
 export const BODIES = bodiesToRead(WITH_JSON);

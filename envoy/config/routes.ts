@@ -11,7 +11,7 @@ import { API_PREFIX } from '../../src/platform/proto/operations.ts';
 import { corsPolicy } from './cors.ts';
 import { anyOf, filterMetadata, KINDS, type Kind, MAX_HELD_BYTES, ofKind, type RouteMatch } from './kinds.ts';
 import { extension, header, type Message, seconds, when } from './message.ts';
-import { FEEDS, FILE_METHODS, PROBE_METHODS, READS } from './operations.ts';
+import { EVENT_STREAMS, FILE_METHODS, PROBE_METHODS, READS } from './operations.ts';
 import { hedgeDelayMs } from './servers.ts';
 
 /** What Envoy retries, on another server if there is one: only calls that cannot have begun. */
@@ -72,7 +72,7 @@ const NO_DEADLINE = { request_headers_to_remove: ['grpc-timeout', ...GRPC_HEADER
 const CALLS: readonly Calls[] = [
   // Their callers have slots of their own: they wait nearly all of the time. What is unread must fit into a small
   // window, also that of an anonymous caller: the key may be valid.
-  { match: anyOf(FEEDS), known: CLUSTERS.feeds, anonymous: CLUSTERS.open, isEndless: true },
+  { match: anyOf(EVENT_STREAMS), known: CLUSTERS.feeds, anonymous: CLUSTERS.open, isEndless: true },
   { match: anyOf(READS), known: CLUSTERS.calls, anonymous: CLUSTERS.anonymous, isHedged: true },
   // Anonymous callers have slots of their own, so they can't take the slots of callers with an API key.
   { match: { prefix: API_PREFIX }, known: CLUSTERS.calls, anonymous: CLUSTERS.anonymous },

@@ -73,7 +73,7 @@ function request(operation: Operation, template: string, { schemas, registry }: 
     ...input.fields.filter(inPath).map((field) => pathParameter(field, schemas)),
     ...input.fields.filter(inQuery).map((field) => queryParameter(field, schemas)),
     ...(condition === undefined ? [] : [refTo('parameters', CONDITIONS[condition])]),
-    ...(operation.isFeed ? [refTo('parameters', 'Last-Event-ID')] : []),
+    ...(operation.isEventStream ? [refTo('parameters', 'Last-Event-ID')] : []),
     ...(takesIdempotencyKey ? [refTo('parameters', 'Idempotency-Key')] : []),
   ];
   return {

@@ -18,7 +18,7 @@ export function successResponses(
   if (status === 204) return { 204: { description: 'Done. There is no body.', headers: headers() } };
   const unmodified = operation.condition === 'if-none-match' ? NOT_MODIFIED : {};
   if (list?.message !== undefined) return { [status]: page(method, operation, list.message, schemas), ...unmodified };
-  if (operation.isFeed) return { [status]: feed(output, schemas) };
+  if (operation.isEventStream) return { [status]: eventStream(output, schemas) };
   const response = {
     description: commentOf(output),
     headers: location === undefined ? headers('ETag') : headers('Location', 'ETag', 'Idempotency-Replayed'),
@@ -39,7 +39,7 @@ const NOT_MODIFIED = {
  * check these. In OpenAPI 3.2 it would be an `itemSchema`, of an object with `id`, `event` and `data`, and the data a
  * string with this as its `contentSchema`.
  */
-function feed(output: DescMessage, schemas: Schemas): JsonObject {
+function eventStream(output: DescMessage, schemas: Schemas): JsonObject {
   const event = output.fields.find(({ name }) => name === 'event')?.message;
   if (event === undefined) throw new Error(`${output.typeName} has no event`);
   const description = `Server-sent events. The data of each is one ${event.name} as JSON; that of \`ready\` is \`{}\`.`;

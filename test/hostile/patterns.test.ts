@@ -83,8 +83,8 @@ function textsOf({ fields }: DescMessage, depth = 0): ((text: string) => Record<
   });
 }
 
-const inMessages = [...loadOperations().byPath.values()].flatMap(({ path, input, isFeed }) =>
-  isFeed || path.endsWith('/Watch')
+const inMessages = [...loadOperations().byPath.values()].flatMap(({ path, input, isEventStream }) =>
+  isEventStream || path.endsWith('/Watch')
     ? []
     : textsOf(input).flatMap((toMessage) =>
         [true, false].map((isPrivate): Place => {

@@ -55,11 +55,17 @@ export async function startScriptedServer(t: Scope, { maxStreamMs = FOREVER_MS }
   const openCalls = new (class extends OpenCalls {
     override add(call: IncomingCall): void {
       if (call.header('x-broken') !== undefined) throw new Error('a fault of the server');
-      if (call.header('x-feed') !== undefined) Object.assign(call, { operation: { ...call.operation, isFeed: true } });
+      if (call.header('x-feed') !== undefined)
+        Object.assign(call, { operation: { ...call.operation, isEventStream: true } });
       scripts.set(call.requestId, makeScript(call));
       super.add(call);
     }
-  })({ maxStreamMs, maxFeedMs: maxStreamMs, maxFeeds: 10, countFeeds: (_, own) => told.push(own) > 0 });
+  })({
+    maxStreamMs,
+    maxEventStreamMs: maxStreamMs,
+    maxEventStreams: 10,
+    countEventStreams: (_, own) => told.push(own) > 0,
+  });
   /** Takes the account of the caller from a header. A call with the header `x-share` has none. */
   const shares = interceptor({ name: 'shares', leaves: ['caller'] }, async (call, next) => {
     const account = call.header('x-account');

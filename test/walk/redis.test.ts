@@ -89,10 +89,10 @@ async function run(t: Test, part: (typeof PARTS)[number], step: number, way: str
     [1, false],
     [0, true],
   ] as const) {
-    t.true(await call('the streams', () => one.countStreams(ACCOUNT_ID, own, 1)), where());
+    t.true(await call('the streams', () => one.countEventStreams(ACCOUNT_ID, own, 1)), where());
     await untilBack(one);
-    t.true(await one.countStreams(ACCOUNT_ID, own, 1), where());
-    t.is(await other.countStreams(ACCOUNT_ID, 1, 1), isFree, where());
+    t.true(await one.countEventStreams(ACCOUNT_ID, own, 1), where());
+    t.is(await other.countEventStreams(ACCOUNT_ID, 1, 1), isFree, where());
   }
   if (part === 'calls') hasFailed = proxy.heal();
   await untilBack(one);

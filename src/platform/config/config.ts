@@ -66,8 +66,8 @@ function toConfig(values: ValuesOf<typeof SETTINGS>) {
       addressBurst: values.addressBurst,
       addressPerSecond: values.addressPerSecond,
       maxStreamMs: values.streamSeconds * 1_000,
-      maxFeeds: values.eventStreams,
-      maxFeedMs: values.eventStreamSeconds * 1_000,
+      maxEventStreams: values.eventStreams,
+      maxEventStreamMs: values.eventStreamSeconds * 1_000,
       ban: {
         refusals: values.banRefusals,
         windowMs: values.banWindowSeconds * 1_000,

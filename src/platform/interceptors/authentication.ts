@@ -23,7 +23,7 @@ export const authentication = (keys: Pick<ApiKeyCache, 'identify'>, limits: Limi
     const found = key === undefined ? undefined : keys.identify(key, holdGuess);
     const admit = (caller: Caller) => {
       call.caller = caller;
-      if (call.operation.isFeed && key !== undefined) call.identify = () => keys.identify(key);
+      if (call.operation.isEventStream && key !== undefined) call.identify = () => keys.identify(key);
       return next(call);
     };
     if (isCaller(found)) return admit(found);

@@ -1,4 +1,4 @@
-/** Checks what the transcoder does not check of a request over REST. A feed goes on where its caller says. */
+/** Checks what the transcoder does not check of a REST request. A stream of events begins where its caller says. */
 import { EDGE_HEADERS, ORIGINAL_PATH } from '../edge-headers.ts';
 import { lastEventId } from '../protocols/rest/event-stream.ts';
 import { checkContentType, checkParameters } from '../protocols/rest/requests.ts';
@@ -10,7 +10,7 @@ export const rest = interceptor({ name: 'rest', leaves: ['resumeAfter'], after }
   if (call.protocol.name !== 'REST') return next(call);
   checkContentType(call.header(EDGE_HEADERS.bodyType)?.slice(1));
   checkParameters(call.header(ORIGINAL_PATH) ?? '', call.operation);
-  const lastId = call.operation.isFeed ? lastEventId(call) : undefined;
+  const lastId = call.operation.isEventStream ? lastEventId(call) : undefined;
   if (lastId !== undefined) call.resumeAfter = lastId;
   return next(call);
 });

@@ -68,7 +68,7 @@ export class Instance extends Component {
   }
 
   /** Makes a process of the server end all streams of events, for good: Envoy would wait for them. */
-  endFeeds(child = this.child): void {
+  endEventStreams(child = this.child): void {
     child.send('end feeds');
   }
 

@@ -38,7 +38,7 @@ export async function rollingRestart(
       const getHost = () => envoy.host(server.port);
       await waitFor(async () => !child.isRunning || (await getHost())?.isExcluded, EXCLUDE_MS, shutdown);
       await waitFor(() => !child.isRunning, ROUTED_MS, shutdown);
-      server.endFeeds(child); // their readers go on at another server
+      server.endEventStreams(child); // their readers go on at another server
       if (!(await isDrained(child, getHost, shutdown))) {
         report(`${capitalize(server.name)} still has open calls: they have ${DRAIN_MS / 1_000} seconds more.`);
       }

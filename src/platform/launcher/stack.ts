@@ -154,7 +154,7 @@ function keepRunning(servers: readonly Instance[], envoy: Envoy, { config, repor
     restart: () => rollingRestart(servers, envoy, { shutdown, report }),
     async stop() {
       stopping.abort();
-      for (const server of servers) server.endFeeds();
+      for (const server of servers) server.endEventStreams();
       await envoy.drain();
       await envoy.stop(CLOSE_MS);
       await stopServers();

@@ -76,7 +76,7 @@ export interface Operation {
   /** True when the response is a stream of messages. */
   readonly isStream: boolean;
   /** True for a stream of messages that has a path: over REST it is server-sent events, without an end of its own. */
-  readonly isFeed: boolean;
+  readonly isEventStream: boolean;
   /** True when the response is bytes of any content type (google.api.HttpBody) instead of JSON. */
   readonly isRaw: boolean;
   /** True when it changes nothing. Envoy may send it to a second server before the first has responded. */
@@ -204,7 +204,7 @@ function withOptions(
   return {
     ...base,
     isPublic: base.path.startsWith(API_PREFIX),
-    isFeed: base.isStream && !isRaw && routes.length > 0,
+    isEventStream: base.isStream && !isRaw && routes.length > 0,
     isRaw,
     routes,
     response,

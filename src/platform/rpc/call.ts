@@ -23,14 +23,14 @@ const REQUEST_ID = /^[!-~]{1,128}$/;
 /** How long a response may be unread. */
 const UNREAD_MS = 30_000;
 const STALLED_MS = 1_000;
-/** How long what a feed has sent may be unread once it has ended. */
-const UNREAD_AFTER_FEED_MS = 5_000;
+/** How long what a stream of events has sent may be unread once it has ended. */
+const UNREAD_AFTER_EVENTS_MS = 5_000;
 
 /** How old streams may be. They end even when their callers have forgotten them. */
 export interface MaxAges {
   readonly maxStreamMs: number;
-  /** A feed is meant to be followed for long. */
-  readonly maxFeedMs: number;
+  /** A stream of events is meant to be read for long. */
+  readonly maxEventStreamMs: number;
 }
 
 /** What is known of a call when its headers have arrived. */
@@ -130,13 +130,13 @@ export class IncomingCall implements Call {
   }
 
   /** Called now and then: ends what has waited for the caller for too long. A stream has a maximum age. */
-  checkAge({ maxStreamMs, maxFeedMs }: MaxAges): void {
+  checkAge({ maxStreamMs, maxEventStreamMs }: MaxAges): void {
     const ageMs = performance.now() - this.#startMs;
-    const { isStream, isFeed } = this.operation;
-    this.#exchange.endStalled(isFeed && this.#reason !== undefined ? UNREAD_AFTER_FEED_MS : UNREAD_MS);
+    const { isStream, isEventStream } = this.operation;
+    this.#exchange.endStalled(isEventStream && this.#reason !== undefined ? UNREAD_AFTER_EVENTS_MS : UNREAD_MS);
     if (this.#isReceiving && ageMs > BODY_TIMEOUT_MS) this.#exchange.failRead(apiError('REQUEST_TIMEOUT'));
-    if (isFeed && ageMs > maxFeedMs) this.giveUp(apiError('UNAVAILABLE'));
-    else if (isStream && !isFeed && ageMs > maxStreamMs) this.giveUp(apiError('DEADLINE_EXCEEDED'));
+    if (isEventStream && ageMs > maxEventStreamMs) this.giveUp(apiError('UNAVAILABLE'));
+    else if (isStream && !isEventStream && ageMs > maxStreamMs) this.giveUp(apiError('DEADLINE_EXCEEDED'));
   }
 
   /** True when the call has waited for its message, or for its caller to read, for longer than callers usually need. */
@@ -150,8 +150,8 @@ export class IncomingCall implements Call {
     if (this.#reason !== undefined) return;
     this.#reason = error;
     this.#exchange.failRead(error);
-    // A feed ends between two events, also for a reader who lags: he goes on after the last one.
-    if (this.#exchange.unreadMs > STALLED_MS && !this.operation.isFeed) this.#exchange.reset();
+    // A stream of events ends between two of them, also for a reader who lags: he goes on after the last one.
+    if (this.#exchange.unreadMs > STALLED_MS && !this.operation.isEventStream) this.#exchange.reset();
     else this.fail(error);
   }
 
@@ -192,15 +192,15 @@ export class IncomingCall implements Call {
     const error = this.#reason ?? thrown;
     const hasLeft = this.#reason === undefined && this.#exchange.isClosed;
     const code = hasLeft ? Status.CANCELLED : (error?.grpcStatus ?? Status.OK);
-    const isEndOfFeed = this.operation.isFeed && this.#hasBegun && error === this.#reason;
-    return { code, error: isEndOfFeed ? undefined : error, durationMs: performance.now() - this.#startMs };
+    const isEndOfEventStream = this.operation.isEventStream && this.#hasBegun && error === this.#reason;
+    return { code, error: isEndOfEventStream ? undefined : error, durationMs: performance.now() - this.#startMs };
   }
 
   /** Responds with an error. Never throws: an error that can't be sent resets the call, and is how it ended. */
   fail(error: ApiError): void {
     try {
       this.#beforeResponse?.(this, error);
-      this.#exchange.abort(this.protocol.renderError(this, error), this.responseHeaders, this.operation.isFeed);
+      this.#exchange.abort(this.protocol.renderError(this, error), this.responseHeaders, this.operation.isEventStream);
     } catch (cause) {
       this.#reason = apiError('INTERNAL', this, { cause });
       this.#exchange.reset();

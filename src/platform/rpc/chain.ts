@@ -28,8 +28,8 @@ export interface Codec {
 export interface End {
   readonly code: Status;
   /**
-   * The error that the caller got, or would have got. Undefined for a success, and for a feed that was ended after it
-   * had begun: its caller goes on from the last id.
+   * The error that the caller got, or would have got. Undefined for a success, and for a stream of events that was
+   * ended after it had begun: its caller goes on from the last id.
    */
   readonly error: ApiError | undefined;
   /** From the headers of the call to its end. */
@@ -53,9 +53,9 @@ export interface Notes {
   caller?: Caller;
   /** A write must find one of these tags, or change nothing. */
   ifMatch?: EntityTags;
-  /** For a feed: looks again whose key it came with. */
+  /** For a stream of events: looks again whose key it came with. */
   identify?: () => Identity | Promise<Identity>;
-  /** For a feed: the id that the caller has last got. */
+  /** For a stream of events: the id that the caller has last got. */
   resumeAfter?: bigint;
   /** The write must store this record of its response, in the same transaction. */
   remember?: Remember;

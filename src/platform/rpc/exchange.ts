@@ -143,14 +143,14 @@ export class Exchange {
 
   /**
    * Ends the call with an error. A stream that has begun without trailers is reset, since its caller must not take it
-   * for complete. A feed just ends: its caller knows how to go on.
+   * for complete. A stream of events just ends: its caller knows how to go on.
    */
-  abort(response: HttpResponse, headers: ReadonlyMap<string, string>, isFeed: boolean): void {
+  abort(response: HttpResponse, headers: ReadonlyMap<string, string>, isEventStream: boolean): void {
     if (this.#state === 'open') this.respond(response, headers);
     if (this.#state !== 'streaming') return;
     const hasTrailers = this.#trailers !== undefined && response.trailers !== undefined;
     if (hasTrailers) this.#trailers = response.trailers;
-    if (hasTrailers || isFeed) this.#end();
+    if (hasTrailers || isEventStream) this.#end();
     else this.reset();
   }
 

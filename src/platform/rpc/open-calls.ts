@@ -8,7 +8,8 @@
  *   server is crowded. Then a call of an account past its share is refused if there are others, and those of its calls
  *   end that wait for their caller. So nobody can keep slots by holding calls open.
  *
- * A feed waits nearly all of the time, and is bounded apart from the calls: by its account over all servers.
+ * A stream of events waits nearly all of the time, and is bounded apart from the calls: by its account over all
+ * servers.
  *
  * A sweep ends what waits for its caller for too long: a message, a reader, a forgotten stream. So no call needs timers
  * of its own.
@@ -29,17 +30,17 @@ const SHARE_OF_CROWDED = MAX_CALLS_PER_SERVER / 8;
 
 const SWEEP_MS = 500;
 
-/** The feeds that a server has open at most. */
-const MAX_FEEDS = 2_000;
+/** The streams of events that a server has open at most. */
+const MAX_EVENT_STREAMS = 2_000;
 
-/** How many calls are open: unary ones, streams, and feeds. */
+/** How many calls are open: unary ones, streams, and apart from these the streams of events, which read the feed. */
 export type OpenCounts = Readonly<Record<'unary' | 'stream' | 'feed', number>>;
 
 export interface OpenCallsOptions extends MaxAges {
-  /** How many feeds an account may have open. */
-  readonly maxFeeds: number;
-  /** Tells other servers how many feeds an account has here. False: over all servers they are more than `max`. */
-  readonly countFeeds: (accountId: AccountId, own: number, max: number) => boolean | Promise<boolean>;
+  /** How many streams of events an account may have open. */
+  readonly maxEventStreams: number;
+  /** Tells other servers how many an account has here. False: over all servers they are more than `max`. */
+  readonly countEventStreams: (accountId: AccountId, own: number, max: number) => boolean | Promise<boolean>;
 }
 
 export class OpenCalls {
@@ -47,29 +48,30 @@ export class OpenCalls {
   readonly #calls: IncomingCall[] = [];
   readonly #byAddress = new Counts<string>();
   readonly #byAccount = new Counts<AccountId>();
-  readonly #feedsByAccount = new Counts<AccountId>();
-  readonly #maxFeeds: number;
-  readonly #countFeeds: OpenCallsOptions['countFeeds'];
+  readonly #eventStreamsByAccount = new Counts<AccountId>();
+  readonly #maxEventStreams: number;
+  readonly #countEventStreams: OpenCallsOptions['countEventStreams'];
   readonly #timers: readonly NodeJS.Timeout[];
-  #endsFeeds = false;
+  #endsEventStreams = false;
   #isDraining = false;
 
-  constructor({ maxFeeds, countFeeds, ...maxAges }: OpenCallsOptions) {
-    this.#maxFeeds = maxFeeds;
-    this.#countFeeds = countFeeds;
+  constructor({ maxEventStreams, countEventStreams, ...maxAges }: OpenCallsOptions) {
+    this.#maxEventStreams = maxEventStreams;
+    this.#countEventStreams = countEventStreams;
     const sweep = () => {
       for (const call of this.#calls) {
-        const { isStream, isFeed, isRaw } = call.operation;
+        const { isStream, isEventStream, isRaw } = call.operation;
         const hasOwnEnd = isRaw || !isStream; // a file is sent to its end
-        if (isFeed ? this.#endsFeeds : this.#isDraining && !hasOwnEnd) call.giveUp(apiError('UNAVAILABLE'));
+        if (isEventStream ? this.#endsEventStreams : this.#isDraining && !hasOwnEnd)
+          call.giveUp(apiError('UNAVAILABLE'));
         call.checkAge(maxAges);
-        const account = isFeed ? undefined : call.caller?.accountId; // a feed holds no slot
+        const account = isEventStream ? undefined : call.caller?.accountId; // it holds no slot
         if (account !== undefined && call.isStalled && this.#isPastShare(account)) call.giveUp(pastShare(account));
         if (call.identify !== undefined) void endUnlessValid(call, call.identify);
       }
     };
     const tell = () => {
-      for (const account of this.#feedsByAccount.keys()) this.#tellFeeds(account);
+      for (const account of this.#eventStreamsByAccount.keys()) this.#tellEventStreams(account);
     };
     this.#timers = [setInterval(sweep, SWEEP_MS).unref(), setInterval(tell, TELL_STREAMS_MS).unref()];
   }
@@ -78,7 +80,7 @@ export class OpenCalls {
   counts(): OpenCounts {
     let streams = 0;
     for (const call of this.#calls) if (call.operation.isStream) streams += 1;
-    const feed = this.#feedsByAccount.total;
+    const feed = this.#eventStreamsByAccount.total;
     return { unary: this.#calls.length - streams, stream: streams - feed, feed };
   }
 
@@ -111,12 +113,12 @@ export class OpenCalls {
   }
 
   /**
-   * Counts a call against the account of its caller until it is closed. Throws TOO_MANY_STREAMS for a feed too many;
-   * RATE_LIMITED past the share of a crowded server; UNAVAILABLE when the server has no room for more calls of an
-   * account that is alone.
+   * Counts a call against the account of its caller until it is closed. Throws TOO_MANY_STREAMS for one stream of
+   * events too many; RATE_LIMITED past the share of a crowded server; UNAVAILABLE when the server has no room for more
+   * calls of an account that is alone.
    */
   holdForAccount(call: Call, account: AccountId): void | Promise<void> {
-    if (call.operation.isFeed) return this.#holdFeed(call, account);
+    if (call.operation.isEventStream) return this.#holdEventStream(call, account);
     const held = this.#byAccount.of(account);
     if (held >= SHARE_OF_CROWDED && this.#isRepeated(call)) return;
     if (this.#isCrowded && this.#byAccount.size > 1 && held >= SHARE_OF_CROWDED) throw pastShare(account);
@@ -124,32 +126,32 @@ export class OpenCalls {
     this.#byAccount.hold(account, call);
   }
 
-  async #holdFeed(call: Call, account: AccountId): Promise<void> {
-    const [feeds, max] = [this.#feedsByAccount, this.#maxFeeds];
-    const tooManyFeeds = () => apiError('TOO_MANY_STREAMS', { streams: max });
-    if (feeds.of(account) >= max) throw tooManyFeeds();
-    if (this.#endsFeeds || feeds.total >= MAX_FEEDS) throw apiError('UNAVAILABLE');
-    const release = feeds.hold(account, call);
-    if (await this.#countFeeds(account, feeds.of(account), max)) {
-      call.onClose(() => this.#tellFeeds(account));
+  async #holdEventStream(call: Call, account: AccountId): Promise<void> {
+    const [streams, max] = [this.#eventStreamsByAccount, this.#maxEventStreams];
+    const tooManyStreams = () => apiError('TOO_MANY_STREAMS', { streams: max });
+    if (streams.of(account) >= max) throw tooManyStreams();
+    if (this.#endsEventStreams || streams.total >= MAX_EVENT_STREAMS) throw apiError('UNAVAILABLE');
+    const release = streams.hold(account, call);
+    if (await this.#countEventStreams(account, streams.of(account), max)) {
+      call.onClose(() => this.#tellEventStreams(account));
       return;
     }
     release();
-    throw tooManyFeeds();
+    throw tooManyStreams();
   }
 
-  #tellFeeds(account: AccountId): void {
-    void this.#countFeeds(account, this.#feedsByAccount.of(account), Number.MAX_SAFE_INTEGER);
+  #tellEventStreams(account: AccountId): void {
+    void this.#countEventStreams(account, this.#eventStreamsByAccount.of(account), Number.MAX_SAFE_INTEGER);
   }
 
-  /** From now on feeds end, with UNAVAILABLE. Everything else goes on. */
-  endFeeds(): void {
-    this.#endsFeeds = true;
+  /** From now on streams of events end, with UNAVAILABLE. Everything else goes on. */
+  endEventStreams(): void {
+    this.#endsEventStreams = true;
   }
 
   /** From now on all streams end that have no end of their own, with UNAVAILABLE. */
   drain(): void {
-    this.endFeeds();
+    this.endEventStreams();
     this.#isDraining = true;
   }
 
@@ -166,7 +168,7 @@ export class OpenCalls {
   }
 }
 
-/** Ends a feed whose key has been revoked or has expired, or whose account is suspended. */
+/** Ends a stream of events whose key has been revoked or has expired, or whose account is suspended. */
 async function endUnlessValid(call: IncomingCall, identify: NonNullable<IncomingCall['identify']>): Promise<void> {
   try {
     if (typeof (await identify()) !== 'object') call.giveUp(apiError('UNAVAILABLE'));

@@ -103,8 +103,8 @@ export function createGrpcServer(options: GrpcServerOptions): Server {
     openCalls.add(call);
     note?.(call);
     const toEnd = () => run(call, enter, observers);
-    // A span is sent when it ends, and a feed may be open for an hour.
-    if (call.operation.isFeed) void toEnd();
+    // A span is sent when it ends, and a stream of events may be open for an hour.
+    if (call.operation.isEventStream) void toEnd();
     else traceCall(call, toEnd);
   };
   const server = new Server({ 'grpc.enable_channelz': 0 });

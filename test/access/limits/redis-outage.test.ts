@@ -80,7 +80,7 @@ test('Killed - limits continue from the known counts, with one log line', async 
   t.like(await limiter.counts(ACCOUNT_ID, NOON_MS), { counter: { counts: [60, 60] }, isLocal: true });
   const sent = Array.from({ length: 100 }, () => send(limiter, ADDRESS));
   t.is(countAdmitted(await Promise.all(sent)), 50);
-  t.true(await other.countStreams(ACCOUNT_ID, 10, 10), 'each server counts its own');
+  t.true(await other.countEventStreams(ACCOUNT_ID, 10, 10), 'each server counts its own');
   await until(() => levels().length === 3, 'the lines of all servers');
   t.deepEqual(levels(), ['warn', 'warn', 'warn']);
 });

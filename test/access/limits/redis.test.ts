@@ -206,21 +206,21 @@ test.serial('Entries in Redis - of an account and a ban expire, of an address af
 
 test.serial('Streams - of an account are counted over all servers; other accounts have their own', async (t) => {
   const [one, other] = await openThree(t);
-  const opened = Array.from({ length: 6 }, (_, index) => one.countStreams(ACCOUNT_ID, index + 1, MAX));
+  const opened = Array.from({ length: 6 }, (_, index) => one.countEventStreams(ACCOUNT_ID, index + 1, MAX));
   t.deepEqual(new Set(await Promise.all(opened)), new Set([true]));
-  t.true(await other.countStreams(ACCOUNT_ID, 4, MAX));
-  t.false(await other.countStreams(ACCOUNT_ID, 5, MAX));
-  t.false(await one.countStreams(ACCOUNT_ID, 7, MAX));
-  t.true(await other.countStreams(OTHER_ACCOUNT, MAX, MAX));
-  await one.countStreams(ACCOUNT_ID, 0, MAX); // its streams have ended
-  t.true(await other.countStreams(ACCOUNT_ID, MAX, MAX));
-  for (const account of [ACCOUNT_ID, OTHER_ACCOUNT]) await other.countStreams(account, 0, MAX);
+  t.true(await other.countEventStreams(ACCOUNT_ID, 4, MAX));
+  t.false(await other.countEventStreams(ACCOUNT_ID, 5, MAX));
+  t.false(await one.countEventStreams(ACCOUNT_ID, 7, MAX));
+  t.true(await other.countEventStreams(OTHER_ACCOUNT, MAX, MAX));
+  await one.countEventStreams(ACCOUNT_ID, 0, MAX); // its streams have ended
+  t.true(await other.countEventStreams(ACCOUNT_ID, MAX, MAX));
+  for (const account of [ACCOUNT_ID, OTHER_ACCOUNT]) await other.countEventStreams(account, 0, MAX);
   t.deepEqual(await redis.command('KEYS', '*streams'), [], 'nothing is left');
 });
 
 test.serial('Streams - those of a server that is gone are forgotten, also if its time was wrong', async (t) => {
   const [gone, there] = await openThree(t);
-  t.true(await gone.countStreams(ACCOUNT_ID, MAX, MAX));
+  t.true(await gone.countEventStreams(ACCOUNT_ID, MAX, MAX));
   const [name = ''] = (await redis.command('KEYS', '*streams')) as string[];
   const [server = ''] = (await redis.command('HKEYS', name)) as string[];
   const leftMs = (await redis.command('PTTL', name)) as number;
@@ -231,6 +231,6 @@ test.serial('Streams - those of a server that is gone are forgotten, also if its
     [3_600_000, true],
   ] as const) {
     await redis.command('HSET', name, server, `${MAX} ${Date.now() + untilMs}`);
-    t.is(await there.countStreams(ACCOUNT_ID, 1, MAX), isForgotten, `until ${untilMs} ms`);
+    t.is(await there.countEventStreams(ACCOUNT_ID, 1, MAX), isForgotten, `until ${untilMs} ms`);
   }
 });

@@ -79,7 +79,7 @@ export interface Limiter {
    * those of other servers they are more than `max`. It must be told again within 10 s. While it is not known what
    * other servers have, each counts alone.
    */
-  countStreams(accountId: AccountId, own: number, max: number): boolean | Promise<boolean>;
+  countEventStreams(accountId: AccountId, own: number, max: number): boolean | Promise<boolean>;
 
   /** The time by which requests are counted and bans end. */
   now(): number | Promise<number>;

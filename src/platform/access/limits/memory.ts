@@ -96,7 +96,7 @@ export function createMemoryLimiter(options: LimiterOptions) {
       const status = bannedUntilMs > 0 ? 'banned' : 'seen';
       return toDecision(attempt, { status, counter: find(attempt, nowMs), bannedUntilMs, nowMs }, options);
     },
-    countStreams: () => true,
+    countEventStreams: () => true,
     now: Date.now,
     counts: (accountId, nowMs) => ({ counter: copyOf(find({ kind: 'account', accountId }, nowMs)), isLocal: false }),
     unban(_accountId, keyId) {

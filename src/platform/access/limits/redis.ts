@@ -119,7 +119,7 @@ export async function openRedisLimiter(options: RedisLimiterOptions) {
       const state = await read(attempt, attempt.nowMs);
       return state === undefined ? memory.peek(attempt) : toDecision(attempt, state, options);
     },
-    async countStreams(accountId, own, max) {
+    async countEventStreams(accountId, own, max) {
       return (await client.run(() => tellStreams(accountId, own, max))) ?? true;
     },
     async now() {

@@ -1,5 +1,5 @@
 /**
- * Server-sent events (HTML Standard, section 9.2). A message of a feed has either an `event`, with `id` and `type`, or
+ * Server-sent events (HTML Standard, section 9.2). A message has either an `event`, with `id` and `type`, or
  * a `checkpoint`, with `id`. The first message is a checkpoint: it becomes the event `ready`. The others become
  * comments, with their id: a browser that reconnects goes on there.
  */
@@ -45,7 +45,7 @@ export function eventStream({ typeName, fields }: DescMessage) {
   };
 }
 
-/** Where a feed goes on: Last-Event-ID (server-sent events, HTML Standard, section 9.2.3). */
+/** Where a stream goes on: Last-Event-ID (server-sent events, HTML Standard, section 9.2.3). */
 export function lastEventId(call: Pick<Call, 'header'>): bigint | undefined {
   const lastId = call.header('last-event-id')?.trim();
   if (!lastId) return undefined;

@@ -26,7 +26,8 @@ type Render = (call: Call, response: UnaryResponse) => HttpResponse;
 export function restProtocol(operations: Iterable<Operation>): Protocol {
   const withRoutes = [...operations].filter(({ routes, isStream }) => routes.length > 0 && !isStream);
   const renderers = new Map(withRoutes.map((operation) => [operation, compile(operation)]));
-  const feeds = new Map([...operations].filter(({ isFeed }) => isFeed).map((feed) => [feed, eventStream(feed.output)]));
+  const ofEvents = [...operations].filter(({ isEventStream }) => isEventStream);
+  const writers = new Map(ofEvents.map((operation) => [operation, eventStream(operation.output)]));
   return {
     name: 'REST',
     open: GRPC.open,
@@ -39,10 +40,10 @@ export function restProtocol(operations: Iterable<Operation>): Protocol {
     begin(call, first, encode) {
       const { contentType = '' } = (first ?? {}) as Partial<HttpBody>;
       const file = () => ({ status: 200, headers: typed(contentType), body: first ? encode(first) : NOTHING });
-      const start = feeds.get(call.operation)?.begin(first) ?? file();
+      const start = writers.get(call.operation)?.begin(first) ?? file();
       return isHead(call) ? { ...start, body: NOTHING, isAll: true } : start;
     },
-    piece: ({ operation }, message) => feeds.get(operation)?.piece(message) ?? ((message as HttpBody).data as Buffer),
+    piece: ({ operation }, message) => writers.get(operation)?.piece(message) ?? ((message as HttpBody).data as Buffer),
   };
 }
 
