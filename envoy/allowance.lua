@@ -23,11 +23,11 @@ function M.network(address)
   return text:gsub("::", (":0"):rep(8 - colons) .. ":"):match("^%x+:%x+:%x+:%x+")
 end
 
--- Whether the address may send this request. Each kind of request has an allowance of its own, of so many bursts. A
--- dear request counts as several.
-function M.take(kind, address, now_ms, bursts, requests)
+-- Spends one request, or several for a dear one, of the allowance of this `name` that the address has, of so many
+-- bursts. Returns false if too little is left.
+function M.spend(name, address, now_ms, bursts, requests)
   local burst_ms, cost_ms = BURST_MS * (bursts or 1), INTERVAL_MS * (requests or 1)
-  local subject = kind .. M.network(address)
+  local subject = name .. M.network(address)
   local at = full_at[subject]
   if not at then
     if count >= MAX_SUBJECTS then

@@ -46,11 +46,11 @@ end
 -- most come before the server has judged it.
 local function is_allowed(headers, spelling, now_ms)
   local address, is_key = headers:get("x-forwarded-for"), keys.is_well_formed(spelling)
-  if allowance.take(is_key and "key " or "none ", address, now_ms) then
+  if allowance.spend(is_key and "key " or "none ", address, now_ms) then
     if is_key then keys.ask(spelling, now_ms) end
     return true
   end
-  return is_key and keys.is_asked(spelling, now_ms) and allowance.take("same key ", address, now_ms, SAME_KEY_BURSTS)
+  return is_key and keys.is_asked(spelling, now_ms) and allowance.spend("same key ", address, now_ms, SAME_KEY_BURSTS)
 end
 
 -- Judges the caller, or leaves that to the server. Does not return if the caller is refused.
@@ -58,7 +58,7 @@ local function check(handle, headers, judge, errors)
   local now_ms = handle:timestamp()
   if judge == "nobody" then
     local requests = settings.dear_files[path_of(headers)]
-    if not allowance.take("open ", headers:get("x-forwarded-for"), now_ms, 1, requests) then refuse(handle, errors) end
+    if not allowance.spend("open ", headers:get("x-forwarded-for"), now_ms, 1, requests) then refuse(handle, errors) end
     handle:streamInfo():dynamicMetadata():set(M.KEYLESS, "judge", judge)
     return
   end

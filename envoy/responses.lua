@@ -11,28 +11,28 @@ local HEADERS = settings.headers
 local M = {}
 
 -- Removes a header and returns its value.
-local function take(headers, name)
+local function pop(headers, name)
   local value = headers:get(name)
   if value then headers:remove(name) end
   return value
 end
 
 -- The request that a local reply is for. Envoy describes it in headers of the reply (envoy/config/local-replies.ts).
-local function take_request(headers)
+local function pop_request(headers)
   -- As in caller.lua: what has no route is judged.
-  local content_type = take(headers, HEADERS.refused_content_type)
-  local judge, errors = (take(headers, HEADERS.refused_kind) or ""):match("^(%l+) (%l+)$")
-  local finding, at = (take(headers, HEADERS.refused_finding) or ""):match("^(%d+) (.*)$")
+  local content_type = pop(headers, HEADERS.refused_content_type)
+  local judge, errors = (pop(headers, HEADERS.refused_kind) or ""):match("^(%l+) (%l+)$")
+  local finding, at = (pop(headers, HEADERS.refused_finding) or ""):match("^(%d+) (.*)$")
   return {
     finding = finding and tonumber(finding),
     at = at,
     judge = judge,
     errors = errors or "rest",
-    method = take(headers, HEADERS.refused),
-    path = take(headers, HEADERS.refused_path) or "",
-    authorization = take(headers, HEADERS.refused_authorization),
-    forwarded_for = take(headers, HEADERS.refused_forwarded_for),
-    request_id = take(headers, HEADERS.refused_request_id),
+    method = pop(headers, HEADERS.refused),
+    path = pop(headers, HEADERS.refused_path) or "",
+    authorization = pop(headers, HEADERS.refused_authorization),
+    forwarded_for = pop(headers, HEADERS.refused_forwarded_for),
+    request_id = pop(headers, HEADERS.refused_request_id),
     content_type = content_type and content_type:sub(2), -- as in rest.lua
   }
 end
@@ -71,7 +71,7 @@ end
 -- Handles a local reply: a response of Envoy itself, or of these filters.
 local function on_local_reply(handle)
   local headers = handle:headers()
-  local refused = take_request(headers)
+  local refused = pop_request(headers)
   local status = tonumber(headers:get(":status"))
   local body = handle:body(true) -- before the script is suspended: Envoy can't read it later
   local error_headers, error = fetch_error(handle, refused, status, body:getBytes(0, body:length()))
@@ -90,14 +90,14 @@ function M.on_response(handle)
   local headers = handle:headers()
   if headers:get(HEADERS.refused) then return on_local_reply(handle) end
   -- Envoy drops the content type of a reply without a body, unless it knows the request's for one of gRPC.
-  local type = take(headers, HEADERS.refused_type)
+  local type = pop(headers, HEADERS.refused_type)
   if type and not headers:get("content-type") then
     headers:replace("content-type", type:lower():match("^application/grpc%-web[%l+-]*") or "application/grpc")
   end
-  local permission, limited = take(headers, HEADERS.accepted), take(headers, HEADERS.limited)
+  local permission, limited = pop(headers, HEADERS.accepted), pop(headers, HEADERS.limited)
   if permission then caller.on_accepted(handle, permission) end
   if limited then keys.refuse(limited, tonumber(headers:get("retry-after")), handle:timestamp()) end
-  local length = take(headers, HEADERS.length)
+  local length = pop(headers, HEADERS.length)
   if length then headers:replace("content-length", length) end
 end
 

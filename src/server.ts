@@ -94,7 +94,7 @@ export function createServer(config: Config, parts: Parts) {
 
   const { addressBurst, addressPerSecond } = config.limits;
   const hasAllowance = createAllowance(addressBurst, addressPerSecond);
-  const takeAllowance = (address: string) => {
+  const spendAllowance = (address: string) => {
     if (!hasAllowance(address)) throw tooMany(addressPerSecond, 'second', `address:${address}`);
   };
 
@@ -116,7 +116,7 @@ export function createServer(config: Config, parts: Parts) {
       // No key is needed for files, health checks and reflection.
       ...serve(operations, implement<WebServiceServer>(WebServiceService, webService), [...forAnybody, message]),
       ...serve(operations, implement<HealthServer>(HealthService, health.service), [...forAnybody, message]),
-      ...serve(operations, reflection(operations, listed, takeAllowance), forAnybody),
+      ...serve(operations, reflection(operations, listed, spendAllowance), forAnybody),
     ],
     forUnknown: judged,
     operations,

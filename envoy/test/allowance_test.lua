@@ -7,10 +7,10 @@ local test, equal, fresh = harness.test, harness.equal, harness.fresh
 local BURST, PER_SECOND = settings.address_burst, settings.address_per_second
 
 -- How many of `count` requests are allowed at this time.
-local function allowed(allowance, count, address, now_ms, kind)
+local function allowed(allowance, count, address, now_ms, name)
   local total = 0
   for _ = 1, count do
-    if allowance.take(kind or "none ", address, now_ms) then total = total + 1 end
+    if allowance.spend(name or "none ", address, now_ms) then total = total + 1 end
   end
   return total
 end
@@ -25,8 +25,8 @@ end)
 
 test("an address - shares its allowance with no other, and has one for each kind of request", function()
   local allowance = fresh("allowance")
-  for _, kind in ipairs({ "none ", "key ", "open " }) do
-    equal(allowed(allowance, 500, "10.0.0.1", 10000000, kind), BURST)
+  for _, name in ipairs({ "none ", "key ", "open " }) do
+    equal(allowed(allowance, 500, "10.0.0.1", 10000000, name), BURST)
   end
   equal(allowed(allowance, 500, "10.0.0.2", 10000000), BURST)
   equal(allowed(allowance, 500, "10.0.0.1", 1000), BURST, "the clock was set back")
@@ -36,7 +36,7 @@ test("an address - may send fewer of a request that counts as several", function
   local allowance = fresh("allowance")
   local total = 0
   for _ = 1, 500 do
-    if allowance.take("open ", "10.0.0.1", 1000, 1, 3) then total = total + 1 end
+    if allowance.spend("open ", "10.0.0.1", 1000, 1, 3) then total = total + 1 end
   end
   equal(total, math.floor(BURST / 3))
 end)
@@ -60,9 +60,9 @@ test("an address - starts anew when too many are counted", function()
   local allowance = fresh("allowance")
   allowed(allowance, 500, "first", 1000)
   for i = 1, 19999 do
-    allowance.take("none ", "address-" .. i, 1000)
+    allowance.spend("none ", "address-" .. i, 1000)
   end
   equal(allowed(allowance, 1, "first", 1000), 0)
-  allowance.take("none ", "one more", 1000)
+  allowance.spend("none ", "one more", 1000)
   equal(allowed(allowance, 500, "first", 1000), BURST)
 end)

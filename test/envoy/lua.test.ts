@@ -62,7 +62,7 @@ for i = 1, 25000 do
   keys.learn(key, 0, 'write')
   keys.is_known(key, 60000)
   keys.ask(key .. "?", 60000)
-  for _, kind in ipairs({ "key ", "none ", "open ", "same key " }) do allowance.take(kind, address, 60000) end
+  for _, name in ipairs({ "key ", "none ", "open ", "same key " }) do allowance.spend(name, address, 60000) end
   most = math.max(most, collectgarbage("count"))
 end
 print(most)`;

@@ -8,7 +8,7 @@ import { runInNewContext } from 'node:vm';
 import { status as Code, Server, ServerCredentials } from '@grpc/grpc-js';
 import test, { type ExecutionContext } from 'ava';
 import { PetServiceService as Pets } from '../../gen/petstore/v1/pets.ts';
-import { takeEveryCall } from '../../src/platform/rpc/private-parts.ts';
+import { handleCalls } from '../../src/platform/rpc/private-parts.ts';
 import { frame, headersFrame, PLAIN, PREFACE } from '../support/calls/frames.ts';
 import { exchange } from '../support/calls/http2.ts';
 import { grpcFrame, grpcHeaders } from '../support/calls/sockets.ts';
@@ -130,7 +130,7 @@ test('Node - a connection whose unread calls end amid a header block leaves noth
     kept -= 1;
   });
   const server = new Server({ 'grpc.enable_channelz': 0 });
-  takeEveryCall(server, {
+  handleCalls(server, {
     isEdge: () => true,
     isInUse: () => true,
     onCall(stream) {

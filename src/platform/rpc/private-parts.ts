@@ -56,7 +56,7 @@ export interface Handlers {
  * grpc-js responds to a call of an unknown method, or with a wrong content type, at once: to callers without a key, and
  * without ever reading what they send, so that Node keeps the stream for good.
  */
-export function takeEveryCall(server: Server, { isEdge, isInUse, onCall }: Handlers): void {
+export function handleCalls(server: Server, { isEdge, isInUse, onCall }: Handlers): void {
   const parts = server as unknown as ServerParts;
   Object.assign(parts.commonServerOptions, HTTP2_OPTIONS);
   const isBounded = resetBound();

@@ -36,12 +36,12 @@ type Request = Message & {
 
 /**
  * Both versions of reflection, which list `services`. A request is read when the response to the last is sent. Each
- * takes from the allowance of its address by `take`, which throws when nothing is left.
+ * spends from the allowance of its address: `spend` throws when nothing is left.
  */
 export function reflection(
   { registry }: Operations,
   services: readonly string[],
-  take: (address: string) => void,
+  spend: (address: string) => void,
 ): Implementation {
   const files = withImports([...services, 'google.rpc.ErrorInfo'].flatMap((name) => registry.get(name)?.file ?? []));
   /** Each as a field of a response: with its imports a file has 100 KB, whose encoding takes more than all else. */
@@ -76,14 +76,14 @@ export function reflection(
     const sent = new Set<DescFile>();
     let sentBytes = 0;
     for await (const bytes of call.messages()) {
-      take(call.address);
+      spend(call.address);
       const originalRequest = readRequest({ input }, bytes) as Request;
       const found = responseTo(originalRequest, sent);
       const [messageResponse, parts] = Array.isArray(found) ? [undefined, found] : [found, undefined];
       const response: Record<string, unknown> = { validHost: originalRequest.host, originalRequest, messageResponse };
       const head = toBinary(output, create(output, response));
       const sending = Buffer.concat(parts === undefined ? [head] : [head, asField(FILES, Buffer.concat(parts))]);
-      for (let bytes = BYTES_OF_ONE; bytes < sending.length; bytes += BYTES_OF_ONE) take(call.address);
+      for (let bytes = BYTES_OF_ONE; bytes < sending.length; bytes += BYTES_OF_ONE) spend(call.address);
       sentBytes += sending.length;
       if (sentBytes > MAX_BYTES) throw tooMany(MAX_BYTES, 'stream', `address:${call.address}`);
       yield sending;

@@ -16,7 +16,7 @@ import { type Call, chain, type End, type Interceptor, type Next, type Observer 
 import { toApiError } from './errors.ts';
 import { type Implementation, RAW } from './methods.ts';
 import type { OpenCalls } from './open-calls.ts';
-import { type Handlers, takeEveryCall } from './private-parts.ts';
+import { type Handlers, handleCalls } from './private-parts.ts';
 
 /** A method of the server, with its chain. */
 export interface ServedMethod extends Pick<Call, 'operation' | 'codec'> {
@@ -108,7 +108,7 @@ export function createGrpcServer(options: GrpcServerOptions): Server {
     else traceCall(call, toEnd);
   };
   const server = new Server({ 'grpc.enable_channelz': 0 });
-  takeEveryCall(server, { isEdge, isInUse: (session) => openCalls.isInUse(session), onCall });
+  handleCalls(server, { isEdge, isInUse: (session) => openCalls.isInUse(session), onCall });
   return server;
 }
 

@@ -19,7 +19,7 @@ export interface Stock {
 }
 
 /** Takes units for an order, one or more. The last makes an `available` pet `pending`. Undefined if there are fewer. */
-export function take(stock: Stock, units: number): Stock | undefined {
+export function takeUnits(stock: Stock, units: number): Stock | undefined {
   if (units > stock.quantity) return undefined;
   const quantity = stock.quantity - units;
   return { quantity, status: quantity === 0 && stock.status === 'available' ? 'pending' : stock.status };

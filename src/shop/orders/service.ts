@@ -5,7 +5,7 @@ import { checkIfMatch } from '../../platform/rpc/if-match.ts';
 import type { Context, Service } from '../../platform/rpc/methods.ts';
 import { pageTokens } from '../../platform/rpc/page-token.ts';
 import { shopError } from '../errors.ts';
-import { close, returnUnits, take } from '../inventory/stock.ts';
+import { close, returnUnits, takeUnits } from '../inventory/stock.ts';
 import { contendedPet, type PetId, toPetId } from '../pets/table.ts';
 import type { ShopStore, ShopTransaction } from '../tables.ts';
 import { type Order, toOrderId } from './table.ts';
@@ -87,7 +87,7 @@ async function moveStock(tx: ShopTransaction, { petId, quantity, complete }: Ord
   const pet = existing(await tx.pets.lock(petId), () => shopError('UNKNOWN_PET', { petId }));
   const stock = { petId, quantity, held: quantity - units, inStock: pet.quantity };
   const missing = () => shopError('INSUFFICIENT_STOCK', stock);
-  const moved = units > 0 ? existing(take(pet, units), missing) : returnUnits(pet, -units);
+  const moved = units > 0 ? existing(takeUnits(pet, units), missing) : returnUnits(pet, -units);
   const after = complete ? close(moved, await tx.orders.hasOpen(petId)) : moved;
   await tx.pets.update({ ...pet, quantity: after.quantity, status: after.status });
 }

@@ -47,9 +47,9 @@ export function requestLimits(limiter: Limiter, { shares, onBan, addressPerMinut
     return decision;
   };
   /** Holds a share of the open calls. A refusal shows the limits like any response, and counts for nothing. */
-  const hold = async <T>(call: Call, attempt: Attempt, take: () => T | Promise<T>): Promise<T> => {
+  const hold = async <T>(call: Call, attempt: Attempt, occupy: () => T | Promise<T>): Promise<T> => {
     try {
-      return await take();
+      return await occupy();
     } catch (error) {
       await peek(call, attempt);
       throw error;
