@@ -113,7 +113,7 @@ local function with_name(names, name)
   return names
 end
 
--- Reads a value of any kind that nobody uses. Returns the position after it. In 64 KB there may be 32,000 values, so
+-- Reads a value of any type that nobody uses. Returns the position after it. In 64 KB there may be 32,000 values, so
 -- this is a loop over bytes, without a pattern, a table or a function for each, but for names to be given once.
 local function read_any(json, at)
   local text, closing, names, depth = json.text, {}, {}, 0
@@ -207,7 +207,7 @@ local function enum_name(text)
   return not unicode.has_half(text) and text:find("^%a") ~= nil
 end
 
--- What a field of each kind takes, by the sort of value: a text, without its escapes; a number; true and false. What
+-- What a field of each type takes, by the sort of value: a text, without its escapes; a number; true and false. What
 -- returns a text has it written in the place of the value. Objects and lists are read by read_item and read_list.
 local READERS = {
   whole = { text = whole, number = whole },
@@ -224,10 +224,10 @@ local read_object, read_list
 local function read_item(json, at, field, path)
   local text = json.text
   local sort = SORTS[text:sub(at, at)] or "number"
-  if field.kind == "object" and sort == "object" then
+  if field.type == "object" and sort == "object" then
     return read_object(json, at, field.fields, path == "" and "" or path .. ".")
   end
-  local read = READERS[field.kind] and READERS[field.kind][sort]
+  local read = READERS[field.type] and READERS[field.type][sort]
   if not read then return refuse(json, path, at, "OTHER_TYPE") end
   local stop = read_any(json, at)
   local is_text = sort == "text"

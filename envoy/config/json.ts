@@ -15,7 +15,7 @@ export function bodiesToRead(operations: Iterable<Operation>): LuaTable {
     const { input, bodyField, routes } = operation;
     const field = input.fields.find(({ name }) => name === bodyField);
     const all = bodyField === '*' ? bodyOf(operation)?.fields : undefined;
-    const body = all ? { name: '', kind: 'object', fields: shapesOf(all, [input]) } : field && shapeOf(field, []);
+    const body = all ? { name: '', type: 'object', fields: shapesOf(all, [input]) } : field && shapeOf(field, []);
     return body === undefined ? [] : routes.map(({ method, template }) => [toPattern(method, template), body]);
   });
   return Object.fromEntries(bodies);
@@ -44,13 +44,13 @@ function shapesOf(fields: readonly DescField[], parents: readonly DescMessage[])
 function shapeOf(field: DescField, parents: readonly DescMessage[]): LuaTable {
   const wrapped = wrappedList(field);
   const { message, fieldKind } = wrapped ?? field;
-  const kind = kindOf(wrapped ?? field);
+  const type = typeOf(wrapped ?? field);
   return {
     name: field.name,
-    kind,
+    type,
     is_list: fieldKind === 'list',
     is_wrapped: wrapped !== undefined,
-    fields: kind === 'object' && message !== undefined ? fieldsOf(message, parents) : undefined,
+    fields: type === 'object' && message !== undefined ? fieldsOf(message, parents) : undefined,
   };
 }
 
@@ -62,12 +62,12 @@ const SCALARS: Readonly<Partial<Record<ScalarType, string>>> = {
 };
 
 /** What json.lua takes for a value of the field. A Timestamp is a text. */
-function kindOf(field: DescField): string {
+function typeOf(field: DescField): string {
   const { message, scalar } = field;
   if (message?.typeName === TIMESTAMP) return 'time';
   // The other messages of google.protobuf have JSON of their own, too.
   if (message && !message.typeName.startsWith('google.protobuf.')) return 'object';
-  const kind = field.enum === undefined ? SCALARS[scalar ?? ScalarType.BYTES] : 'enum';
-  if (kind === undefined) throw new Error(`${field} has a type that is not supported yet`);
-  return kind;
+  const type = field.enum === undefined ? SCALARS[scalar ?? ScalarType.BYTES] : 'enum';
+  if (type === undefined) throw new Error(`${field} has a type that is not supported yet`);
+  return type;
 }
