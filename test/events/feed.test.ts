@@ -1,7 +1,7 @@
 /** The feed: pages and streams of events, on SQLite. */
 import { setTimeout as delay } from 'node:timers/promises';
 import { EventFeed, type Progress } from '../../src/platform/events/feed.ts';
-import { toEventId } from '../../src/platform/events/model.ts';
+import { toEventId } from '../../src/platform/events/stored-event.ts';
 import { toAccountId } from '../../src/platform/rpc/caller.ts';
 import { StoreUnavailable } from '../../src/platform/storage/store-errors.ts';
 import type { Store } from '../../src/schema.ts';

@@ -2,8 +2,8 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import type { Client } from 'pg';
 import { EventFeed } from '../../src/platform/events/feed.ts';
-import { toEventId } from '../../src/platform/events/model.ts';
 import { SettledEvents } from '../../src/platform/events/settled.ts';
+import { toEventId } from '../../src/platform/events/stored-event.ts';
 import { openPostgres } from '../../src/platform/storage/postgres.ts';
 import { createStore } from '../../src/platform/storage/store.ts';
 import { StoreUnavailable } from '../../src/platform/storage/store-errors.ts';

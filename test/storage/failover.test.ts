@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import type { ExecutionContext } from 'ava';
 import { EventFeed } from '../../src/platform/events/feed.ts';
-import { type EventId, START, toEventId } from '../../src/platform/events/model.ts';
+import { type EventId, START, toEventId } from '../../src/platform/events/stored-event.ts';
 import { openPostgres, type PostgresOptions } from '../../src/platform/storage/postgres.ts';
 import { createStore } from '../../src/platform/storage/store.ts';
 import { StoreUnavailable } from '../../src/platform/storage/store-errors.ts';

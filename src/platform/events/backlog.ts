@@ -6,8 +6,8 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import type { AccountId } from '../rpc/caller.ts';
 import type { Page } from '../storage/model.ts';
-import type { EventId, EventRequest, SeenEvent } from './model.ts';
 import type { SettledEvents } from './settled.ts';
+import type { EventId, EventRequest, SeenEvent } from './stored-event.ts';
 
 /** The time from one page of an account to its next. */
 const ACCOUNT_MS = 20;

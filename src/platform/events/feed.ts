@@ -13,8 +13,8 @@ import type { AccountId } from '../rpc/caller.ts';
 import type { Page } from '../storage/model.ts';
 import { StoreUnavailable } from '../storage/store-errors.ts';
 import { Backlog } from './backlog.ts';
-import { type EventId, isRead, type SeenEvent, type StoredEvent } from './model.ts';
 import { type EventReads, isWhole, SettledEvents } from './settled.ts';
+import { type EventId, isRead, type SeenEvent, type StoredEvent } from './stored-event.ts';
 
 const POLL_MS = 100;
 /** The shortest time from one read to the next: what is written meanwhile is sent together. */

@@ -4,7 +4,7 @@ import { SharedMessages } from '../rpc/shared-messages.ts';
 import { parseRow, type Row } from '../storage/fields.ts';
 import { toTimestamp } from '../storage/model.ts';
 import type { EventFeed, Following, Progress } from './feed.ts';
-import { START, type StoredEvent, toEventId } from './model.ts';
+import { START, type StoredEvent, toEventId } from './stored-event.ts';
 
 /** What the service uses of a call. */
 export interface WatchCall extends Following {

@@ -14,7 +14,7 @@ import { apiError } from '../errors.ts';
 import type { Page } from '../storage/model.ts';
 import type { Reads } from '../storage/store.ts';
 import { StoreUnavailable } from '../storage/store-errors.ts';
-import { type EventId, type EventRequest, type SeenEvent, START } from './model.ts';
+import { type EventId, type EventRequest, type SeenEvent, START } from './stored-event.ts';
 import type { EVENT_TABLES } from './table.ts';
 
 /** When the transactions are asked for again: after a tenth of the time that a gap has been open, within these. */

@@ -8,7 +8,7 @@ import { compile, param } from '../storage/statement.ts';
 import { lookup, oldest, onlyRow, table } from '../storage/table.ts';
 import * as feed from './migrations/006-event-table.ts';
 import * as histories from './migrations/008-event-histories.ts';
-import { type EventId, type EventRequest, type SeenEvent, START, type StoredEvent } from './model.ts';
+import { type EventId, type EventRequest, type SeenEvent, START, type StoredEvent } from './stored-event.ts';
 
 const FIELDS = {
   id: id<EventId>('id'),

@@ -1,6 +1,6 @@
 /** The database of a storage test, and helpers to fill and occupy it. */
 import anyTest, { type ExecutionContext, type TestFn } from 'ava';
-import { isRead, START, type StoredEvent } from '../../../src/platform/events/model.ts';
+import { isRead, START, type StoredEvent } from '../../../src/platform/events/stored-event.ts';
 import type { Engine } from '../../../src/platform/storage/engine.ts';
 import type { Migration } from '../../../src/platform/storage/migrate.ts';
 import { compile } from '../../../src/platform/storage/statement.ts';

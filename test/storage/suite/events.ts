@@ -2,7 +2,7 @@
  * The events: one for each change of a row, in its transaction, in order. The deletion of what is old, of events and
  * idempotency records, with rows that a wrong clock has dated ahead or too early.
  */
-import { toEventId } from '../../../src/platform/events/model.ts';
+import { toEventId } from '../../../src/platform/events/stored-event.ts';
 import { compile } from '../../../src/platform/storage/statement.ts';
 import { createStore } from '../../../src/platform/storage/store.ts';
 import { TABLES } from '../../../src/schema.ts';

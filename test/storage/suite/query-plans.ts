@@ -2,7 +2,7 @@
 import anyTest, { type TestFn } from 'ava';
 import { accountTable, keyTable } from '../../../src/platform/access/tables/accounts.ts';
 import { usageTable } from '../../../src/platform/access/tables/usage.ts';
-import { START } from '../../../src/platform/events/model.ts';
+import { START } from '../../../src/platform/events/stored-event.ts';
 import { eventTable } from '../../../src/platform/events/table.ts';
 import { toAccountId } from '../../../src/platform/rpc/caller.ts';
 import type { Engine, Runner } from '../../../src/platform/storage/engine.ts';
