@@ -12,8 +12,11 @@ import { problemOf } from './patterns/judge.ts';
 import { patternsOfLua, toLiteral } from './patterns/lua.ts';
 import { loadPatterns } from './patterns/script.ts';
 
-/** Patterns that Lua gets from elsewhere: sets without a repetition, and those of bodies, which are added below. */
-const OF_SETTINGS = ['settings.in_bad_host', 'settings.key_pattern', 'pattern'];
+/**
+ * Patterns that Lua gets from elsewhere: sets without a repetition, numbers with spaces between (redis.ts), and those
+ * of bodies, which are added below.
+ */
+const OF_SETTINGS = ['settings.in_bad_host', 'settings.key_pattern', 'USED', 'pattern'];
 
 const found = new Map<string, string>();
 const add = (file: string, literals: Iterable<string>) => {

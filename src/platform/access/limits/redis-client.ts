@@ -52,8 +52,10 @@ export interface Script {
   readonly sha1: string;
 }
 
-export function loadScript(file: URL): Script {
-  const text = readFileSync(file, 'utf8');
+/** Declares the constants, in Lua, before the script in `file`. */
+export function loadScript(file: URL, constants: Readonly<Record<string, string | number>> = {}): Script {
+  const declared = Object.entries(constants).map(([name, value]) => `local ${name} = ${value}\n`);
+  const text = declared.join('') + readFileSync(file, 'utf8');
   return { text, sha1: createHash('sha1').update(text).digest('hex') };
 }
 

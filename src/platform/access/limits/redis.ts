@@ -14,13 +14,19 @@ import { NAME } from '../../../identity.ts';
 import { WINDOWS } from '../../config/plans.ts';
 import { REPEATED_MS, STREAMS_KEPT_MS } from '../../config/times.ts';
 import { type AccountId, type KeyId, toAccountId, toKeyId } from '../../rpc/caller.ts';
+import type { BanPolicy } from './ban-tracker.ts';
 import type { Attempt, Limiter, LimiterOptions, Outcome, Subject } from './limiter.ts';
 import { subjectName, toDecision } from './limiter.ts';
 import { createMemoryLimiter } from './memory.ts';
 import { loadScript, RedisClient, type RedisClientOptions } from './redis-client.ts';
 import { type Counter, LENGTHS_MS, newCounter } from './windows.ts';
 
-const LIMITS = loadScript(new URL('./redis.lua', import.meta.url));
+const limitsScript = ({ durationMs, refusals, windowMs, graceMs }: BanPolicy) =>
+  loadScript(new URL('./redis.lua', import.meta.url), {
+    LENGTHS_MS: `{ ${LENGTHS_MS} }`,
+    USED: `"^${'(%d+) '.repeat(2 * LENGTHS_MS.length)}(%d+)"`,
+    ...{ REPEATED_MS, BAN_MS: durationMs, REFUSALS: refusals, WINDOW_MS: windowMs, GRACE_MS: graceMs },
+  });
 const STREAMS = loadScript(new URL('./streams.lua', import.meta.url));
 
 /** Accounts that nobody has, probably on all nodes of a cluster. */
@@ -50,6 +56,9 @@ export async function openRedisLimiter(options: RedisLimiterOptions) {
   const memory = createMemoryLimiter(options);
   /** This server's name. A new process is a new server. */
   const server = randomUUID();
+  const limits = limitsScript(ban);
+  /** That of a probe: its first refusal begins a ban. */
+  const banning = limitsScript({ ...ban, refusals: 1, graceMs: 0 });
   /** Probes of servers at the same time don't meet each other's bans. */
   const probeKey = toKeyId(-BigInt(randomInt(2 ** 47)));
 
@@ -61,15 +70,14 @@ export async function openRedisLimiter(options: RedisLimiterOptions) {
     subject: Subject,
     { keyId, requestId, nowMs }: { readonly keyId?: KeyId; readonly requestId?: string | undefined; nowMs: number },
     args: (number | string)[],
-    { durationMs, refusals, windowMs, graceMs } = ban,
+    script = limits,
   ) {
     const ofKey =
       keyId === undefined ? [] : ['refusals', 'ban', 'first'].map((entry) => nameOf(subject, `${entry}:${keyId}`));
     if (requestId !== undefined) ofKey.push(nameOf(subject, `request:${requestId}`));
-    const policy = [durationMs, refusals, windowMs, graceMs];
-    const common = [action, time === 'attempt' ? nowMs : 0, ...policy];
     const keys = [nameOf(subject, 'used'), ...ofKey];
-    return inSpan(`limits.${action}`, SPAN, () => client.evaluate(LIMITS, keys, [...common, ...args].map(String)));
+    const all = [action, time === 'attempt' ? nowMs : 0, ...args].map(String);
+    return inSpan(`limits.${action}`, SPAN, () => client.evaluate(script, keys, all));
   }
 
   /** Undefined for what is not counted. */
@@ -77,8 +85,8 @@ export async function openRedisLimiter(options: RedisLimiterOptions) {
     const known = memory.known(attempt, attempt.nowMs);
     if (known === undefined) return undefined;
     const { subject, counter, lastBanEndMs } = known;
-    const limits = WINDOWS.map(({ quota }) => Math.min(attempt.quota[quota], Number.MAX_SAFE_INTEGER));
-    return toOutcome(await run('admit', subject, attempt, toArguments(lastBanEndMs, counter, limits)));
+    const quotas = WINDOWS.map(({ quota }) => Math.min(attempt.quota[quota], Number.MAX_SAFE_INTEGER));
+    return toOutcome(await run('admit', subject, attempt, toArguments(lastBanEndMs, counter, quotas)));
   }
 
   async function tellStreams(accountId: AccountId, own: number, max: number): Promise<boolean> {
@@ -103,8 +111,7 @@ export async function openRedisLimiter(options: RedisLimiterOptions) {
     await unban(accountId, probeKey);
     const request = { keyId: probeKey, requestId: randomUUID(), nowMs: Date.now() };
     const noRoom = toArguments(0, newCounter(0), NO_ROOM);
-    const policy = { ...ban, refusals: 1, graceMs: 0 };
-    toOutcome(await run('admit', { kind: 'account', accountId }, request, noRoom, policy));
+    toOutcome(await run('admit', { kind: 'account', accountId }, request, noRoom, banning));
     for (const own of [1, 0]) await tellStreams(accountId, own, Number.MAX_SAFE_INTEGER);
   }
   await client.start(() => Promise.all(PROBES.map(probe)));
@@ -142,10 +149,9 @@ export async function openRedisLimiter(options: RedisLimiterOptions) {
   } satisfies Limiter & Record<string, unknown>;
 }
 
-/** What redis.lua reads as numbers from ARGV[7] on: `limits` are by the windows. */
-function toArguments(lastBanEndMs: number, { indices, counts, refused }: Readonly<Counter>, limits: number[]) {
-  const windows = LENGTHS_MS.flatMap((ms, at) => [ms, indices[at] ?? 0, counts[at] ?? 0, limits[at] ?? 0]);
-  return [lastBanEndMs, REPEATED_MS, refused, ...windows];
+/** What redis.lua reads as numbers from ARGV[3] on: `quotas` are by the windows. */
+function toArguments(lastBanEndMs: number, { indices, counts, refused }: Readonly<Counter>, quotas: number[]) {
+  return [lastBanEndMs, refused, ...quotas.flatMap((quota, at) => [indices[at] ?? 0, counts[at] ?? 0, quota])];
 }
 
 const OTHER_REPLY = 'the reply is not the one of the script';
@@ -158,9 +164,9 @@ function toBoolean(reply: unknown): boolean {
 /** The reply is what redis.lua describes. */
 function toOutcome(reply: unknown): Outcome {
   const [status, ...numbers] = reply as [Outcome['status'], ...number[]];
-  const used = 2 * WINDOWS.length;
-  if (numbers.length !== used + 3 || !numbers.every(Number.isSafeInteger)) throw new Error(OTHER_REPLY);
-  const [indices, counts] = [0, 1].map((odd) => numbers.slice(0, used).filter((_, at) => at % 2 === odd));
-  const [refused = 0, bannedUntilMs = 0, nowMs = 0] = numbers.slice(used);
-  return { status, counter: { indices: indices ?? [], counts: counts ?? [], refused }, bannedUntilMs, nowMs };
+  if (numbers.length !== 3 + 2 * WINDOWS.length || !numbers.every(Number.isSafeInteger)) throw new Error(OTHER_REPLY);
+  const [refused = 0, bannedUntilMs = 0, nowMs = 0, ...used] = numbers;
+  const [indices, counts]: [number[], number[]] = [[], []];
+  for (const [at, number] of used.entries()) (at % 2 === 0 ? indices : counts).push(number);
+  return { status, counter: { indices, counts, refused }, bannedUntilMs, nowMs };
 }
