@@ -56,7 +56,7 @@ export interface Parts {
   readonly keys: ApiKeyCache;
   readonly limiter: Limiter;
   readonly operatorKey: string;
-  readonly usage: LimitsRecorder;
+  readonly recorder: LimitsRecorder;
   readonly logger: Logger;
   /** Records what the operator does. */
   readonly auditLog: Logger;
@@ -70,12 +70,12 @@ export interface Parts {
 }
 
 export function createServer(config: Config, parts: Parts) {
-  const { store, keys, limiter, operatorKey, usage, logger, auditLog, tracing, metrics, events, note } = parts;
+  const { store, keys, limiter, operatorKey, recorder, logger, auditLog, tracing, metrics, events, note } = parts;
   const operations = loadOperations();
   const all = [...operations.byPath.values()];
   const openCalls = new OpenCalls({ ...config.limits, countEventStreams: limiter.countEventStreams });
   const onBan = (ban: Ban, caller: Caller): void => {
-    usage.recordBan(ban);
+    recorder.recordBan(ban);
     metrics?.ban(caller);
   };
   const { addressPerMinute, plans } = config.limits;
@@ -105,7 +105,7 @@ export function createServer(config: Config, parts: Parts) {
   const healthNames = ['', READINESS_SERVICE, ...listed];
   const readiness = new Readiness();
   const health = createHealth(healthNames, (name, call) => readiness.recordCheck(name, call));
-  const admin = adminService({ store, plans, onChange: keys.invalidate, limits: limiter, flushUsage: usage.flush });
+  const admin = adminService({ store, plans, onChange: keys.invalidate, limits: limiter, flushUsage: recorder.flush });
   const edge = implement<EdgeServiceServer>(EdgeServiceService, edgeService(all));
   const { originOf, isEdge, isForEdge } = origins(all, config.edgeSecret);
   const server = createGrpcServer({

@@ -76,8 +76,8 @@ async function openService(config: Config, { log, auditLog, note, onMigration }:
   const limiter = redis ?? createMemoryLimiter({ ban });
   opened.defer(() => limiter.close());
   await restoreLimits(store, limiter);
-  const usage = createLimitsRecorder(store, limiter, logger);
-  opened.defer(() => usage.close());
+  const recorder = createLimitsRecorder(store, limiter, logger);
+  opened.defer(() => recorder.close());
   const stopRetention = startRetention(limiter.now, logger, {
     usage: deleteOldUsage(store, config.usageDays),
     'idempotency records': (maxRows, nowMs) =>
@@ -93,7 +93,7 @@ async function openService(config: Config, { log, auditLog, note, onMigration }:
   const keys = createApiKeyCache(store.accounts, plans);
   const dependencies = {
     server: { openCalls: () => server.openCalls() },
-    usage,
+    recorder,
     events,
     database: engine,
     certificates: tls,
@@ -103,7 +103,7 @@ async function openService(config: Config, { log, auditLog, note, onMigration }:
   const closeMetrics = config.metrics && (await metrics?.listen(config.metrics, dependencies, onScrapeFailure));
   opened.defer(() => closeMetrics?.());
   const server = createServer(config, {
-    ...{ store, keys, limiter, operatorKey, usage, logger, tracing, events, note, metrics: metrics?.calls },
+    ...{ store, keys, limiter, operatorKey, recorder, logger, tracing, events, note, metrics: metrics?.calls },
     auditLog: createLogger({ ...config, logLevel: 'info' }, auditLog, tracing?.traceId),
   });
   opened.defer(() => server.drain());

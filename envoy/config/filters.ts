@@ -60,7 +60,7 @@ function boundary({ edgeSecret, corsOrigins, httpPort }: EdgeConfig): Message {
 
 function transcoder(root: string): Message {
   return extension('envoy.filters.http.grpc_json_transcoder', `${HTTP}.grpc_json_transcoder.v3.GrpcJsonTranscoder`, {
-    proto_descriptor: `${root}/gen/transcoder.binpb`,
+    proto_descriptor: `${root}/gen/transcoder.binpb`, // scripts/generate.ts makes it of the routes in operations.ts
     services: REST_SERVICES,
     print_options: { always_print_primitive_fields: true },
     // The server rejects unknown parameters, and its error names all of them.

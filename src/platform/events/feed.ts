@@ -88,7 +88,7 @@ export class EventFeed {
     return this.#last === undefined ? 0 : performance.now() - this.#readAtMs;
   }
 
-  /** Tells that this server has written. */
+  /** Tells that this server has written: service.ts has the store call it. */
   noteWrite(): void {
     this.#news.resolve();
   }

@@ -47,7 +47,7 @@ export function createMetrics(dataDir: string) {
 /** What calls depend on, which is read at each scrape. */
 export interface Dependencies {
   readonly server: { openCalls(): OpenCounts };
-  readonly usage: { readonly backlog: number };
+  readonly recorder: { readonly backlog: number };
   readonly events: Pick<EventFeed, 'stalledMs'>;
   readonly database: Pick<Engine, 'availability' | 'pools'>;
   /** When the certificates in use end, by setting. */
@@ -64,7 +64,7 @@ type Numbers = number | Readonly<Record<string, number>>;
 function dependencyMetrics(
   registry: Registry,
   dataDir: string,
-  { server, usage, events, database: { availability, pools }, certificates, redis }: Dependencies,
+  { server, recorder, events, database: { availability, pools }, certificates, redis }: Dependencies,
 ): void {
   /** Adds a metric that is read at each scrape. */
   const add = (name: string, help: string, read: () => Numbers, label = '') => {
@@ -82,7 +82,7 @@ function dependencyMetrics(
     });
   };
   add('grpc_open_calls', 'Open calls, until their streams are closed.', () => server.openCalls(), 'kind');
-  add('usage_backlog_rows', 'Counts and bans that are not stored yet.', () => usage.backlog);
+  add('usage_backlog_rows', 'Counts and bans that are not stored yet.', () => recorder.backlog);
   add('events_stalled_seconds', 'For how long a newer event could not be read.', () => events.stalledMs / 1_000);
   add('database_up', '0 while the database is unavailable or full.', () => (availability.isAway ? 0 : 1));
   const freeShare = () => {
