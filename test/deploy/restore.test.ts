@@ -171,12 +171,11 @@ test('Restore - a refused one leaves the file of a killed one, which prevents an
   mkdirSync(dataDir, { recursive: true });
   writeFileSync(join(dataDir, 'petstore.sqlite.restoring'), 'half of a copy');
   t.is((await run('restore', [bad], settings)).code, 1);
-  t.deepEqual(
-    readdirSync(dataDir).filter((name) => name.startsWith('petstore.')),
-    ['petstore.sqlite.restoring'],
-  );
+  const files = () => readdirSync(dataDir).filter((name) => name.startsWith('petstore.'));
+  t.deepEqual(files(), ['petstore.sqlite.restoring']);
   await t.throwsAsync(startOn(dataDir), { instanceOf: ConfigError, message: /a restore was not finished/ });
   await succeeds(t, run('restore', [good], settings));
+  t.deepEqual(files(), ['petstore.sqlite'], 'restore-sqlite.ts names another file than storage/open.ts');
   t.deepEqual(categoriesIn(dataDir), ['good']);
 });
 
