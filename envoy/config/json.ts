@@ -2,6 +2,7 @@
 import { type DescField, type DescMessage, ScalarType } from '@bufbuild/protobuf';
 import { TIMESTAMP, wrappedList } from '../../src/platform/proto/fields.ts';
 import { bodyOf, type Operation } from '../../src/platform/proto/operations.ts';
+import { toLuaPattern } from '../../src/platform/proto/paths.ts';
 
 export type LuaValue = string | number | boolean | undefined | LuaTable;
 
@@ -16,15 +17,9 @@ export function bodiesToRead(operations: Iterable<Operation>): LuaTable {
     const field = input.fields.find(({ name }) => name === bodyField);
     const all = bodyField === '*' ? bodyOf(operation)?.fields : undefined;
     const body = all ? { name: '', type: 'object', fields: shapesOf(all, [input]) } : field && shapeOf(field, []);
-    return body === undefined ? [] : routes.map(({ method, template }) => [toPattern(method, template), body]);
+    return body === undefined ? [] : routes.map((route) => [toLuaPattern(route.method, route), body]);
   });
   return Object.fromEntries(bodies);
-}
-
-/** `^POST /things/[^/]+/*$`: the transcoder ignores slashes at the end, however many. */
-function toPattern(method: string, template: string): string {
-  const path = template.split(/\{\w+\}/).map((part) => part.replace(/[^\w/]/g, '%$&'));
-  return `^${method} ${path.join('[^/]+')}/*$`;
 }
 
 function fieldsOf(message: DescMessage, parents: readonly DescMessage[]): LuaTable {

@@ -1,6 +1,7 @@
 /** What Envoy has to know of the proto files. */
 import type { DescMessage } from '@bufbuild/protobuf';
-import { loadOperations, type Operation } from '../../src/platform/proto/operations.ts';
+import { loadOperations, type Operation, verbsOf } from '../../src/platform/proto/operations.ts';
+import { onlyPath } from '../../src/platform/proto/paths.ts';
 import { bodiesToRead } from './json.ts';
 
 const EDGE_SERVICE = 'apiplatform.edge.v1.EdgeService';
@@ -37,6 +38,9 @@ export const ALLOWED_TO_READ = distinct(
 /** Streams without an end of their own. */
 export const EVENT_STREAMS = WITH_JSON.filter(({ isEventStream }) => isEventStream).map(({ path }) => path);
 
+/** The verbs of all paths. */
+export const VERBS = verbsOf(registry);
+
 /** The bodies of requests. */
 export const BODIES = bodiesToRead(WITH_JSON);
 
@@ -66,9 +70,9 @@ function distinct(texts: readonly string[]): string[] {
   return [...new Set(texts)];
 }
 
-/** The paths of an operation without variables. `/{file=docs}` is `/docs`. */
+/** The paths of an operation without variables. */
 function pathsOf({ routes }: Operation): string[] {
-  return routes.map(({ template }) => template.replace(/\{\w+=([^{}]*)\}/g, '$1'));
+  return routes.map(onlyPath);
 }
 
 function fieldNumbers({ fields }: DescMessage): Readonly<Record<string, number>> {

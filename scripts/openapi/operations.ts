@@ -8,6 +8,7 @@ import {
   toOperation,
 } from '../../src/platform/proto/operations.ts';
 import { fieldOptions, operationOptions } from '../../src/platform/proto/options.ts';
+import { fieldsIn, type Path, partsOfMessage } from '../../src/platform/proto/paths.ts';
 import type { ErrorResponses } from './error-responses.ts';
 import { exampleOf, exampleOfFields } from './examples.ts';
 import type { JsonObject } from './json.ts';
@@ -40,7 +41,7 @@ export function describeOperation(method: DescMethod, tag: string, scope: Scope)
     deprecated: deprecation && true,
     'x-sunset': deprecation && instant(deprecation.sunset),
     'x-try-it': options?.interactiveTestingDisabled ? false : undefined,
-    ...request(operation, route.template, scope),
+    ...request(operation, route, scope),
     responses: responses(method, operation, options?.errors ?? [], scope),
   };
   return [{ path: toJsonNames(route.template, input), verb: route.method.toLowerCase(), object, operation }];
@@ -51,22 +52,19 @@ function deprecationNotice({ since, sunset, successor }: Deprecation, input: Des
   return `**Deprecated** ${dates}. Call \`GET ${toJsonNames(successor, input)}\` instead.`;
 }
 
-/** Replaces the field names in a path template by their JSON names: `/orders/{orderId}`. Throws for unknown fields. */
-function toJsonNames(template: string, input: DescMessage): string {
-  return template.replace(/\{(\w+)\}/g, (place, name: string) => {
-    const field = input.fields.find((candidate) => candidate.name === name);
-    if (field === undefined) throw new Error(`${input.typeName} has no field for ${place} of ${template}`);
-    return `{${field.jsonName}}`;
-  });
+/** Replaces the names of fields in a path by their JSON names: `/orders/{orderId}`. */
+function toJsonNames(path: string, input: DescMessage): string {
+  const parts = partsOfMessage(path, input);
+  return parts.map((part) => (typeof part === 'string' ? part : `{${part.jsonName}}`)).join('');
 }
 
 function instant(at: Date): string {
   return at.toISOString().replace('.000', '');
 }
 
-function request(operation: Operation, template: string, { schemas, registry }: Scope): JsonObject {
+function request(operation: Operation, path: Path, { schemas, registry }: Scope): JsonObject {
   const { input, queryParameters, condition, takesIdempotencyKey } = operation;
-  const inPath = ({ name }: DescField) => template.includes(`{${name}}`);
+  const inPath = ({ name }: DescField) => fieldsIn(path).includes(name);
   const inQuery = ({ jsonName }: DescField) => queryParameters.has(jsonName);
   const body = bodyOf(operation);
   const parameters = [

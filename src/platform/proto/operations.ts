@@ -20,6 +20,7 @@ import {
 } from '@bufbuild/protobuf/wkt';
 import { API_PACKAGE, NAME } from '../../identity.ts';
 import { type HttpRule, httpRule, type OperationOptions, operationOptions } from './options.ts';
+import { compilePath, fieldsIn, hasVerb, type Path, readPath, toRegExp } from './paths.ts';
 
 const DESCRIPTOR_SET = new URL('../../../gen/descriptors.binpb', import.meta.url);
 const HTTP_BODY = 'google.api.HttpBody';
@@ -27,12 +28,10 @@ const HTTP_BODY = 'google.api.HttpBody';
 /** The gRPC paths of public methods begin with this, and no others. */
 export const API_PREFIX = `/${API_PACKAGE}.`;
 
-export interface RestRoute {
+export interface RestRoute extends Path {
   /** The HTTP method, in upper case; `*` for all. */
   readonly method: string;
-  /** The path with fields of the request message in braces: `/things/{id}`, or `/{file=docs}` for a fixed value. */
-  readonly template: string;
-  /** Matches its paths, with any slashes at their ends: the transcoder ignores those. A group for each field. */
+  /** Matches its paths. A group for each field. */
   readonly pattern: RegExp;
 }
 
@@ -129,26 +128,6 @@ export function loadOperations(
   return { registry, byPath: new Map(operations.map((operation) => [operation.path, operation])) };
 }
 
-/**
- * Compiles a path with fields of a message in braces: `/things/{id}`. Each becomes the field's value, URL-encoded.
- *
- * @throws Error when the message has no such field.
- */
-export function compilePath(template: string, { typeName, fields }: DescMessage): (message: unknown) => string {
-  const properties = new Map(fields.map(({ name, localName }) => [name, localName]));
-  const [head = '', ...rest] = template.split('{');
-  const parts = rest.map((part) => {
-    const [name = '', text = ''] = part.split('}');
-    const property = properties.get(name);
-    if (property === undefined) throw new Error(`the path ${template} needs a field ${name} of ${typeName}`);
-    return { property, text };
-  });
-  return (message) => {
-    const values = message as Readonly<Record<string, unknown>>;
-    return parts.reduce((path, { property, text }) => path + encodeURIComponent(String(values[property])) + text, head);
-  };
-}
-
 /** Reads one method from its descriptor. */
 export function toOperation(method: DescMethod, registry: Registry): Operation {
   const base = {
@@ -164,14 +143,14 @@ export function toOperation(method: DescMethod, registry: Registry): Operation {
 
 const VERBS = new WeakMap<Registry, readonly string[]>();
 
-/** The verbs of all paths, as in `/things/{id}:close`: the transcoder takes any of them for a verb at a path's end. */
-function verbsOf(registry: Registry): readonly string[] {
+/** The verbs of all paths: of `/things/{id}:close` it is `close`. */
+export function verbsOf(registry: Registry): readonly string[] {
   const known = VERBS.get(registry);
   if (known !== undefined) return known;
   const methods = [...registry].flatMap((type) => (type.kind === 'service' ? type.methods : []));
   const rules = methods.flatMap((method) => httpRule(method, registry) ?? []);
-  const templates = rules.flatMap((rule) => [rule, ...rule.additionalBindings]).map(templateOf);
-  const verbs = [...new Set(templates.flatMap((template) => /:(\w+)$/.exec(template)?.[1] ?? []))];
+  const paths = rules.flatMap((rule) => [rule, ...rule.additionalBindings]).map(pathOf);
+  const verbs = [...new Set(paths.flatMap(({ verb }) => verb ?? []))];
   VERBS.set(registry, verbs);
   return verbs;
 }
@@ -226,27 +205,16 @@ function toRoutes(rule: HttpRule, verbs: readonly string[]): readonly RestRoute[
   return [...routes, ...routes.filter(({ method }) => method === 'GET').map((route) => ({ ...route, method: 'HEAD' }))];
 }
 
-function templateOf({ pattern }: HttpRule): string {
+function pathOf({ pattern }: HttpRule): Path {
   if (pattern.case === undefined) throw new Error('an HTTP rule has no path');
-  return (pattern.case === 'custom' ? pattern.value.path : pattern.value).replace('{file=NAME.', `{file=${NAME}.`);
+  const text = pattern.case === 'custom' ? pattern.value.path : pattern.value;
+  return readPath(text.replace('{file=NAME.', `{file=${NAME}.`));
 }
 
-/** `{thing_id}` matches one segment of the path, the last one without a verb; `{file=docs}` matches `docs`. */
 function toRoute(rule: HttpRule, verbs: readonly string[]): RestRoute {
-  const template = templateOf(rule);
-  const segment = verbs.length === 0 ? '[^/]' : `(?!:(?:${verbs.join('|')})/*$)[^/]`;
-  const regex = template
-    .replaceAll('.', '\\.')
-    .replace(/\{\w+=([^{}]*)\}/g, '$1')
-    .replace(/\{(\w+)\}$/, `(?<$1>(?:${segment})+)`)
-    .replace(/\{(\w+)\}/g, '(?<$1>[^/]+)');
+  const path = pathOf(rule);
   const method = rule.pattern.case === 'custom' ? rule.pattern.value.kind : String(rule.pattern.case).toUpperCase();
-  return { method, template, pattern: new RegExp(`^${regex}/*$`) };
-}
-
-/** Whether the path ends in a verb behind a resource: `/things/{id}:close`. */
-export function hasVerb({ template }: RestRoute): boolean {
-  return /\}:\w+$/.test(template);
+  return { ...path, method, pattern: toRegExp(path, verbs) };
 }
 
 /** Resources are read with If-None-Match and changed with If-Match. What is yet to be created has no tag. */
@@ -299,7 +267,7 @@ export function bodyOf({ input, bodyField, routes }: Pick<Operation, 'input' | '
 }
 
 function isInPath(name: string, routes: readonly RestRoute[]): boolean {
-  return routes.some(({ template }) => new RegExp(`{${name}[=}]`).test(template));
+  return routes.some((route) => fieldsIn(route).includes(name));
 }
 
 /** Per google.api.http: without a body, every field that is not in the path is a query parameter. */

@@ -3,7 +3,8 @@ import { isUtf8 } from 'node:buffer';
 import { type DescField, ScalarType } from '@bufbuild/protobuf';
 import { apiError, invalidArgument, short } from '../../errors.ts';
 import { noneOf, TIMESTAMP } from '../../proto/fields.ts';
-import { hasVerb, type Operation } from '../../proto/operations.ts';
+import type { Operation } from '../../proto/operations.ts';
+import { hasVerb } from '../../proto/paths.ts';
 
 /** More than any operation takes. To read thousands would take the server two milliseconds. */
 const MAX_PARAMETERS = 500;

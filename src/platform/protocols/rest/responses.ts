@@ -9,7 +9,8 @@
 import type { HttpBody } from '../../../../gen/google/api/httpbody.ts';
 import { EDGE_HEADERS, isHead, ORIGINAL_PATH } from '../../edge-headers.ts';
 import type { ApiError } from '../../errors.ts';
-import { compilePath, type Operation } from '../../proto/operations.ts';
+import type { Operation } from '../../proto/operations.ts';
+import { compilePath } from '../../proto/paths.ts';
 import { addLink, type Call, type HttpResponse, type Protocol, type UnaryResponse } from '../../rpc/chain.ts';
 import { errorHeaders } from '../../rpc/errors.ts';
 import { GRPC } from '../grpc/grpc.ts';
