@@ -18,19 +18,20 @@ local function content_coding(headers)
   end
 end
 
+local HAS_VERBS = next(settings.verbs) ~= nil
+
 -- Removes slashes behind a verb, as in `/things/7:close/`: the transcoder knows one only at the very end of a path.
 local function bare_verb(headers)
   local path = headers:get(":path")
   if not path:find(":", 1, true) then return end
   local name, query = path:match("^([^?]*)(.*)$")
-  local bare = name:match("^(.*[^/])/+$")
-  local segment = bare and bare:match("^.*/(.*)$")
-  if segment and segment:find(":", 1, true) then headers:replace(":path", bare .. query) end
+  local bare, verb = name:match("^(.*(:[%w_-]+))/+$")
+  if settings.verbs[verb] then headers:replace(":path", bare .. query) end
 end
 
 -- Checks the body, which is complete.
 function M.on_request(handle)
-  bare_verb(handle:headers())
+  if HAS_VERBS then bare_verb(handle:headers()) end
   local body = handle:body()
   local length = body and body:length() or 0
   if length == 0 then return end

@@ -12,7 +12,7 @@ import { errorHeaders } from '../../src/platform/rpc/errors.ts';
 import type { LuaTable, LuaValue } from './json.ts';
 import { IN_BAD_HOST } from './kinds.ts';
 import { extension, type Message } from './message.ts';
-import { ALLOWED_TO_READ, BODIES, EDGE_METHODS, FINDINGS, UNARY } from './operations.ts';
+import { ALLOWED_TO_READ, BODIES, EDGE_METHODS, FINDINGS, UNARY, VERBS } from './operations.ts';
 import { HEDGED_RETRY_ON, MAX_RETRIES } from './routes.ts';
 import { hedgeDelayMs } from './servers.ts';
 
@@ -57,6 +57,7 @@ export function luaSettings(config: EdgeConfig): string {
     operations: Object.fromEntries(UNARY.map((path) => [path, true])),
     reads: Object.fromEntries(ALLOWED_TO_READ.map((name) => [name, true])),
     bodies: BODIES,
+    verbs: Object.fromEntries(VERBS.map((verb) => [`:${verb}`, true])),
     edge_methods: EDGE_METHODS,
     findings: FINDINGS,
   };

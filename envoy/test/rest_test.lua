@@ -1,12 +1,13 @@
 -- rest.lua: what it changes in a request's path.
 
 local harness = require("harness")
+local settings = require("settings")
 
 local test, equal, fresh = harness.test, harness.equal, harness.fresh
 
 test("verbs - have no slashes behind them for the transcoder, and every other path stays as it came", function()
-  local rest = fresh("rest")
-  local function path_after(path)
+  local function path_after(path, verbs)
+    settings.verbs = verbs or { [":close"] = true, [":batchGet"] = true }
     local headers = {
       get = function()
         return path
@@ -16,7 +17,7 @@ test("verbs - have no slashes behind them for the transcoder, and every other pa
         path = value
       end,
     }
-    rest.on_request({
+    fresh("rest").on_request({
       headers = function()
         return headers
       end,
@@ -25,8 +26,17 @@ test("verbs - have no slashes behind them for the transcoder, and every other pa
     return path
   end
   equal(path_after("/things/7:close//?at=a:b/"), "/things/7:close?at=a:b/")
-  equal(path_after("/things:batch/"), "/things:batch")
-  for _, path in ipairs({ "/things/7:close", "/things/7/?at=a:b/", "/things/7:close/parts/", "/a:b//c//", ":/" }) do
+  equal(path_after("/things:batchGet/"), "/things:batchGet")
+  equal(path_after("/things/a:b:close/"), "/things/a:b:close")
+  equal(path_after("/things/7:close/", {}), "/things/7:close/", "there are no verbs")
+  for _, path in ipairs({
+    "/things/7:close",
+    "/things/7/?at=a:b/",
+    "/things/7:close/parts/",
+    "/a:b//",
+    ":/",
+    "/:close:/",
+  }) do
     equal(path_after(path), path)
   end
 end)
