@@ -14,7 +14,8 @@ export function clientIndex({ byPath }: Operations): string {
   );
   const sent = partsOf(operations.flatMap(({ input }) => within(input)));
   const exported = [...returned.union(sent)].map((part) => {
-    const { kind, name, file } = part;
+    const { kind, file } = part;
+    const name = part.typeName.slice(API_PACKAGE.length + 1).replaceAll('.', '_'); // of one in another: Outer_Inner
     if (kind === 'enum') return `export { ${name} } from '../${file.name}.ts';`;
     if (returned.has(part)) return `export type { ${name} } from '../${file.name}.ts';`;
     const whole = `import type { ${name} as Whole${name} } from '../${file.name}.ts';`;

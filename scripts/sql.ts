@@ -10,12 +10,13 @@ import type { Engine, Runner } from '../src/platform/storage/engine.ts';
 import { openSqlite } from '../src/platform/storage/sqlite.ts';
 import { MIGRATIONS, TABLES } from '../src/schema.ts';
 
-/** Has every member, is no list of anything, and is 1 where a number is needed. */
+/** Has every member but the end of a range, is no list of anything, and is 1 where a number is needed. */
 const anything: unknown = new Proxy(() => undefined, {
   has: () => true,
   get(_, name) {
     if (name === Symbol.iterator) return [].values.bind([]);
     if (name === 'map') return () => [];
+    if (name === 'until') return undefined;
     return name === Symbol.toPrimitive ? () => 1 : anything;
   },
 });

@@ -33,8 +33,9 @@ runPlanSuite(undefined, async (t) => {
       const isRead = ({ parent, detail }: Row) => page?.id === parent || /TEMP B-TREE/.test(String(detail));
       const details = (page === undefined ? all : all.filter(isRead)).map(({ detail }) => String(detail));
       const plan = details.filter((line) => !/json_each|LIST SUBQUERY|BLOOM/.test(line)).join('; ');
-      const search = /^SEARCH \w+ USING (?:COVERING INDEX|INDEX|INTEGER PRIMARY KEY)[^;()]*\(([^()]*)\)$/.exec(plan);
-      return search?.[1]?.replaceAll('rowid', 'id') ?? plan;
+      const search = /^SEARCH \w+ USING (?:COVERING INDEX|INDEX|INTEGER PRIMARY KEY)[^;()]*\(([^;]*)\)$/.exec(plan);
+      const searched = search?.[1]?.replaceAll('rowid', 'id').replaceAll('(?,?)', '?'); // a row of values
+      return searched?.replaceAll(/[()]/g, '') ?? plan;
     },
   };
 });

@@ -1,13 +1,12 @@
 /**
- * Page tokens, which are opaque to callers. A token encodes the number of the list and the last id of the page as
- * base64url, so that a token of another list is refused.
+ * Page tokens, which are opaque to callers. A token encodes the number of the list and the place of the page's last row
+ * in its order as base64url, so that a token of another list is refused.
  */
 import { invalidArgument } from '../errors.ts';
-import type { Page, PageRequest } from '../storage/model.ts';
+import type { Key, Page, PageRequest } from '../storage/model.ts';
+import { BY_ID, isBehind, type Order, type Range } from '../storage/order.ts';
 
 export const DEFAULT_LIMIT = 20;
-
-const LENGTH = 9; // one byte for the list, eight for the id
 
 interface ListRequest {
   readonly limit?: number | undefined;
@@ -15,34 +14,47 @@ interface ListRequest {
 }
 
 /**
- * The tokens of the list with this number, from 1 to 255. Callers hold tokens, so a list keeps its number for good, and
- * no other list gets it: test/rest/paging.test.ts has all of them.
+ * The tokens of the list with this number, from 1 to 255. Callers hold tokens, so a list keeps its number and its order
+ * for good, and no other list gets the number: test/rest/paging.test.ts has all of them.
  */
-export function pageTokens(list: number) {
-  function decode(text: string): bigint {
+export function pageTokens(list: number, order: Order = BY_ID) {
+  const whole = { after: order.start, until: undefined };
+  // One byte for the list, eight for each integer of the key, and then its text.
+  const integers = order.types.filter((type) => type !== 'text').length;
+  const hasText = integers < order.types.length;
+
+  function encode(key: Key): string {
+    const token = Buffer.alloc(1 + 8 * integers);
+    token.writeUInt8(list, 0);
+    const parts = [key].flat();
+    for (const [index, part] of parts.slice(0, integers).entries()) token.writeBigInt64BE(BigInt(part), 1 + 8 * index);
+    return Buffer.concat([token, Buffer.from(hasText ? String(parts.at(-1)) : '')]).toString('base64url');
+  }
+
+  function decode(text: string): Key {
     const token = Buffer.from(text, 'base64url');
-    const isWellFormed = token.length === LENGTH && token.toString('base64url') === text;
-    if (!isWellFormed || token.readUInt8(0) !== list) {
-      const description = 'is not a page token of this list: use the one that the page before gave';
-      throw invalidArgument([{ path: 'page_token', name: 'pageToken', description }]);
+    const end = 1 + 8 * integers;
+    if (token.length >= end) {
+      const parts = Array.from({ length: integers }, (_, index) => token.readBigInt64BE(1 + 8 * index));
+      const key = hasText ? [...parts, token.toString('utf8', end)] : parts;
+      // So it is one that `next` has made: of this list, in one spelling, and with an id at its end.
+      if (encode(key) === text && (!hasText || /^[\w-]+$/.test(token.toString('latin1', end)))) return key;
     }
-    return token.readBigInt64BE(1);
+    const description = 'is not a page token of this list: use the one that the page before gave';
+    throw invalidArgument([{ path: 'page_token', name: 'pageToken', description }]);
   }
 
   return {
-    /** Converts a list request to a page request. @throws ApiError for an invalid token. */
-    toPageRequest({ pageToken, limit = DEFAULT_LIMIT }: ListRequest): PageRequest {
-      return { after: pageToken === '' ? 0n : decode(pageToken), limit };
+    /** Converts a list request to a page request, within a range of the order. @throws ApiError for an invalid token. */
+    toPageRequest({ pageToken, limit = DEFAULT_LIMIT }: ListRequest, { after, until }: Range = whole): PageRequest {
+      const last = pageToken === '' ? after : decode(pageToken);
+      return { after: isBehind(order, last, after) ? last : after, until, limit };
     },
 
     /** Returns the token of the next page; empty on the last page. */
-    next<T>(page: Page<T>, idOf: (row: T) => bigint): string {
+    next<T>(page: Page<T>, keyOf: (row: T) => Key): string {
       const last = page.rows.at(-1);
-      if (last === undefined || !page.hasMore) return '';
-      const token = Buffer.alloc(LENGTH);
-      token.writeUInt8(list, 0);
-      token.writeBigInt64BE(idOf(last), 1);
-      return token.toString('base64url');
+      return last === undefined || !page.hasMore ? '' : encode(keyOf(last));
     },
   };
 }

@@ -9,8 +9,11 @@ export interface Runner {
   all(statement: Statement, params: Params): Promise<readonly Row[]>;
 }
 
-/** Marks a parameter in a query that several callers can share: each gives his own value. */
-export type Given = (name: string) => Knex.Value;
+/**
+ * Marks a parameter in a query that several callers can share: each gives his own value. It has this type where the
+ * engine would take it for the type of the column that it is compared with, which may be a smaller one.
+ */
+export type Given = (name: string, type?: string) => Knex.Value;
 
 export interface StorageLogger {
   info(fields: object, text: string): void;

@@ -3,6 +3,8 @@
  * them: SQLite gives every integer and boolean as a number; PostgreSQL gives a 64-bit integer as text.
  */
 
+import type { Instant } from './model.ts';
+
 /** An array is a list of ids: texts of letters, digits, "-" and "_", or integers. */
 export type SqlValue = string | number | bigint | boolean | Buffer | null | readonly (bigint | string)[];
 
@@ -43,7 +45,8 @@ function field<T extends SqlValue>(name: string, type: string, parse: (value: un
   };
 }
 
-export const text = (name: string) => field(name, 'text', (value) => (typeof value === 'string' ? value : undefined));
+export const text = <T extends string = string>(name: string) =>
+  field(name, 'text', (value) => (typeof value === 'string' ? (value as T) : undefined));
 
 export const longText = (name: string): Field<string> => ({ ...text(name), isLong: true });
 
@@ -113,6 +116,10 @@ export function record<T extends object>(fields: Fields<T>): Field<T> {
     write: (value) => all.flatMap(([name, { write }]) => write(value[name])),
   };
 }
+
+/** An instant with the precision of protobuf's Timestamp, in the columns `…_seconds` and `…_nanos`. */
+export const instant = (name: string) =>
+  record<Instant>({ seconds: bigInteger(`${name}_seconds`), nanos: integer(`${name}_nanos`) });
 
 /**
  * A list in one column: a JSON array, as text on both engines. `list('tags', text)` is one of texts, and

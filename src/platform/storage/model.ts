@@ -2,12 +2,16 @@
 
 declare const kind: unique symbol;
 
-/** An id that can't be passed where the id of something else is expected. */
-export type Id<Kind extends string> = bigint & { readonly [kind]: Kind };
+/** An id that can't be passed where the id of something else is expected. A text has letters, digits, "-" and "_". */
+export type Id<Kind extends string, Of extends bigint | string = bigint> = Of & { readonly [kind]: Kind };
 
-/** Asks for a page of a list: at most `limit` rows with an id above `after`. */
+/** A record's place in the order of a list: its values in the order's columns. */
+export type Key = bigint | readonly (bigint | string)[];
+
+/** Asks for a page of a list: at most `limit` rows behind `after` in its order, and before `until`. */
 export interface PageRequest {
-  readonly after: bigint;
+  readonly after: Key;
+  readonly until?: Key | undefined;
   readonly limit: number;
   /** How many bytes the long texts of the page may have together, beyond those of its first row. */
   readonly maxBytes?: number;

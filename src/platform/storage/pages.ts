@@ -2,7 +2,8 @@
 import type { Knex } from 'knex';
 import type { Engine, Given } from './engine.ts';
 import type { Row } from './fields.ts';
-import type { Page, PageRequest } from './model.ts';
+import type { Key, Page, PageRequest } from './model.ts';
+import { BY_ID, type Order } from './order.ts';
 import { sharedReads } from './shared-reads.ts';
 import { type Params, param, paramsOf, type Statement, toJsonArray } from './statement.ts';
 
@@ -41,6 +42,12 @@ const ANY_LENGTH = 2 ** 31 - 1;
 
 const bytesOf = (rows: readonly Row[]) => rows.reduce((sum, { bytes }) => sum + Number(bytes), 0);
 
+/** The parameters of a key. */
+function keyed(name: string, key: Key | undefined): Params {
+  if (key === undefined) return {};
+  return typeof key === 'bigint' ? { [`${name}0`]: key } : Object.fromEntries(key.map((part, at) => [name + at, part]));
+}
+
 /** How many of these sizes fit, one at least. */
 export function fitting(sizes: readonly number[], maxBytes: number): number {
   let [count, bytes] = [0, 0];
@@ -55,8 +62,8 @@ export function fitting(sizes: readonly number[], maxBytes: number): number {
 /**
  * Reads pages by keyset: the rows after the last id, and one more that tells whether there is another page. Concurrent
  * reads of pages of the same size, with filters on the same columns, can share a statement. `select` makes a query
- * of these columns without an order. Its parameters are `given`, not `param`. The statements have the table's name, so
- * a table has this once.
+ * of these columns without an order. Its parameters are `given`, not `param`. The statements have the names of the table
+ * and of the order.
  *
  * Of a table with long texts a page is read once as a rule. A row with more than its share of the bytes comes without
  * its texts. Then it is known how many rows fit, and a page of these is read.
@@ -65,7 +72,7 @@ export function pages<R extends object>(
   engine: Engine,
   table: ListedTable<R>,
   select: (columns: (string | Knex.Raw)[], given: Given) => Knex.QueryBuilder,
-  id = 'id',
+  order: Order = BY_ID,
 ) {
   const { knex, reader, compilePage } = engine;
   const { long } = table;
@@ -73,26 +80,36 @@ export function pages<R extends object>(
   const size = knex.raw(long.map(() => 'coalesce(octet_length(??), 0)').join(' + '), long);
   const shortOnly = (column: string, given: Given) =>
     knex.raw('case when ? <= ? then ?? end as ??', [size, given('share'), column, column]);
+  const { columns: by, types, isDescending } = order;
+  const row = (parts: readonly string[]) => (parts.length === 1 ? `${parts}` : `(${parts})`);
+  /** The rows on one side of a key. */
+  const side = (operator: '<' | '>', key: string, given: Given) =>
+    knex.raw(
+      `${row(by)} ${operator} ${row(by.map(() => '?'))}`,
+      by.map((_, at) => given(key + at, types[at])),
+    );
+  const inOrder = by.map((column) => (isDescending ? `${column} desc` : column));
   const variants = memo<Statement>();
-  const statement = (filtered: readonly string[]) => {
+  const statement = (filtered: readonly string[], isEnded: boolean) => {
     const compose = (given: Given) => {
       const columns = table.columns.map((column, index) =>
         long.includes(column) ? shortOnly(column, given) : (selected[index] ?? column),
       );
-      return select(long.length === 0 ? columns : [...columns, knex.raw('? as bytes', [size])], given)
-        .where(id, '>', given('after'))
-        .where(paramsOf(filtered, given))
-        .orderByRaw('?? limit ?', [id, param('rows')]); // knex's `limit` takes no parameter
+      const query = select(long.length === 0 ? columns : [...columns, knex.raw('? as bytes', [size])], given);
+      if (isEnded) query.where(side(isDescending ? '>' : '<', 'until', given));
+      query.where(side(isDescending ? '<' : '>', 'after', given)).where(paramsOf(filtered, given));
+      return query.orderByRaw(`${inOrder} limit ?`, [param('rows')]); // knex's `limit` takes no parameter
     };
     const names = long.length === 0 ? table.columns : [...table.columns, 'bytes'];
-    return variants(`${table.name}.page:${filtered}`, (name) => compilePage(name, names, compose));
+    const name = `${table.name}.${order.name}:${isEnded ? [...filtered, 'until'] : filtered}`;
+    return variants(name, () => compilePage(name, names, compose));
   };
   const readers = memo<(params: Params) => Promise<Page<R>>>();
   return (request: PageRequest, filter: Filter<R> = {}, others: Params = {}): Promise<Page<R>> => {
-    const { after, limit, maxBytes = PAGE_BYTES } = request;
+    const { after, until, limit, maxBytes = PAGE_BYTES } = request;
     const inUse = Object.entries(filter).filter(([, value]) => value !== undefined);
     const filters = table.toParams(Object.fromEntries(inUse) as Partial<R>);
-    const page = statement(Object.keys(filters));
+    const page = statement(Object.keys(filters), until !== undefined);
     const share = Math.floor(maxBytes / (limit + 1));
     const inJson = (row: Row) =>
       long.reduce((sum, name) => sum + Buffer.byteLength(JSON.stringify(row[name] ?? '')), 0);
@@ -114,6 +131,6 @@ export function pages<R extends object>(
       const load = async (all: readonly Params[]) => all.map(readOne); // in one run if the engine can
       return sharedReads(load, (params) => toJsonArray(page.bind(params)), MAX_ROWS / (limit + 1));
     });
-    return read({ ...others, ...filters, after, share, rows: limit + 1 });
+    return read({ ...others, ...filters, ...keyed('after', after), ...keyed('until', until), share, rows: limit + 1 });
   };
 }

@@ -86,7 +86,11 @@ export async function openPostgres(
     pools: { read: readPool, write: writePool },
     reader: { all: (statement, params) => readPool.use((connection) => connection.single(statement, params)) },
     // The planner chooses an index by the values of the parameters. It would not see those of several callers.
-    compilePage: (name, _columns, compose) => compile(name, compose(param)),
+    compilePage: (name, _columns, compose) =>
+      compile(
+        name,
+        compose((given, type) => (type === undefined ? param(given) : knex.raw(`cast(? as ${type})`, [param(given)]))),
+      ),
     whereIdIn: (query, column) => query.whereRaw('?? = any(?)', [column, param('ids')]),
     elementsOf: (name) =>
       knex.raw('json_array_elements(cast(? as json)) with ordinality as elements (value, key)', [param(name)]),

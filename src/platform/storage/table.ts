@@ -2,6 +2,7 @@
 import type { Knex } from 'knex';
 import type { Engine, Runner } from './engine.ts';
 import { type Field, type Fields, id as idField, integer, type Row, record, type SqlValue } from './fields.ts';
+import type { Order } from './order.ts';
 import { pages } from './pages.ts';
 import { sharedReads } from './shared-reads.ts';
 import { compile, type Params, param, paramsOf, type Statement, toJson } from './statement.ts';
@@ -47,6 +48,9 @@ export function onlyRow(rows: readonly Row[]): Row {
   return row;
 }
 
+/** Whether a record may have this id. A text is a caller's, and PostgreSQL refuses some of them. */
+const mayBe = (id: bigint | string) => typeof id === 'bigint' || /^[\w-]+$/.test(id);
+
 /** Finds records by the field `id`. Concurrent calls of `find` share a statement. */
 export function lookup<R extends { readonly id: bigint | string }>(engine: Engine, table: Table<R>) {
   const { name, toRecord } = table;
@@ -54,7 +58,7 @@ export function lookup<R extends { readonly id: bigint | string }>(engine: Engin
   const byIds = compile(`${name}.by_ids`, query);
   /** Every record of `ids` that exists, in ascending order of id. */
   const findAll = async (ids: readonly R['id'][]): Promise<readonly R[]> =>
-    (await engine.reader.all(byIds, { ids })).map(toRecord);
+    (await engine.reader.all(byIds, { ids: ids.filter(mayBe) })).map(toRecord);
   const find = sharedReads<R['id'], R | undefined>(async (ids) => {
     const rows = new Map((await findAll(ids)).map((row) => [row.id, row]));
     return ids.map((id) => rows.get(id));
@@ -94,21 +98,28 @@ export function oldest({ knex }: Engine, name: string, key: string, timeMs: stri
   };
 }
 
-/**
- * A table whose records have an id that the database gives them. An update leaves the columns `constant` alone. Inserts
- * that wait at the same time are one statement if they are shared, which pays for those of a `write` (store.ts).
- */
-export function resource<R extends { readonly id: bigint }>(
+interface ResourceOptions<R extends { readonly id: bigint | string }> {
+  /** The columns that an update leaves alone. */
+  readonly constant?: readonly string[];
+  /** Whether inserts that wait at the same time are one statement, which pays for those of a `write` (store.ts). */
+  readonly isShared?: boolean;
+  /** Makes an id that no record has had. */
+  readonly newId?: () => R['id'];
+  /** The order of `page`. */
+  readonly order?: Order;
+}
+
+/** A table whose records have an id that the database gives them, or `newId`. */
+export function resource<R extends { readonly id: bigint | string }>(
   engine: Engine,
   table: Table<R>,
-  constant: readonly string[] = [],
-  isShared = false,
+  { constant = [], isShared = false, newId, order }: ResourceOptions<R> = {},
 ) {
   const { knex } = engine;
   const { name, columns, toRecord, toParams } = table;
   const byId = () => knex(name).where('id', param('id'));
-  const given = columns.filter((column) => column !== 'id');
-  const changeable = paramsOf(given.filter((column) => !constant.includes(column)));
+  const given = columns.filter((column) => column !== 'id' || newId !== undefined);
+  const changeable = paramsOf(given.filter((column) => !['id', ...constant].includes(column)));
   const statements = {
     lock: compile(`${name}.lock`, engine.forUpdate(byId().select(table.selected(engine)))),
     delete: compile(`${name}.delete`, byId().delete()),
@@ -120,15 +131,16 @@ export function resource<R extends { readonly id: bigint }>(
     (insertion ??= isShared ? shared() : compile(`${name}.insert`, knex(name).insert(paramsOf(given)).returning('id')));
   const update = () => (change ??= compile(`${name}.update`, byId().update(changeable)));
   return {
-    reads: { ...lookup(engine, table), page: pages(engine, table, (all) => knex(name).select(all)) },
+    reads: { ...lookup(engine, table), page: pages(engine, table, (all) => knex(name).select(all), order) },
     writes: (tx: Runner) => ({
       async insert(fields: Omit<R, 'id'>): Promise<R> {
-        const row = onlyRow(await tx.all(insert(), toParams(fields as Partial<R>)));
+        const made = newId === undefined ? fields : { ...fields, id: newId() };
+        const row = onlyRow(await tx.all(insert(), toParams(made as Partial<R>)));
         return { ...fields, id: table.fields.id.read(row) } as unknown as R; // each of its fields
       },
       /** Finds a record and locks it until the transaction ends. */
       async lock(id: R['id']): Promise<R | undefined> {
-        const [row] = await tx.all(statements.lock, { id });
+        const [row] = mayBe(id) ? await tx.all(statements.lock, { id }) : [];
         return row && toRecord(row);
       },
       update: async (changed: R): Promise<void> => void (await tx.all(update(), toParams(changed))),

@@ -20,5 +20,5 @@ export const CATEGORIES = table<Category>('categories', {
 });
 
 export function categoryTable(engine: Engine) {
-  return resource(engine, CATEGORIES, [], true);
+  return resource(engine, CATEGORIES, { isShared: true });
 }

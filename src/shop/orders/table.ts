@@ -1,6 +1,6 @@
 /** The `orders` table. */
 import type { Engine, Runner } from '../../platform/storage/engine.ts';
-import { bigInteger, boolean, id, integer, optional, record } from '../../platform/storage/fields.ts';
+import { boolean, id, instant, integer, optional } from '../../platform/storage/fields.ts';
 import type { Id, Instant } from '../../platform/storage/model.ts';
 import { compile, param } from '../../platform/storage/statement.ts';
 import { onlyRow, resource, table } from '../../platform/storage/table.ts';
@@ -21,12 +21,12 @@ export const ORDERS = table<Order>('orders', {
   id: id<OrderId>('id'),
   petId: optional(id<PetId>('pet_id')),
   quantity: integer('quantity'),
-  shipDate: optional(record<Instant>({ seconds: bigInteger('ship_seconds'), nanos: integer('ship_nanos') })),
+  shipDate: optional(instant('ship')),
   complete: boolean('complete'),
 });
 
 export function orderTable(engine: Engine) {
-  const orders = resource(engine, ORDERS, ['pet_id']);
+  const orders = resource(engine, ORDERS, { constant: ['pet_id'] });
   const ofPet = () => engine.knex('orders').where({ pet_id: param('petId'), complete: param('complete') });
   const statements = {
     open: compile('orders.open', ofPet().select('id').limit(1)),

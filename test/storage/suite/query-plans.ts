@@ -6,8 +6,12 @@ import { START } from '../../../src/platform/events/stored-event.ts';
 import { eventTable } from '../../../src/platform/events/table.ts';
 import { toAccountId } from '../../../src/platform/rpc/caller.ts';
 import type { Engine, Runner } from '../../../src/platform/storage/engine.ts';
+import { integer } from '../../../src/platform/storage/fields.ts';
 import { idempotencyTable } from '../../../src/platform/storage/idempotency.ts';
+import { orderBy } from '../../../src/platform/storage/order.ts';
+import { pages } from '../../../src/platform/storage/pages.ts';
 import type { Params, Statement } from '../../../src/platform/storage/statement.ts';
+import { table } from '../../../src/platform/storage/table.ts';
 import { toCategoryId } from '../../../src/shop/categories/table.ts';
 import { orderTable } from '../../../src/shop/orders/table.ts';
 import { petTable, toPetId } from '../../../src/shop/pets/table.ts';
@@ -45,6 +49,11 @@ function searching(title: string, searches: (engine: Engine, tx: Runner) => Sear
   });
 }
 
+interface Day {
+  readonly account: number;
+  readonly day: number;
+}
+
 const PAGE = { after: 0n, limit: 20 };
 const [PET, CATEGORY, ACCOUNT] = [toPetId(1n), toCategoryId(1n), toAccountId(1n)];
 
@@ -58,6 +67,16 @@ export function runPlanSuite(missing: string | undefined, createPlanner: (t: Sco
       [page(PAGE, { status: 'available' }), 'status=? AND id>?'],
       [page(PAGE, { categoryId: CATEGORY }), 'category_id=? AND id>?'],
       [page(PAGE, { categoryId: CATEGORY, status: 'available' }), 'category_id=? AND status=? AND id>?'],
+    ];
+  });
+  searching('Pages - of another order, descending and within a range, start where the last page ended', (engine) => {
+    const days = table<Day>('usage', { account: integer('account_id'), day: integer('day_index') });
+    const order = orderBy(days, 'newest', ['account', 'day'], true);
+    const newest = pages(engine, days, (columns) => engine.knex('usage').select(columns), order);
+    const { after, until } = order.range(1, 2);
+    return [
+      [newest({ after: order.start, limit: 20 }), 'account_id,day_index<?'],
+      [newest({ after, until, limit: 20 }), 'account_id,day_index>? AND account_id,day_index<?'],
     ];
   });
   searching('Statements - every other page, look-up, lock and check is one index search', (engine, tx) => {

@@ -4,6 +4,7 @@ import { eventTests } from './events.ts';
 import { failureTests } from './failures.ts';
 import { fieldTests } from './fields.ts';
 import { idempotencyTests } from './idempotency.ts';
+import { orderTests } from './orders.ts';
 import { pageTests } from './pages.ts';
 import { rowTests } from './rows.ts';
 import { transactionTests } from './transactions.ts';
@@ -19,6 +20,7 @@ export function runStorageSuite<Shared>(createDatabase: CreateDatabase<Shared>, 
   rowTests();
   usageTests();
   pageTests();
+  orderTests();
   fieldTests();
   eventTests();
 }

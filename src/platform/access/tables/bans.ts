@@ -4,6 +4,7 @@ import type { AccountId, KeyId } from '../../rpc/caller.ts';
 import type { Engine, Runner } from '../../storage/engine.ts';
 import { type Field, id, integer, optional, text } from '../../storage/fields.ts';
 import type { PageRequest } from '../../storage/model.ts';
+import { BY_ID } from '../../storage/order.ts';
 import { pages } from '../../storage/pages.ts';
 import { compile, param } from '../../storage/statement.ts';
 import { put, table } from '../../storage/table.ts';
@@ -60,7 +61,7 @@ export function banTable(engine: Engine) {
         .select(...BANS.columns, 'prefix', 'label', 'account_id', 'accounts.name as account_name')
         .join('api_keys', 'api_keys.id', 'key_id')
         .join('accounts', 'accounts.id', 'account_id'),
-    'key_id',
+    { ...BY_ID, columns: ['key_id'] },
   );
   const putAll = put(engine, BANS, 'api_keys', ['key_id'], (column) => `excluded.${column}`);
   const statements = {

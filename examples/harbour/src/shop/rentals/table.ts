@@ -1,6 +1,6 @@
 /** The `rentals` table. */
 import type { Engine, Runner } from '../../platform/storage/engine.ts';
-import { bigInteger, id, integer, record } from '../../platform/storage/fields.ts';
+import { id, instant } from '../../platform/storage/fields.ts';
 import type { Id, Instant } from '../../platform/storage/model.ts';
 import { compile, param } from '../../platform/storage/statement.ts';
 import { resource, table } from '../../platform/storage/table.ts';
@@ -16,9 +16,6 @@ export interface Rental {
   readonly end: Instant;
 }
 
-const instant = (name: string) =>
-  record<Instant>({ seconds: bigInteger(`${name}_seconds`), nanos: integer(`${name}_nanos`) });
-
 export const RENTALS = table<Rental>('rentals', {
   id: id<RentalId>('id'),
   boatId: id<BoatId>('boat_id'),
@@ -28,7 +25,7 @@ export const RENTALS = table<Rental>('rentals', {
 
 export function rentalTable(engine: Engine) {
   const { knex } = engine;
-  const rentals = resource(engine, RENTALS, ['boat_id']);
+  const rentals = resource(engine, RENTALS, { constant: ['boat_id'] });
   const ofBoat = () => knex('rentals').select('id').where('boat_id', param('boat_id')).limit(1);
   const at = (name: string) => [param(`${name}_seconds`), param(`${name}_nanos`)];
   const statements = {
