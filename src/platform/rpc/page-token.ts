@@ -45,7 +45,7 @@ export function pageTokens(list: number, order: Order = BY_ID) {
   }
 
   return {
-    /** Converts a list request to a page request, within a range of the order. @throws ApiError for an invalid token. */
+    /** Converts a list request to a page request within a range. @throws ApiError for an invalid token. */
     toPageRequest({ pageToken, limit = DEFAULT_LIMIT }: ListRequest, { after, until }: Range = whole): PageRequest {
       const last = pageToken === '' ? after : decode(pageToken);
       return { after: isBehind(order, last, after) ? last : after, until, limit };

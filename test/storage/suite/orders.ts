@@ -107,7 +107,7 @@ export function orderTests(): void {
     t.true((await store.scans.in(0)(request)).rows.every(({ time }) => isLess(time, at(1))));
     // A text id is a caller's: one that PostgreSQL would refuse is nobody's.
     const [{ id } = { id: '' }] = rows;
-    for (const nobodys of ['', '\0', 'é', '\ud800', `${id} `, id.toUpperCase() + '\n', 'x'.repeat(10_000)]) {
+    for (const nobodys of ['', '\0', 'é', '\ud800', `${id} `, `${id}\n`, 'x'.repeat(10_000)]) {
       t.is(await store.scans.find(nobodys), undefined);
       t.is(await store.transaction(({ scans }) => scans.lock(nobodys)), undefined);
     }

@@ -7,17 +7,36 @@ import { loadOperations, type Operation } from '../../../src/platform/proto/oper
 import { operationOptions } from '../../../src/platform/proto/options.ts';
 import { RESOURCES, type RestMakers } from '../../shop/resources.ts';
 
+/** The body of a valid request. `ids` are the parameters of its path. */
+type Body = (rest: RestMakers, ids: Ids) => Promise<object>;
+export type Ids = Readonly<Record<string, string>>;
+
+/** A list in another order than by the first field of its rows, ascending. */
+interface Ordered {
+  readonly pages: number;
+  /** The field of a row by which it is ordered. */
+  readonly by: string;
+  readonly isDescending: boolean;
+  /** The parameters that show a range of it. */
+  readonly range?: { readonly from: string; readonly to: string };
+}
+
 export interface Resource {
-  /** The first byte of its list's page tokens, which callers hold: never change one. A new list has the next number. */
-  readonly pages?: number;
-  /** The body of a valid POST. */
-  readonly whole?: (rest: RestMakers) => Promise<object>;
+  /**
+   * The first byte of its list's page tokens, which callers hold: never change one. A new list has the next number. Of
+   * several lists, or in another order, by method.
+   */
+  readonly pages?: number | Readonly<Record<string, number | Ordered>>;
+  /** The body of a valid POST that creates one. */
+  readonly whole?: Body;
   /** The body of a PATCH that changes what the POST has made. */
   readonly part?: object;
+  /** The bodies of other methods, by name. */
+  readonly bodies?: Readonly<Record<string, Body>>;
   /** The fields of the POST that costs most: large, or for a row that others want too. */
   readonly dearest?: (rest: RestMakers) => Promise<object>;
   /** Makes one and resolves with its id, where no POST does. */
-  readonly make?: (rest: RestMakers) => Promise<number>;
+  readonly make?: (rest: RestMakers) => Promise<number | string>;
 }
 
 export interface PublicOperation extends Operation {
@@ -27,8 +46,10 @@ export interface PublicOperation extends Operation {
   readonly method: string;
   /** Its path, as the description has it: `/pets/{petId}`. */
   readonly template: string;
-  /** The parameter of the path, if there is one. */
+  /** The parameter of the path, the last of several. */
   readonly idName: string | undefined;
+  /** The start of the template, up to the last parameter: that of the resource which it is about. */
+  readonly resource: string;
   /** The code for an id that names nothing. */
   readonly notFound: string | undefined;
 }
@@ -42,28 +63,58 @@ export const PUBLIC: readonly PublicOperation[] = [...byPath.values()].flatMap((
   if (!Object.hasOwn(RESOURCES, service))
     throw new Error(`add ${service} to RESOURCES of test/shop/resources.ts: its tests need bodies of valid requests`);
   const [{ method, template } = { method: '', template: '' }] = operation.routes;
-  const camel = template.replace(/_(\w)/g, (_, letter: string) => letter.toUpperCase());
-  const [, idName] = /\{(\w+)\}/.exec(camel) ?? [];
+  const camel = toCamel(template);
+  const resource = camel.slice(0, camel.lastIndexOf('}') + 1);
+  const idName = /\{(\w+)\}$/.exec(resource)?.[1];
   const descriptor = registry.getService(type)?.methods.find((one) => one.name === name);
   const { errors = [] } = (descriptor && operationOptions(descriptor, registry)) ?? {};
   const notFound = errors.find((code) => code.endsWith('_NOT_FOUND'));
-  return [{ ...operation, service, name, method, template: camel, idName, notFound }];
+  return [{ ...operation, service, name, method, template: camel, idName, resource, notFound }];
 });
+
+function toCamel(template: string): string {
+  return template.replace(/_(\w)/g, (_, letter: string) => letter.toUpperCase());
+}
+
+/** The path with these parameters, which are fields of a body too. */
+export function fill(template: string, ids: object): string {
+  return template.replace(/\{(\w+)\}/g, (_, name: string) => encodeURIComponent(String(Reflect.get(ids, name))));
+}
+
+/** The operations that create a resource, each with the template of its path. */
+export const MAKERS = PUBLIC.flatMap((operation) => {
+  const { location } = operation.response;
+  return location === undefined ? [] : [{ ...operation, location: toCamel(location) }];
+});
+
+/** The operation with this method on the same resource, if there is one. */
+export function sibling({ resource }: Pick<PublicOperation, 'resource'>, method: string) {
+  return PUBLIC.find((one) => one.method === method && isLike(one.template, resource));
+}
+
+/** Whether two templates are the same but for the names of parameters. */
+function isLike(one: string, other: string): boolean {
+  return one.replace(/\{\w+\}/g, '{}') === other.replace(/\{\w+\}/g, '{}');
+}
 
 /** The services, by full name. */
 export const SERVICES = [...new Set(PUBLIC.map(({ service }) => `${API_PACKAGE}.${service}`))];
 
-/** The operations that list a resource, page by page, each with the number of its page tokens. */
+/** The operations that list a resource, page by page, each with the number of its page tokens, and its order. */
 export const LISTS = PUBLIC.filter(({ queryParameters }) => queryParameters.has('pageToken')).map((list) => {
   const { pages } = RESOURCES[list.service] ?? {};
-  if (pages === undefined) throw new Error(`add to ${list.service} in RESOURCES the \`pages\` of its page tokens`);
-  return { ...list, pages };
+  const own = typeof pages === 'object' ? pages[list.name] : pages;
+  if (own === undefined) throw new Error(`add to ${list.service} in RESOURCES the \`pages\` of ${list.name}`);
+  const byId = { by: list.response.list?.message?.fields[0]?.jsonName ?? '', isDescending: false, range: undefined };
+  return { ...list, ...byId, ...(typeof own === 'number' ? { pages: own } : own) };
 });
 
 export interface TestRequest {
   readonly operation: PublicOperation;
   readonly method: string;
   readonly path: string;
+  /** The parameters of the path. */
+  readonly ids: Ids;
   /** The body. */
   readonly json: object | undefined;
 }
@@ -77,19 +128,38 @@ export async function requestsTo(
   return Promise.all(chosen.map((operation) => requestTo(rest, operation)));
 }
 
-/** A valid request to the operation, with a resource of its own. */
-export async function requestTo(rest: RestMakers, operation: PublicOperation): Promise<TestRequest> {
-  const { service, method, template, idName, bodyField } = operation;
-  const { whole, part = {}, make = () => create(rest, service) } = RESOURCES[service] ?? {};
-  const path = idName === undefined ? template : template.replace(`{${idName}}`, String(await make(rest)));
-  if (bodyField === undefined) return { operation, method, path, json: undefined };
-  const json = { ...(method === 'PATCH' ? {} : await whole?.(rest)), ...(method === 'POST' ? {} : part) };
-  return { operation, method, path, json };
+/** A valid request to the operation, with a resource of its own, or the one that is given. */
+export async function requestTo(rest: RestMakers, operation: PublicOperation, given?: Ids): Promise<TestRequest> {
+  const { method, template } = operation;
+  const ids = given ?? (await makeFor(rest, operation));
+  return { operation, method, path: fill(template, ids), ids, json: await bodyTo(rest, operation, ids) };
 }
 
-async function create(rest: RestMakers, service: string): Promise<number> {
-  const operation = PUBLIC.find((one) => one.service === service && one.method === 'POST');
-  if (operation === undefined) throw new Error(`no POST makes what ${service} serves: add a make to RESOURCES`);
-  const { path, json } = await requestTo(rest, operation);
-  return (await rest.created(path, json)).id;
+async function bodyTo(rest: RestMakers, operation: PublicOperation, ids: Ids): Promise<object | undefined> {
+  const { service, name, method, bodyField, response } = operation;
+  const { whole, part, bodies = {} } = RESOURCES[service] ?? {};
+  const own = bodies[name];
+  if (own !== undefined) return own(rest, ids);
+  if (bodyField === undefined) return undefined;
+  if (method === 'PATCH') return part;
+  if (response.location === undefined && method !== 'PUT') {
+    throw new Error(`add ${name} to the \`bodies\` of ${service} in RESOURCES of test/shop/resources.ts`);
+  }
+  return { ...(await whole?.(rest, ids)), ...(method === 'PUT' ? part : {}) };
+}
+
+/** Makes the resource that the operation's path names, and what that is in. Resolves with the parameters. */
+async function makeFor(rest: RestMakers, { service, resource, idName }: PublicOperation): Promise<Ids> {
+  if (idName === undefined) return {};
+  const maker = MAKERS.find(({ location }) => isLike(location, resource));
+  if (maker === undefined) {
+    const { make } = RESOURCES[service] ?? {};
+    if (make === undefined) throw new Error(`no POST makes a ${resource}: add a make to ${service} in RESOURCES`);
+    return { [idName]: String(await make(rest)) };
+  }
+  const { path, json, ids } = await requestTo(rest, maker);
+  const made = fill(maker.location, { ...ids, ...(await rest.created(path, json)) });
+  const pattern = new RegExp(`^${resource.replace(/\{(\w+)\}/g, '(?<$1>[^/]+)')}$`);
+  const values = Object.entries(pattern.exec(made)?.groups ?? {});
+  return Object.fromEntries(values.map(([name, value]) => [name, decodeURIComponent(value)]));
 }
