@@ -60,14 +60,8 @@ export interface Engine {
   whereIdIn(query: Knex.QueryBuilder, column: string): Knex.QueryBuilder;
   /** A table for `from`: the `key` and `value` of each element of the JSON array in the parameter `name`. */
   elementsOf(name: string): Knex.Raw;
-  /** A column of 64-bit integers as the driver gives them exactly: as text on both engines. */
-  asText(column: string): string | Knex.Raw;
   /** The SQL of the bytes whose hexadecimal text is the value of `sql`. */
   fromHex(sql: string): string;
-  /** Makes a query lock its rows until the transaction ends: no other transaction can change or delete them. */
-  forUpdate(query: Knex.QueryBuilder): Knex.QueryBuilder;
-  /** Makes a query lock its rows against deletion until the transaction or the single statement ends. */
-  forKeyShare(query: Knex.QueryBuilder): Knex.QueryBuilder;
   /**
    * Runs `work` as one transaction and resolves once it is durable. If `work` throws, only its own changes are rolled
    * back. `contended` names what it locks first, such as `thing 7`. An engine that runs transactions concurrently runs

@@ -94,10 +94,7 @@ export async function openPostgres(
     whereIdIn: (query, column) => query.whereRaw('?? = any(?)', [column, param('ids')]),
     elementsOf: (name) =>
       knex.raw('json_array_elements(cast(? as json)) with ordinality as elements (value, key)', [param(name)]),
-    asText: (column) => column, // as the driver does by itself
     fromHex: (sql) => `decode(${sql}, 'hex')`,
-    forUpdate: (query) => query.forUpdate(),
-    forKeyShare: (query) => query.forKeyShare(),
     transaction(work, isCancelled, contended) {
       const transact = () => runWrite((connection) => connection.transact(work), isCancelled);
       return contended === undefined ? transact() : inTurn(contended, transact);

@@ -111,11 +111,7 @@ export async function openSqlite(
     whereIdIn: (query, column) => query.whereRaw('?? in (select value from json_each(?))', [column, param('ids')]),
     // Its rowid is its own order, so that a statement in the order of the keys sorts nothing.
     elementsOf: (name) => knex.raw('(select value, rowid as key from json_each(?))', [param(name)]),
-    asText: (column) => knex.raw('cast(?? as text) as ??', [column, column]),
     fromHex: (sql) => `unhex(${sql})`,
-    // No locks are needed, since there is one writer.
-    forUpdate: (query) => query,
-    forKeyShare: (query) => query,
     transaction: (work, isCancelled) => observed(commits.submit(work, isCancelled)),
     write: (work, isCancelled) => observed(commits.submit(work, isCancelled, true)),
     writersOf: async () => new Set(),

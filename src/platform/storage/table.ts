@@ -19,8 +19,9 @@ export function table<R extends object>(name: string, fields: Fields<R>) {
     /** The columns of long texts. */
     long: all.flatMap(([, { isLong, columns }]) => (isLong ? columns : [])),
     fields,
-    /** The columns as a query selects them: those that the driver would round as texts. */
-    selected: ({ asText }: Engine) => columns.map((column) => (exact.includes(column) ? asText(column) : column)),
+    /** The columns as a query selects them: those that SQLite's driver would round as texts. */
+    selected: ({ knex }: Engine) =>
+      columns.map((column) => (exact.includes(column) ? knex.raw('cast(?? as text) as ??', [column, column]) : column)),
     toRecord: read,
     /** The SQL of the values of columns in `value`, a JSON array of them as `toJson` encodes it. */
     fromJson: ({ fromHex }: Engine, names: readonly string[]): readonly string[] =>
@@ -121,7 +122,7 @@ export function resource<R extends { readonly id: bigint | string }>(
   const given = columns.filter((column) => column !== 'id' || newId !== undefined);
   const changeable = paramsOf(given.filter((column) => !['id', ...constant].includes(column)));
   const statements = {
-    lock: compile(`${name}.lock`, engine.forUpdate(byId().select(table.selected(engine)))),
+    lock: compile(`${name}.lock`, byId().select(table.selected(engine)).forUpdate()),
     delete: compile(`${name}.delete`, byId().delete()),
   };
   /** Compiled at their first use: some tables have others in their place, under the same names. */
@@ -200,9 +201,12 @@ export function compileInsert<R extends object>(
   return { ...statement, bind: (params) => bindAll([params]), shared: { bindAll, share } };
 }
 
-/** Finds the row of a table with this id, and locks it: it can't be deleted between this check and the write. */
-export function existingRow({ knex, forKeyShare }: Engine, name: string, id: Knex.Value | Knex.Raw) {
-  return forKeyShare(knex(name).select(knex.raw('1')).where(`${name}.id`, id));
+/**
+ * Finds the row of a table with this id, and locks it: it can't be deleted between this check and the write. Of locks
+ * knex makes nothing on SQLite, which has one writer.
+ */
+export function existingRow({ knex }: Engine, name: string, id: Knex.Value | Knex.Raw) {
+  return knex(name).select(knex.raw('1')).where(`${name}.id`, id).forKeyShare();
 }
 
 /**
