@@ -1,8 +1,8 @@
 /** Fills a database through the storage layer, before a server opens it. A million pets take some seconds. */
 import pino from 'pino';
 import type { Config } from '../src/platform/config/config.ts';
+import { openEngine } from '../src/platform/process/database.ts';
 import type { Engine } from '../src/platform/storage/engine.ts';
-import { openEngine } from '../src/platform/storage/open.ts';
 import { compile, param } from '../src/platform/storage/statement.ts';
 import { MIGRATIONS } from '../src/schema.ts';
 

@@ -2,7 +2,7 @@
 import pino from 'pino';
 import type { Config } from '../src/platform/config/config.ts';
 import type { Child } from '../src/platform/launcher/child.ts';
-import { openEngine } from '../src/platform/storage/open.ts';
+import { openEngine } from '../src/platform/process/database.ts';
 import { MIGRATIONS } from '../src/schema.ts';
 import type { Processes } from '../test/support/machine/cpu-time.ts';
 import { query } from '../test/support/machine/postgres.ts';

@@ -1,7 +1,7 @@
 /**
  * Restores a SQLite file. The copy is made and checked beside the database, and put in its place by one rename: a kill
  * at any moment leaves the old database or the new one. While there is no database yet, the unfinished copy keeps a
- * start from making an empty one (`findSqlite` in src/platform/storage/open.ts).
+ * start from making an empty one (`findSqlite` in src/platform/process/database.ts).
  */
 import {
   closeSync,

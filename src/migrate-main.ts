@@ -4,8 +4,8 @@
  */
 import { makePrivate } from './platform/files/private-folder.ts';
 import { createLogger } from './platform/observe/logging/logger.ts';
+import { openEngine } from './platform/process/database.ts';
 import { run } from './platform/process/run.ts';
-import { openEngine } from './platform/storage/open.ts';
 import { MIGRATIONS } from './schema.ts';
 
 await run(async (config) => {

@@ -5,7 +5,7 @@ import { mock } from 'node:test';
 import test from 'ava';
 import { demoKeyFile, ensureDemoKey } from '../src/platform/access/keys/key-files.ts';
 import { ConfigError, readConfig, TemporaryFailure } from '../src/platform/config/config.ts';
-import { explain } from '../src/platform/storage/open.ts';
+import { explain } from '../src/platform/process/database.ts';
 import { createService } from '../src/service.ts';
 import { createTestDatabase } from './support/machine/database.ts';
 import { holdTransaction } from './support/service/hold-transaction.ts';

@@ -7,7 +7,7 @@ import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import type { ExecutionContext } from 'ava';
 import { readConfig } from '../../src/platform/config/config.ts';
-import { openEngine } from '../../src/platform/storage/open.ts';
+import { openEngine } from '../../src/platform/process/database.ts';
 import { MIGRATIONS } from '../../src/schema.ts';
 import { change } from '../support/machine/database.ts';
 import { missing } from '../support/machine/find-program.ts';

@@ -1,10 +1,10 @@
 /** The methods of a shop's EventService, whose messages are those of any shop but for the resources of an event. */
 import { DEFAULT_LIMIT } from '../rpc/page-token.ts';
 import { SharedMessages } from '../rpc/shared-messages.ts';
-import { parseRow, type Row } from '../storage/fields.ts';
+import type { Row } from '../storage/fields.ts';
 import { toTimestamp } from '../storage/model.ts';
 import type { EventFeed, Following, Progress } from './feed.ts';
-import { START, type StoredEvent, toEventId } from './stored-event.ts';
+import { parseRow, START, type StoredEvent, toEventId } from './stored-event.ts';
 
 /** What the service uses of a call. */
 export interface WatchCall extends Following {

@@ -1,4 +1,4 @@
-/** The types of events as they are stored. */
+/** Events as they are stored. */
 import type { Id, PageRequest } from '../storage/model.ts';
 
 export type EventId = Id<'event'>;
@@ -26,4 +26,15 @@ export interface EventRequest extends PageRequest {
   readonly after: EventId;
   /** Of these types, or all. Only a bounded number of events is looked at. */
   readonly types?: readonly string[];
+}
+
+/**
+ * Parses the row of an event. An integer beyond 2^53 stays a text, as PostgreSQL gives it: `JSON.parse` would round it.
+ * This costs more, so it is done only where there may be one.
+ */
+export function parseRow(json: string): unknown {
+  if (!/\d{16}/.test(json)) return JSON.parse(json);
+  return JSON.parse(json, (_, value, { source }: { source?: string } = {}) =>
+    typeof value === 'number' && !Number.isSafeInteger(value) && /^-?\d+$/.test(source ?? '') ? source : value,
+  );
 }

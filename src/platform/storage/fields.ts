@@ -141,14 +141,3 @@ export function list<T>(name: string, item: (name: string) => Field<T>): Field<r
     write: (values) => [JSON.stringify(values.map(toItem))],
   };
 }
-
-/**
- * Parses the row of an event. An integer beyond 2^53 stays a text, as PostgreSQL gives it: `JSON.parse` would round it.
- * This costs more, so it is done only where there may be one.
- */
-export function parseRow(json: string): unknown {
-  if (!/\d{16}/.test(json)) return JSON.parse(json);
-  return JSON.parse(json, (_, value, { source }: { source?: string } = {}) =>
-    typeof value === 'number' && !Number.isSafeInteger(value) && /^-?\d+$/.test(source ?? '') ? source : value,
-  );
-}

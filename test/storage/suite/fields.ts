@@ -1,6 +1,7 @@
 /** The kinds of fields that a shop's table may have, in a table that this shop does not have, with its events. */
 import type { Knex } from 'knex';
 import { recordEvents } from '../../../src/platform/events/migrations/event-triggers.ts';
+import { parseRow } from '../../../src/platform/events/stored-event.ts';
 import type { Engine } from '../../../src/platform/storage/engine.ts';
 import {
   bigInteger,
@@ -9,7 +10,6 @@ import {
   integer,
   list,
   optional,
-  parseRow,
   type Row,
   record,
   since,

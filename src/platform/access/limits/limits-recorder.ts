@@ -9,8 +9,8 @@
  * Rows of an account or a key that is gone, as after a restore, are dropped.
  */
 import type { Logger } from 'pino';
+import type { DeletePortion } from '../../process/retention.ts';
 import type { KeyId } from '../../rpc/caller.ts';
-import type { DeletePortion } from '../../storage/retention.ts';
 import type { Ban } from '../tables/bans.ts';
 import type { AccessStore, AccessTransaction } from '../tables/tables.ts';
 import type { DayUsage, KeyUse } from '../tables/usage.ts';

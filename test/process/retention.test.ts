@@ -1,10 +1,10 @@
 import test from 'ava';
 import pino from 'pino';
-import { startRetention } from '../../src/platform/storage/retention.ts';
+import { startRetention } from '../../src/platform/process/retention.ts';
+import { newCategory } from '../storage/suite/database.ts';
+import { NOW_MS } from '../storage/suite/rows.ts';
 import { createTestStore } from '../support/machine/database.ts';
 import { until } from '../support/until.ts';
-import { newCategory } from './suite/database.ts';
-import { NOW_MS } from './suite/rows.ts';
 
 test('Retention - deletes in bounded statements with other writes between them, and keeps recent rows', async (t) => {
   const store = await createTestStore(t);

@@ -1,15 +1,15 @@
-/** Opens the database of the settings. */
+/** Opens the database of the settings, and says in one line why it can't be used. */
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import { DATABASE_FILE } from '../../identity.ts';
 import { type Config, ConfigError, TemporaryFailure } from '../config/config.ts';
 import { diskFull, isDiskFull } from '../files/private-folder.ts';
 import { unfinishedRestore } from '../files/unfinished-restore.ts';
-import type { Engine, EngineOptions, StorageLogger } from './engine.ts';
-import type { Migration } from './migrate.ts';
-import { openSqlite } from './sqlite.ts';
-import { isLocked, isUnusable } from './sqlite-connection.ts';
-import { StoreUnavailable } from './store-errors.ts';
+import type { Engine, EngineOptions, StorageLogger } from '../storage/engine.ts';
+import type { Migration } from '../storage/migrate.ts';
+import { openSqlite } from '../storage/sqlite.ts';
+import { isLocked, isUnusable } from '../storage/sqlite-connection.ts';
+import { StoreUnavailable } from '../storage/store-errors.ts';
 
 /**
  * Opens the database and, if the settings allow it, migrates its schema.
@@ -26,7 +26,7 @@ export async function openEngine(
   const options = { migrates, logger, onMigration };
   try {
     if (databaseUrl === undefined) return await openSqlite(findSqlite(dataDir), migrations, options);
-    const { openPostgres } = await import('./postgres.ts');
+    const { openPostgres } = await import('../storage/postgres.ts');
     return await openPostgres(databaseUrl, migrations, { ...options, connections: databaseConnections, isPooled });
   } catch (error) {
     throw explain(error, config);
