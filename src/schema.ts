@@ -11,7 +11,7 @@ export type Store = StoreOf<typeof TABLES>;
 
 /**
  * In the order in which they run, not of their numbers: the shop's may use the platform's tables. Their files are in
- * the folders `migrations` of these four. Two have the number 006, since they were one in an earlier version.
+ * the folders `migrations` of these four.
  */
 export const MIGRATIONS: readonly Migration[] = [
   ...ACCESS_MIGRATIONS,

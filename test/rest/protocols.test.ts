@@ -86,8 +86,7 @@ test('Internal methods - on the private port, those of Envoy are judged and coun
   const target = targetOf(grpcAddress, '127.0.0.1');
   const account = await operator.account(Plan.PLAN_PRO);
   const { key } = await operator.key(account.id);
-  const today = [Edge.judge, Edge.refuse, Edge.fail].map(({ path }) => path);
-  const methods = [...today, ...today.map((path) => path.replace('apiplatform', 'petstore'))]; // former names
+  const methods = [Edge.judge, Edge.refuse, Edge.fail].map(({ path }) => path);
   for (const path of methods) {
     t.like(await rawGrpc(target, { path }), { status: Status.UNAUTHENTICATED, reason: 'API_KEY_MISSING' }, path);
     t.like(await rawGrpc(target, { path, key }), { status: Status.UNIMPLEMENTED, reason: 'ROUTE_NOT_FOUND' }, path);

@@ -1,176 +1,170 @@
 /**
- * From release 1.0.0 to this one and back. `1.0.0.sqlite` and `1.0.0.dump` are backups that 1.0.0 made: never make them
- * again. Beside each is the key of its demo account.
+ * From the last release to the next one and back, as docs/operations.md says, while callers order. Before the first
+ * release both are trials; afterwards the first of them is the release.
  */
-import { createHash } from 'node:crypto';
-import { copyFileSync, mkdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
-import { fromBinary } from '@bufbuild/protobuf';
-import { FileDescriptorSetSchema } from '@bufbuild/protobuf/wkt';
-import { status as Status } from '@grpc/grpc-js';
+import { setTimeout as delay } from 'node:timers/promises';
 import test, { type ExecutionContext as Test } from 'ava';
-import { WebServiceService as Web } from '../../gen/apiplatform/web/v1/web.ts';
-import { CategoryServiceService as Categories } from '../../gen/petstore/v1/categories.ts';
-import { EventServiceService as Events } from '../../gen/petstore/v1/events.ts';
-import { InventoryServiceService as Inventory } from '../../gen/petstore/v1/inventory.ts';
-import { OrderServiceService as Orders } from '../../gen/petstore/v1/orders.ts';
-import { PetServiceService as Pets } from '../../gen/petstore/v1/pets.ts';
-import { API_PACKAGE } from '../../src/identity.ts';
-import { loadOperations } from '../../src/platform/proto/operations.ts';
-import { openSqlite } from '../../src/platform/storage/sqlite.ts';
-import { MIGRATIONS } from '../../src/schema.ts';
-import { dumpsMissing, run } from '../deploy/backups.ts';
-import { exchangeAlone } from '../support/calls/http2.ts';
-import { grpcFrame, grpcHeaders, targetOf } from '../support/calls/sockets.ts';
-import { change } from '../support/machine/database.ts';
+import { startLoad, untilMore } from '../support/calls/load.ts';
+import { nextOf } from '../support/calls/pages.ts';
 import { temporaryFolder } from '../support/machine/folder.ts';
-import { query, startPostgres } from '../support/machine/postgres.ts';
+import { freePortRange } from '../support/machine/ports.ts';
+import { query } from '../support/machine/postgres.ts';
 import { testUnless } from '../support/machine/programs.ts';
-import { type ServerProcess, startServerProcess } from '../support/service/process.ts';
+import { Launcher, launcherSettings } from '../support/service/launcher.ts';
+import { TestProcess } from '../support/service/process.ts';
+import { sharedMissing, startShared } from '../support/service/shared.ts';
 import type { Settings } from '../support/service/unlimited.ts';
+import { twoReleases } from './two-releases.ts';
 
-/** What a newer release may leave behind. */
-const NEWER = `CREATE TABLE colours (pet_id integer);
-  INSERT INTO schema_migrations (name, batch, additive) VALUES ('999-colours', 1, true)`;
+// biome-ignore lint/suspicious/noExplicitAny: bodies of several shapes
+type Body = any;
+type SchemaOf = (settings: Settings) => Promise<readonly unknown[]>;
 
-async function upgradeAndGoBack(t: Test, baseline: string, settings: Settings, migrate: (dataDir: string) => unknown) {
-  const file = new URL(baseline, import.meta.url).pathname;
-  const dataDir = join(temporaryFolder(t), 'data');
-  mkdirSync(dataDir, { mode: 0o700 });
-  copyFileSync(`${file}.key`, join(dataDir, 'demo.key'));
-  for (const step of ['upgraded', 'back, and upgraded again']) {
-    const { code, errors } = await run('restore', [file], { ...settings, DATA_DIR: dataDir });
-    t.is(code, 0, errors);
-    const server = await startServerProcess(t, dataDir, settings);
-    await hasAll(t, server, step);
-    await hasEvents(t, server, settings);
-    t.is(await server.grpc.category(), 3n, 'ids go on');
-    t.deepEqual(await server.end('SIGTERM'), { code: 0, signal: null });
-    await migrate(dataDir);
-  }
-}
+const [CALLERS, ROUNDS] = [4, 40];
+/** How long a rolling restart may take on a busy machine, and a restart. */
+const [RESTART_MS, UNANSWERED_MS] = [240_000, 90_000];
+const STOCK = 5;
 
-/** Checks the data of the baseline. */
-async function hasAll(t: Test, { grpc }: ServerProcess, step: string): Promise<void> {
-  const { categories } = await grpc.call(Categories.listCategories, { pageToken: '' });
-  const named = categories.map(({ name, description }) => [name, description]);
-  t.deepEqual(named, Object.entries({ Cats: 'All of them', Dogs: undefined }), step);
-  const { pets } = await grpc.call(Pets.listPets, { ids: [], pageToken: '' });
-  const owned = pets.map(({ name, categoryId }) => [name, categoryId]);
-  t.deepEqual(owned, Object.entries({ Tom: 1n, Kitty: 1n, Rex: 2n }), step);
-  const { items } = await grpc.call(Inventory.listInventory, { pageToken: '' });
-  const quantities = items.map(({ quantity }) => quantity);
-  t.deepEqual(quantities, [1, 0, 0], step);
-  const { orders } = await grpc.call(Orders.listOrders, { pageToken: '' });
-  const placed = orders.map(({ petId, quantity, complete }) => ({ petId, quantity, complete }));
-  const [open, done] = [
-    { petId: 1n, quantity: 2, complete: false },
-    { petId: 1n, quantity: 1, complete: true },
-  ];
-  t.deepEqual(placed, [open, done], step);
-}
-
-/** The feed begins with what there was, and has what a release without events writes beside this one. */
-async function hasEvents(t: Test, { grpc, dataDir }: ServerProcess, { DATABASE_URL }: Settings): Promise<void> {
-  const feed = async () => (await grpc.call(Events.listEvents, { after: 0n, types: [], limit: 100 })).events;
-  const before = await feed();
-  const named = before.flatMap(({ pet, category }) => pet?.name ?? category?.name ?? []);
-  t.deepEqual(named, ['Cats', 'Dogs', 'Tom', 'Kitty', 'Rex']);
-  t.is(before.filter(({ type }) => type === 'order.created').length, 2);
-  const write = "UPDATE pets SET name = 'Max' WHERE name = 'Rex'; UPDATE pets SET name = 'Rex' WHERE name = 'Max'";
-  await (DATABASE_URL === undefined ? change(dataDir, write) : query(DATABASE_URL, write));
-  const later = (await feed()).slice(before.length);
-  const changes = later.map(({ type, pet }) => `${type} ${pet?.name}`);
-  t.deepEqual(changes, ['pet.updated Max', 'pet.updated Rex']);
-}
-
-test('Migrations - since 1.0.0 only add, so that its servers work beside those of this release', (t) => {
-  const names = MIGRATIONS.filter(({ isAdditive }) => !isAdditive).map(({ name }) => name);
-  t.deepEqual(names, ['001-catalogue']);
-});
-
-test('Internal methods - answer under the names by which edges and the command of 1.0.0 call them', async (t) => {
-  const { file } = fromBinary(FileDescriptorSetSchema, readFileSync(new URL('1.0.0.binpb', import.meta.url)));
-  const methods = file
-    .filter((one) => one.package !== API_PACKAGE)
-    .flatMap(({ package: prefix, service }) =>
-      service.flatMap(({ name, method }) => method.map((one) => ({ prefix, suffix: `${name}/${one.name}` }))),
-    );
-  t.is(methods.length, 18);
-  const secrets = { EDGE_SECRET: 'the-secret-of-this-test', OPERATOR_KEY: 'the-operator-of-this-test' };
-  const server = await startServerProcess(t, temporaryFolder(t), secrets);
-  const send = async (path: string) => {
-    const key = path.includes('.admin.') ? secrets.OPERATOR_KEY : server.key;
-    const sent = { ...grpcHeaders(path, key), 'x-petstore-edge': secrets.EDGE_SECRET, 'x-request-id': 'this' };
-    const message = path.endsWith('/GetFile') ? Web.getFile.requestSerialize({ file: 'docs' }) : Buffer.of();
-    const options = { body: grpcFrame(message) };
-    const { status, headers, body } = await exchangeAlone(targetOf(server.address, '127.0.0.1'), sent, options);
-    return { status, code: headers.get('grpc-status'), body: body.toString() };
+/** A caller that sends again what got no answer, with the same key. */
+function createCaller(url: string, key: string) {
+  let repeats = 0;
+  const send = async (method: string, path: string, json?: object): Promise<Response> => {
+    const authorization = { authorization: `Bearer ${key}`, 'idempotency-key': crypto.randomUUID() };
+    const headers = json === undefined ? authorization : { ...authorization, 'content-type': 'application/json' };
+    const body = json === undefined ? null : JSON.stringify(json);
+    const startMs = performance.now();
+    for (let isFirst = true; ; isFirst = false) {
+      const response = await fetch(url + path, { method, headers, body }).catch(() => undefined);
+      // What was deleted may be gone the second time.
+      if (response?.ok || (response?.status === 404 && !isFirst)) return response;
+      if (response !== undefined && response.status !== 503) throw new Error(`${method} ${path}: ${response.status}`);
+      if (performance.now() - startMs > UNANSWERED_MS) throw new Error(`${method} ${path}: no answer`);
+      repeats += 1;
+      await delay(100);
+    }
   };
-  for (const { prefix, suffix } of methods) {
-    const [today = ''] = [...loadOperations().byPath.keys()].filter((path) => path.endsWith(`.${suffix}`));
-    const response = await send(today);
-    t.not(response.code, String(Status.UNIMPLEMENTED), today);
-    t.deepEqual(await send(`/${prefix}.${suffix}`), response, today);
-  }
-});
-
-/** Digests of what each migration adds to the schema of a new SQLite file. A row never changes. */
-const MADE: Readonly<Record<string, string>> = {
-  '002-accounts': '8dbc90bc8a84d2fc',
-  '003-usage': '5a6a5462c149d4fa',
-  '005-key-uses': 'b4e42549ca65dd34',
-  '004-idempotency': '2b5f7493906def5f',
-  '006-event-table': '01a6907977d391ae',
-  '001-catalogue': '058863d9acf6646a',
-  '006-events': '6d07fb0da3579474',
-  '007-key-permissions': 'a824637fe2e042aa',
-  '008-event-histories': '7af502c5f707f188',
-};
-
-/** The tables, indexes and triggers of a SQLite file, with their SQL. */
-function schemaOf(file: string) {
-  const database = new DatabaseSync(file, { readOnly: true });
-  const made = database.prepare("SELECT type, name, sql FROM sqlite_master WHERE name NOT LIKE 'sqlite_%'").all();
-  database.close();
-  return made.map(({ type, name, sql }) => ({ name: `${type} ${name}`, sql: `${sql}` }));
+  const sendJson = async (method: string, path: string, json?: object): Promise<Body> =>
+    (await send(method, path, json)).json();
+  const readAll = async (path: string) => {
+    const rows: Body[] = [];
+    for (let next: string | undefined = `${path}?limit=100`; next !== undefined; ) {
+      const page: Response = await send('GET', next);
+      rows.push(...((await page.json()) as Body[]));
+      next = nextOf(page.headers);
+    }
+    return rows;
+  };
+  return { send, sendJson, readAll, repeats: () => repeats };
 }
 
-test('Migrations - each makes what it made when it was new, and has a name of its own', async (t) => {
-  const file = join(temporaryFolder(t), 'new.sqlite');
-  const made: Record<string, string> = {};
-  for (const [index, { name }] of MIGRATIONS.entries()) {
-    const before = index === 0 ? [] : schemaOf(file).map(({ sql }) => sql);
-    await (await openSqlite(file, MIGRATIONS.slice(0, index + 1))).close();
-    const added = schemaOf(file).filter(({ sql }) => !before.includes(sql));
-    made[name] = createHash('sha256').update(JSON.stringify(added)).digest('hex').slice(0, 16);
+/** `anew` are the settings of another, empty store. */
+async function upgradeAndGoBack(
+  t: Test,
+  { anew, schemaOf, ...more }: { readonly anew: Settings; readonly schemaOf: SchemaOf; readonly settings: Settings },
+) {
+  t.timeout(600_000);
+  const { folder, checkOut } = twoReleases(t);
+  const settings: Settings = { ...(await launcherSettings(t)), ...more.settings, DEMO_ACCOUNT: 'yes' };
+  const start = async () => {
+    const launcher = new Launcher(settings, folder);
+    t.teardown(() => launcher.end('SIGTERM'));
+    return { launcher, ...(await launcher.opened()) };
+  };
+  checkOut('first');
+  let service = await start();
+  const { send, sendJson, readAll, repeats } = createCaller(service.url, service.key);
+  const { id: categoryId } = await sendJson('POST', '/categories', { name: 'All' });
+  const { id: tom } = await sendJson('POST', '/pets', { name: 'Tom', categoryId });
+  const made = new Map<number, string>();
+  const load = startLoad(CALLERS, async (count) => {
+    const { id, name } = await sendJson('POST', '/pets', { name: `Pet ${count}`, categoryId });
+    made.set(id, name);
+    await send('PUT', `/store/inventory/${id}`, { quantity: STOCK });
+    const { id: order } = await sendJson('POST', '/store/orders', { petId: id });
+    await send('PATCH', `/store/orders/${order}`, { quantity: 2 });
+    await send('GET', `/pets/${id}`);
+    await send('DELETE', `/store/orders/${order}`);
+    return 'done';
+  });
+  t.teardown(() => load.stop());
+  await untilMore(load, ROUNDS);
+  if (settings.INSTANCES !== undefined) {
+    checkOut('second');
+    service.launcher.process.kill('SIGUSR2');
+    await service.launcher.says(/Restarted all 2 servers/, RESTART_MS);
+    await untilMore(load, ROUNDS);
+    t.is(repeats(), 0, 'servers that are replaced one after the other answer each request the first time');
   }
-  t.deepEqual(made, MADE, 'add the row of a new migration to MADE; a migration that is released never changes');
-  t.is(Object.keys(made).length, MIGRATIONS.length);
-});
+  for (const [release, change] of [
+    ['second', { color: 'red' }],
+    ['first', { name: 'Rex' }],
+    ['second', {}],
+  ] as const) {
+    t.deepEqual(await service.launcher.end('SIGTERM'), { code: 0, signal: null });
+    checkOut(release);
+    service = await start();
+    await untilMore(load, ROUNDS);
+    const { color } = await sendJson('PATCH', `/pets/${tom}`, change);
+    t.is(color, release === 'first' ? undefined : 'red', 'it keeps what the older release does not know');
+  }
+  await load.stop();
+  t.log(`${made.size} rounds, ${repeats()} requests were sent again`);
+  t.deepEqual([...load.answers.keys()], ['done']);
 
-test('Migrations - where 006-events has made the table of events, nothing changes', async (t) => {
-  const dataDir = temporaryFolder(t);
-  const file = join(dataDir, 'petstore.sqlite');
-  await (await openSqlite(file, MIGRATIONS)).close();
-  const before = schemaOf(file);
-  change(dataDir, "DELETE FROM schema_migrations WHERE name = '006-event-table'");
-  await (await openSqlite(file, MIGRATIONS)).close();
-  t.deepEqual(schemaOf(file), before);
-});
-
-test('SQLite - from 1.0.0 to this release and back', (t) =>
-  upgradeAndGoBack(t, '1.0.0.sqlite', {}, (dataDir) => change(dataDir, NEWER)));
-
-testUnless(dumpsMissing)('PostgreSQL - from 1.0.0 to this release and back', async (t) => {
-  const postgres = await startPostgres(t, ['fsync=off']);
-  const url = await postgres.createDatabase();
-  await upgradeAndGoBack(t, '1.0.0.dump', { DATABASE_URL: url }, () => query(url, NEWER));
-  const digest = "SELECT DISTINCT md5(prosrc) AS digest FROM pg_proc WHERE proname = 'record_event'";
+  made.set(tom, 'Rex');
+  const pets = await readAll('/pets');
   t.deepEqual(
-    await query(url, digest),
-    [{ digest: '44348c3db8bf5648731c6c54d8ee1390' }],
-    'as the migration has made it, and always makes it',
+    Object.fromEntries(pets.map(({ id, name }) => [id, name])),
+    Object.fromEntries(made),
+    'each pet that was answered, once',
   );
-});
+  t.is(pets.length, made.size);
+  for (const { petId, quantity } of await readAll('/store/inventory')) t.is(quantity, petId === tom ? 0 : STOCK);
+  t.deepEqual(await readAll('/store/orders'), []);
+  const events = (await readAll('/events')).filter(({ pet }) => pet !== undefined);
+  t.is(events.filter(({ type }) => type === 'pet.created').length, made.size);
+  const byId = (all: readonly Body[]) => Object.fromEntries(all.map((pet) => [pet.id, pet]));
+  t.deepEqual(byId(events.map(({ pet }) => pet)), byId(pets), 'the last event of each pet has it as it is');
+  await service.launcher.end('SIGTERM');
+  const fresh = { ...settings, ...anew };
+  t.like(await new TestProcess('src/migrate-main.ts', fresh, folder).ended, { code: 0 });
+  t.deepEqual(await schemaOf(settings), await schemaOf(fresh), 'a migration that is released never changes');
+}
+
+test.serial('SQLite - to a release with another field and back, loses nothing that was answered', (t) =>
+  upgradeAndGoBack(t, {
+    settings: {},
+    anew: { DATA_DIR: join(temporaryFolder(t), 'data') },
+    schemaOf: async ({ DATA_DIR = '' }) => {
+      const database = new DatabaseSync(join(DATA_DIR, 'petstore.sqlite'), { readOnly: true });
+      const made = database.prepare("SELECT type, name, sql FROM sqlite_master WHERE name NOT LIKE 'sqlite_%'").all();
+      database.close();
+      return made.map(({ type, name, sql }) => `${type} ${name} ${sql}`).toSorted();
+    },
+  }),
+);
+
+const SCHEMA = `
+  SELECT concat_ws(' ', table_name, column_name, data_type, column_default, is_nullable) AS made
+  FROM information_schema.columns WHERE table_schema = 'public'
+  UNION SELECT indexdef FROM pg_indexes WHERE schemaname = 'public'
+  UNION SELECT pg_get_constraintdef(oid) FROM pg_constraint WHERE connamespace = 'public'::regnamespace
+  UNION SELECT pg_get_triggerdef(oid) FROM pg_trigger WHERE NOT tgisinternal
+  UNION SELECT pg_get_functiondef(oid) FROM pg_proc WHERE pronamespace = 'public'::regnamespace
+  ORDER BY made`;
+
+testUnless<unknown>(sharedMissing).serial(
+  'PostgreSQL - to a release with another field, server by server without a refusal, and back, loses nothing',
+  async (t) => {
+    // PostgreSQL looks for a deadlock once, after so long: a short migration must take longer.
+    const databases = await startShared(t, ['deadlock_timeout=10ms', 'fsync=off']);
+    const servers = { INSTANCES: '2', GRPC_PORT: String(await freePortRange(2)) };
+    await upgradeAndGoBack(t, {
+      settings: { ...(await databases.settings()), ...servers },
+      anew: { DATABASE_URL: await databases.postgres.createDatabase() },
+      schemaOf: async ({ DATABASE_URL = '' }) => (await query(DATABASE_URL, SCHEMA)).map(({ made }) => made),
+    });
+  },
+);

@@ -9,7 +9,6 @@ import type { IncomingHttpHeaders } from 'node:http2';
 import { Server } from '@grpc/grpc-js';
 import { ConfigError } from '../config/setting.ts';
 import { type ApiError, apiError, errorSaying, notAllowed } from '../errors.ts';
-import { withTodaysNames } from '../proto/former-names.ts';
 import { type Operation, type Operations, UNKNOWN } from '../proto/operations.ts';
 import { type Arrival, type BeforeResponse, IncomingCall } from './call.ts';
 import { type Call, chain, type End, type Interceptor, type Next, type Observer } from './chain.ts';
@@ -91,8 +90,8 @@ export function createGrpcServer(options: GrpcServerOptions): Server {
       return refused(() => errorSaying('UNSUPPORTED_CONTENT_TYPE', NOT_GRPC, { httpStatus: 415 }));
     const asSent = { method, path: path.replace(/(?<=.)\/$/, '') }; // the edge adds a slash to what it has no route for
     if (method !== 'POST') return refused(() => notAllowed(asSent, 'POST'));
-    const served = byPath.get(path) ?? byPath.get(withTodaysNames(path));
-    if (isForEdge(withTodaysNames(path)) && !isByEdge) return refused(() => apiError('ROUTE_NOT_FOUND', asSent));
+    const served = byPath.get(path);
+    if (isForEdge(path) && !isByEdge) return refused(() => apiError('ROUTE_NOT_FOUND', asSent));
     return served ?? refused(() => apiError('ROUTE_NOT_FOUND', asSent));
   };
   const onCall: Handlers['onCall'] = (stream, headers, isByEdge) => {

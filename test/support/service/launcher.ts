@@ -17,8 +17,9 @@ interface Running {
 export class Launcher extends TestProcess {
   readonly settings: Settings;
 
-  constructor(settings: Settings) {
-    super('src/platform/launcher/main.ts', settings);
+  /** `root` is another copy of the repository. */
+  constructor(settings: Settings, root?: string) {
+    super('src/platform/launcher/main.ts', settings, root);
     this.settings = settings;
   }
 

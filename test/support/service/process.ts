@@ -67,10 +67,10 @@ export class Program {
 
 /** One of the repository's TypeScript files in its own process group, as a terminal runs it. */
 export class TestProcess extends Program {
-  /** `prefix` is a command that executes another. */
-  constructor(file: string, settings: Settings, cwd = ROOT, prefix: readonly string[] = []) {
-    const [command = '', ...args] = [...prefix, process.execPath, join(ROOT, file)];
-    super(command, args, { cwd, env: { ...process.env, ...settings }, detached: true });
+  /** `root` may be another copy of the repository, `prefix` is a command that executes another. */
+  constructor(file: string, settings: Settings, root = ROOT, prefix: readonly string[] = []) {
+    const [command = '', ...args] = [...prefix, process.execPath, join(root, file)];
+    super(command, args, { cwd: root, env: { ...process.env, ...settings }, detached: true });
   }
 }
 

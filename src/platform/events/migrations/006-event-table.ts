@@ -2,7 +2,6 @@
 import type { Knex } from 'knex';
 
 export async function up(knex: Knex): Promise<void> {
-  if (await knex.schema.hasTable('events')) return; // made by 006-events, of which this was a part
   await knex.schema.createTable('events', (table) => {
     // Never reused (AUTOINCREMENT), so an id that a reader has seen stays that event's.
     table.bigIncrements('id');

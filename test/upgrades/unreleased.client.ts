@@ -1,7 +1,7 @@
 /**
- * A caller's program, written for the client of 1.0.0: never change it. It must compile with today's client and run
- * against today's service. If it doesn't, callers' programs don't either: a new field must be optional in a request,
- * lists included, and have a default.
+ * A caller's program with all that the next release promises. Once it is released, never change it: it must compile
+ * with each later client and run against each later service. If it doesn't, callers' programs don't either: a new field
+ * must be optional in a request, lists included, and have a default.
  */
 import {
   type CallOptions,
@@ -113,5 +113,5 @@ function toId(id: bigint | undefined): bigint {
 }
 
 function expect(isTrue: boolean, what: string): void {
-  if (!isTrue) throw new Error(`${what}: not as in 1.0.0`);
+  if (!isTrue) throw new Error(`${what}: not as released`);
 }
