@@ -1,0 +1,33 @@
+/** Which tests notice a fault of a part: what is nearest to it. The first prefix of its path decides. */
+import { globSync } from 'node:fs';
+
+const REST = 'rest/*';
+const PARTS: readonly (readonly [prefix: string, ...tests: readonly string[]])[] = [
+  ['envoy/', 'envoy/*', REST, 'cors/*', 'hostile/{http,grpc}-errors*', 'launcher/open*'],
+  ['src/platform/access/limits/', 'access/limits/*', 'rest/{limits,flood}*'],
+  ['src/platform/access/', 'access/**/*', 'cli/*', 'rest/limits*', 'process/*'],
+  ['src/platform/cli/', 'cli/*'],
+  ['src/platform/client/', 'client/{admission,calls,events,tls}*'],
+  ['src/platform/config/', 'config*', 'service*', 'launcher/refusals*', 'rest/limits*'],
+  ['src/platform/edge/', 'envoy/*', REST],
+  ['src/platform/events/', 'events/*', 'rest/events*', 'storage/{sqlite,postgres}.*'],
+  ['src/platform/files/', 'docs/{served,copies}*', 'rest/requests*', 'rpc/*'],
+  ['src/platform/interceptors/', 'interceptors/*', 'rpc/*', REST],
+  ['src/platform/launcher/', 'launcher/*', 'hosts/standalone*'],
+  ['src/platform/observe/', 'observe/**/*', 'process/*'],
+  ['src/platform/process/', 'process/*', 'launcher/{open,stop,refusals}*'],
+  ['src/platform/proto/', 'rpc/*', 'openapi/*', REST],
+  ['src/platform/protocols/', 'rpc/*', REST, 'hostile/*-errors*'],
+  ['src/platform/rpc/', 'rpc/*', 'interceptors/*', REST],
+  ['src/platform/storage/', 'storage/*', 'walk/{sqlite,postgres-session}*', 'concurrency/*', 'process/*'],
+  ['src/platform/web/', 'docs/served*', 'rest/requests*'],
+  ['src/shop/', 'shop/*', REST, 'concurrency/*', 'storage/sqlite*'],
+  ['src/', '*', 'process/*', 'rest/{requests,failures}*'],
+];
+
+/** The files of tests for a file of sources, but for those that measure or run alone. */
+export function testsOf(file: string): readonly string[] {
+  const [, ...globs] = PARTS.find(([prefix]) => file.startsWith(prefix)) ?? ['', '*'];
+  const found = globs.flatMap((glob) => globSync(`test/${glob}`)).filter((name) => name.endsWith('.test.ts'));
+  return [...new Set(found)].filter((name) => !name.includes('.alone.')).toSorted();
+}
