@@ -15,6 +15,7 @@
 local allowance = require("allowance")
 local edge_service = require("edge_service")
 local keys = require("keys")
+local reading = require("reading")
 local settings = require("settings")
 
 local HEADERS = settings.headers
@@ -29,6 +30,8 @@ local NAMESPACE = "edge.key"
 
 -- There too, of a request that needs no key. The route's own metadata can be asked for only once (rest.lua).
 M.KEYLESS = "edge.keyless"
+-- There too: the account of a request that may have a body which is counted (reading.lua).
+M.BODY = "edge.body"
 
 -- The path without its query; nil for CONNECT, which has none.
 local function path_of(headers)
@@ -114,7 +117,12 @@ function M.on_request(handle)
     handle:respond({ [":status"] = "403" }, "")
   end
   local length = headers:get("content-length")
-  if length and tonumber(length) > settings.max_body_bytes then handle:respond({ [":status"] = "413" }, "") end
+  length = length and tonumber(length)
+  if length and length > settings.max_body_bytes then handle:respond({ [":status"] = "413" }, "") end
+  if errors == "rest" and (not length and not is_read(headers, errors) or (length or 0) >= reading.COUNTED_BYTES) then
+    local account = keys.account_of(headers:get("authorization"))
+    if account then handle:streamInfo():dynamicMetadata():set(M.BODY, "account", account) end
+  end
   if not headers:get(":path") then -- CONNECT
     headers:remove("content-type")
     handle:respond({ [":status"] = "404" }, "")
@@ -122,9 +130,9 @@ function M.on_request(handle)
 end
 
 -- Learns the key of an anonymous call that the server has accepted.
-function M.on_accepted(handle, permission)
+function M.on_accepted(handle, permission, account)
   local saved = handle:streamInfo():dynamicMetadata():get(NAMESPACE)
-  if saved then keys.learn(saved.authorization, handle:timestamp(), permission) end
+  if saved then keys.learn(saved.authorization, handle:timestamp(), permission, account) end
 end
 
 return M

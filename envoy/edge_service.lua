@@ -47,7 +47,7 @@ function M.call(handle, name, values, caller, timeout_ms)
   local permission, limited, now_ms = response[HEADERS.accepted], response[HEADERS.limited], handle:timestamp()
   response[HEADERS.accepted], response[HEADERS.limited] = nil, nil
   local spelling = caller.anonymous and keys.normalize(caller.authorization)
-  if spelling then keys.learn(spelling, now_ms, permission) end
+  if spelling then keys.learn(spelling, now_ms, permission, response[HEADERS.account]) end
   if limited then keys.refuse(limited, tonumber(response["retry-after"]), now_ms) end
   if response[HEADERS.code] then return response, body or "" end
   if response[":status"] == "200" and not response["grpc-status"] then return response end

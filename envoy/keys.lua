@@ -18,8 +18,8 @@ local TTL_MS, GRACE_MS = 60000, 10000
 
 -- When each key expires, by its one spelling, and the keys that are being checked again.
 local expires, is_renewing, count = {}, {}, 0
--- Those whose permission is `read`. It never changes.
-local reads_only = {}
+-- Those whose permission is `read`, and the account of each. Neither ever changes.
+local reads_only, account_of = {}, {}
 -- Until when the server refuses a known key: it is banned, or its account is over its limit.
 local refused_until = {}
 
@@ -43,7 +43,7 @@ function M.is_known(spelling, now_ms)
   if now_ms < expires_ms then return true, false end
   if is_renewing[spelling] then
     expires[spelling], is_renewing[spelling], reads_only[spelling], count = nil, nil, nil, count - 1
-    refused_until[spelling] = nil
+    refused_until[spelling], account_of[spelling] = nil, nil
     return false, false
   end
   expires[spelling], is_renewing[spelling] = now_ms + GRACE_MS, true
@@ -63,18 +63,19 @@ function M.is_asked(spelling, now_ms)
   return asked[spelling] and math.abs(now_ms - asked_since_ms) < ASKED_MS
 end
 
--- The server has judged a key: its permission, or nil if it is not valid.
-function M.learn(spelling, now_ms, permission)
+-- The server has judged a key: its permission, or nil if it is not valid, and its account.
+function M.learn(spelling, now_ms, permission, account)
   asked[spelling] = nil
   if not permission then return end
   if not expires[spelling] then
     if count >= MAX_KEYS then
-      expires, is_renewing, reads_only, refused_until, count = {}, {}, {}, {}, 0
+      expires, is_renewing, reads_only, account_of, refused_until, count = {}, {}, {}, {}, {}, 0
     end
     count = count + 1
   end
   expires[spelling], is_renewing[spelling], refused_until[spelling] = now_ms + TTL_MS, nil, nil
   if permission == "read" then reads_only[spelling] = true end
+  account_of[spelling] = account
 end
 
 -- The server has refused a known key, for so many seconds.
@@ -91,6 +92,11 @@ end
 -- Whether a known key may only read.
 function M.may_only_read(spelling)
   return reads_only[spelling] or false
+end
+
+-- The account of a known key.
+function M.account_of(spelling)
+  return account_of[spelling]
 end
 
 -- Whether a spelling has the form of a key (src/platform/access/keys/format.ts).

@@ -95,7 +95,7 @@ function M.on_response(handle)
     headers:replace("content-type", type:lower():match("^application/grpc%-web[%l+-]*") or "application/grpc")
   end
   local permission, limited = pop(headers, HEADERS.accepted), pop(headers, HEADERS.limited)
-  if permission then caller.on_accepted(handle, permission) end
+  if permission then caller.on_accepted(handle, permission, headers:get(HEADERS.account)) end
   if limited then keys.refuse(limited, tonumber(headers:get("retry-after")), handle:timestamp()) end
   local length = pop(headers, HEADERS.length)
   if length then headers:replace("content-length", length) end

@@ -36,7 +36,8 @@ function M.on_request(handle)
   local length = body and body:length() or 0
   if length == 0 then return end
   -- What needs no key has no body. To read one would cost ten times what refusing a caller costs.
-  if handle:streamInfo():dynamicMetadata():get(caller.KEYLESS) then return body:setBytes("") end
+  local metadata = handle:streamInfo():dynamicMetadata()
+  if metadata:get(caller.KEYLESS) then return body:setBytes("") end
   if length > settings.max_body_bytes then return handle:respond({ [":status"] = "413" }, "") end
   local headers, text = handle:headers(), body:getBytes(0, length)
   local coding = content_coding(headers)
@@ -45,14 +46,15 @@ function M.on_request(handle)
   -- "=" stands before it.
   local content_type = (headers:get("content-type") or ""):gsub("%s", " "):gsub("[^ -~]", "?")
   headers:replace(HEADERS.body_type, "=" .. content_type)
-  local key = length >= reading.COUNTED_BYTES and headers:get("authorization")
-  local began_ms = key and handle:timestamp()
-  if key and not reading.may_read(key, began_ms) then
+  -- All whose account is not known count as one.
+  local saved = length >= reading.COUNTED_BYTES and (metadata:get(caller.BODY) or { account = "" })
+  local began_ms = saved and handle:timestamp()
+  if saved and not reading.may_read(saved.account, began_ms) then
     local reply = settings.replies.unavailable.rest
     return handle:respond(reply.headers, reply.body)
   end
   local found, checked = json.read(headers:get(":method"), headers:get(":path"), text)
-  if key then reading.spend(key, handle:timestamp() - began_ms) end
+  if saved then reading.spend(saved.account, handle:timestamp() - began_ms) end
   if found then
     local finding = ("%d %s"):format(found.finding, found.at)
     return handle:respond({ [":status"] = "400", [HEADERS.refused_finding] = finding }, found.value)

@@ -50,7 +50,10 @@ export const EDGE_TABLE = {
     ...['to Envoy', 'origins.ts lua.ts', 'edge_service.lua local-replies.ts access-log.ts'],
     'the code of an error: the answer to a question is one; a reply is whole, so nobody is asked; the log',
   ],
-  account: ['to Envoy', 'origins.ts', 'access-log.ts', 'the id of the account in the log'],
+  account: [
+    ...['to Envoy', 'origins.ts', 'access-log.ts responses.lua edge_service.lua'],
+    'the id of the account in the log. With `accepted`, whose large bodies count as one',
+  ],
   key: ['to Envoy', 'origins.ts', 'access-log.ts', 'the id of the key in the log; that no status is a success'],
   grpcStatus: ['to Envoy', 'origins.ts lua.ts', 'access-log.ts', 'the status of gRPC in the log, which HTTP has not'],
   refused: refused('the method: that a local reply is one that the server words'),
