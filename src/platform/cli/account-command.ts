@@ -108,8 +108,7 @@ function withStanding(account: Account, standing: Standing, bans: readonly BanOf
   return { json: { ...account, ...standing, ...shown, bans }, text: text.join('\n\n') };
 }
 
-function withLeft(standing: WindowStanding | undefined) {
-  const { limit = 0, used = 0n, resetTime } = standing ?? {};
+function withLeft({ limit = 0, used = 0n, resetTime }: Partial<WindowStanding> = {}) {
   return { limit, used: Number(used), left: Math.max(0, limit - Number(used)), resetTime };
 }
 

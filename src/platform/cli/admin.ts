@@ -44,7 +44,6 @@ export function adminAction<Inputs extends unknown[]>(call: (admin: Admin, ...in
   };
 }
 
-/** Where a command connects to, and how. */
 export interface Server {
   readonly address: string;
   readonly tls: TlsOptions | false;
@@ -69,7 +68,6 @@ async function toTls({ internalTls }: Config, host: string): Promise<TlsOptions 
   throw usageError(`--address must name the server, not ${host}: INTERNAL_TLS_CERT has no name to expect there`);
 }
 
-/** The operator key and its source. */
 async function findOperatorKey({ operatorKey, dataDir }: Config): Promise<{ key: string; source: string }> {
   if (operatorKey !== undefined) return { key: operatorKey, source: 'OPERATOR_KEY' };
   const source = operatorKeyFile(dataDir);

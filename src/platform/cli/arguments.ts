@@ -17,7 +17,6 @@ export function toId(text: string): bigint {
   return toWholeNumber(text, 0n, 2n ** 63n - 1n);
 }
 
-/** A count of at least 1. */
 export function toCount(text: string): number {
   return Number(toWholeNumber(text, 1n, 2n ** 31n - 1n));
 }

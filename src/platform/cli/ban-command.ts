@@ -7,7 +7,6 @@ import { type Admin, adminAction } from './admin.ts';
 import { toId } from './arguments.ts';
 import { allPages, day, moment, nameOf, table } from './output.ts';
 
-/** A ban with its key and account. */
 export type BanOfKey = Ban & Omit<BannedKey, 'ban'>;
 
 export function banCommand(ban: Command): void {
@@ -26,7 +25,6 @@ export function banCommand(ban: Command): void {
     );
 }
 
-/** All bans in force, or those of an account's keys. */
 export async function allBans(admin: Admin, accountId?: bigint): Promise<BanOfKey[]> {
   const request = accountId === undefined ? { limit: 100 } : { accountId, limit: 100 };
   const banned = (await allPages(admin.listBans, request)).flatMap((page) => page.bans);

@@ -50,7 +50,6 @@ export function printableJson(json: string): string {
 /** More than any operator has: a server that sends pages without end is none of ours. */
 const MAX_PAGES = 10_000;
 
-/** All pages of a list. */
 export async function allPages<Request extends { pageToken?: string }, Page extends { nextPageToken: string }>(
   list: (request: Request) => Promise<Page>,
   request: Request,
@@ -82,7 +81,6 @@ export function day(time: Timestamp | undefined): string | undefined {
   return rfc3339(time)?.slice(0, 'YYYY-MM-DD'.length);
 }
 
-/** The name of a plan or window. */
 export function nameOf<Name extends string>(names: Readonly<Record<Name, number>>, value: unknown): Name | undefined {
   return (Object.keys(names) as Name[]).find((name) => names[name] === value);
 }

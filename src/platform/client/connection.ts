@@ -145,7 +145,6 @@ function checkRange(name: string, value: number, max: number): void {
 type AnyMethod = MethodOf<string, object, object>;
 type AnyOptions = CreateOptions & WriteOptions;
 
-/** Encodes bytes. */
 const asTheyAre = (bytes: Buffer) => bytes;
 
 /** The metadata of every attempt at a call. */

@@ -67,9 +67,7 @@ export function readSettings<S extends Settings>(env: Environment, settings: S):
   return Object.fromEntries(entries) as ValuesOf<S>;
 }
 
-function toCamelCase(name: string): string {
-  return name.toLowerCase().replace(/_(.)/g, (_, letter: string) => letter.toUpperCase());
-}
+const toCamelCase = (name: string) => name.toLowerCase().replace(/_(.)/g, (_, letter) => letter.toUpperCase());
 
 function readSetting(env: Environment, name: string, { fallback, isSecret, parse }: Setting<unknown>): unknown {
   const [source, text] = isSecret ? readSecret(env, name) : [name, env[name] || undefined];

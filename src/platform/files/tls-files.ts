@@ -29,7 +29,6 @@ export interface Identity extends Reading {
   readonly certificate: X509Certificate;
 }
 
-/** A setting and the file that it names. */
 interface PemFile {
   readonly setting: string;
   readonly file: string;
@@ -73,7 +72,6 @@ export async function readAuthorities({ ca }: Pick<InternalTls, 'ca'>): Promise<
   return { content, ends: firstEnd(file, content) };
 }
 
-/** The files of INTERNAL_TLS. */
 export interface InternalPem extends Identity {
   readonly ca: Buffer;
 }

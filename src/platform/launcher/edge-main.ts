@@ -12,15 +12,10 @@ await run(async (config) => {
     const why = 'its servers would take all callers for one address';
     throw new ConfigError(`npm run edge needs EDGE_SECRET, the same as its servers', or INTERNAL_TLS_CA: ${why}`);
   }
-  await runInForeground({ config, isEdge: true, report: createReporter(config), startMessage });
+  const logger = createLogger(config); // for lines as JSON, if all logs go to stdout
+  const report = config.logs === 'files' ? printLine : (line: string) => logger.info(line.trim());
+  await runInForeground({ config, isEdge: true, report, startMessage });
 });
-
-/** Prints lines for people, or logs them as JSON if all logs go to stdout. */
-function createReporter(config: Config): (line: string) => void {
-  if (config.logs === 'files') return printLine;
-  const logger = createLogger(config);
-  return (line) => logger.info(line.trim());
-}
 
 function startMessage(config: Config): string {
   const servers = listServers(config)

@@ -93,7 +93,6 @@ export class Envoy extends Component {
     return callAdmin(this.#config, 'GET', '/ready', signal);
   }
 
-  /** Makes Envoy reopen its logs after a rotation. */
   async reopenLogs(): Promise<void> {
     this.log.reopen();
     await callAdmin(this.#config, 'POST', '/reopen_logs');

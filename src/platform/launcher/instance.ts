@@ -61,7 +61,6 @@ export class Instance extends Component {
     return pong;
   }
 
-  /** Makes the server reopen its logs after a rotation. */
   async reopenLogs(): Promise<void> {
     this.log.reopen();
     this.child.send('reopen');

@@ -13,7 +13,6 @@ await run(async (config) => {
   await runInForeground({ config, report: printLine, startMessage });
 });
 
-/** Throws ConfigError for a setting of standalone servers and edges. */
 function checkNoStandaloneSettings({ servers, grpcHost, internalTls, logs }: Config): void {
   const [misplaced] = [
     ...(servers === undefined ? [] : ['SERVERS is for npm run edge']),
@@ -51,7 +50,6 @@ function firstList(): string {
   return list;
 }
 
-/** Quotes a word for a POSIX shell. */
 function shellQuote(word: string): string {
   return /^[\w./:@%+,=-]+$/.test(word) ? word : `'${word.replaceAll("'", "'\\''")}'`;
 }

@@ -5,19 +5,16 @@ import type { Config } from '../config/config.ts';
 
 export const ROOT = fileURLToPath(new URL('../../..', import.meta.url)).replace(/\/$/, '');
 
-/** The program of the server. */
 export const SERVER = join(ROOT, 'src/main.ts');
 
 export function logDir(config: Config): string {
   return join(config.dataDir, 'logs');
 }
 
-/** The audit log of all servers. */
 export function auditLog(config: Config): string {
   return join(logDir(config), 'audit.log');
 }
 
-/** Envoy's access log. */
 export function accessLog(config: Config): string {
   return join(logDir(config), 'access.log');
 }

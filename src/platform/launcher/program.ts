@@ -61,7 +61,6 @@ export async function runInForeground({ config, isEdge = false, report, startMes
   report('Stopped.');
 }
 
-/** Prints a line to stdout. */
 export function printLine(line: string): void {
   process.stdout.write(`${line}\n`);
 }

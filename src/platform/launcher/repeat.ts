@@ -8,7 +8,6 @@ export async function pause(ms: number, shutdown: AbortSignal): Promise<void> {
   await delay(ms, undefined, { signal: shutdown }).catch(() => undefined);
 }
 
-/** Runs a task until shutdown, with a pause after each time. */
 export async function repeat(pauseMs: number, shutdown: AbortSignal, task: () => Promise<void>): Promise<void> {
   while (!shutdown.aborted) {
     await task();

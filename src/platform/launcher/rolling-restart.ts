@@ -8,7 +8,6 @@
  *
  * If a new server does not start, the restart ends there, and the other servers keep running.
  */
-
 import { CLOSE_MS, DRAIN_MS } from '../config/times.ts';
 import type { Child } from './child.ts';
 import { capitalize } from './component.ts';

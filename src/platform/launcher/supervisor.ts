@@ -60,7 +60,6 @@ export async function supervise(component: Component, supervision: Supervision):
   }
 }
 
-/** Tries until the component serves, or shutdown. */
 async function restartUntilServing(component: Component, deaths: number, supervision: Supervision): Promise<void> {
   const { shutdown, report } = supervision;
   let failures = 0;
@@ -78,16 +77,14 @@ async function restartUntilServing(component: Component, deaths: number, supervi
       // What others covered is forgotten: one of them may be down for a moment.
       if (supervision.isRedundant()) failures = 0;
       else if (!(error instanceof TemporaryFailure)) failures += 1;
-      checkFailureCount(failures, reason, component);
+      if (failures === MAX_FAILURES)
+        throw new TooManyFailures(
+          `${component.name} could not be started ${failures} times in a row, the last time: ${reason}`,
+        );
       if (reason !== component.startFailure) report(`${reason}. Retrying every few seconds.`);
       component.startFailure = reason;
     }
   }
-}
-
-function checkFailureCount(failures: number, reason: string, { name }: Component): void {
-  if (failures < MAX_FAILURES) return;
-  throw new TooManyFailures(`${name} could not be started ${failures} times in a row, the last time: ${reason}`);
 }
 
 /**

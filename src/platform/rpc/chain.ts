@@ -24,7 +24,6 @@ export interface Codec {
   responseDeserialize(bytes: Buffer): unknown;
 }
 
-/** How a call ended. */
 export interface End {
   readonly code: Status;
   /**
@@ -90,7 +89,6 @@ export interface Call extends Readonly<Notes> {
   readonly responseHeaders: Map<string, string>;
 }
 
-/** The response of a unary method. */
 export interface UnaryResponse {
   readonly message: unknown;
   /** The encoded message, if it has been encoded: a list over REST never is. */
@@ -104,7 +102,6 @@ export function encoded({ codec }: Pick<Call, 'codec'>, { message, bytes }: Unar
   return bytes ?? codec.responseSerialize(message);
 }
 
-/** The response of a method that streams. */
 export interface StreamResponse {
   readonly messages: AsyncIterable<unknown>;
 }

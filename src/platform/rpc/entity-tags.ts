@@ -10,7 +10,6 @@ import { hash } from 'node:crypto';
 /** In base64url characters: 132 bits make collisions impossible in practice, even deliberate ones. */
 const DIGEST_LENGTH = 22;
 
-/** Returns the strong tag of an encoded message. */
 export function entityTag(message: Uint8Array): string {
   return `"${hash('sha256', message, 'base64url').slice(0, DIGEST_LENGTH)}"`;
 }

@@ -136,7 +136,6 @@ export class Exchange {
     return promise;
   }
 
-  /** Ends a stream that is complete. */
   finish(): void {
     if (this.#state === 'streaming') this.#end();
   }

@@ -3,16 +3,13 @@ import { apiError } from '../errors.ts';
 import { entityTag, matchesStrongly } from './entity-tags.ts';
 import type { Context } from './methods.ts';
 
-/** The part of a generated message type that is used here. */
-interface MessageType<T> {
-  encode(message: T): { finish(): Uint8Array };
-}
+type Encoding<T> = { encode(message: T): { finish(): Uint8Array } };
 
 /**
  * Throws PRECONDITION_FAILED unless If-Match names the stored representation. Call it in the write's transaction after
  * the row is locked, so that of two callers who have read the same version the second one fails.
  */
-export function checkIfMatch<T>({ ifMatch }: Context, type: MessageType<T>, stored: T): void {
+export function checkIfMatch<T>({ ifMatch }: Context, type: Encoding<T>, stored: T): void {
   if (ifMatch === undefined) return;
   const etag = entityTag(type.encode(stored).finish());
   if (!matchesStrongly(ifMatch, etag)) throw apiError('PRECONDITION_FAILED', { etag });

@@ -59,5 +59,4 @@ export function implement<S>(
 }
 
 const asIs = (bytes: unknown) => bytes as Buffer;
-/** The codec of a method that works on bytes. */
 export const RAW: Codec = { responseSerialize: asIs, responseDeserialize: asIs };

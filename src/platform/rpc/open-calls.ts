@@ -89,7 +89,6 @@ export class OpenCalls {
     call.onClose(() => this.#calls.splice(this.#calls.indexOf(call), 1));
   }
 
-  /** Whether a connection has calls. */
   isInUse(session: Http2Session): boolean {
     return this.#calls.some((call) => call.session === session);
   }

@@ -111,9 +111,7 @@ function outliveStreams(session: Http2Session): void {
  */
 const MAX_HEADER_BYTES = 8_192;
 
-function bytesOf(headers: readonly string[]): number {
-  return headers.reduce((sum, { length }) => sum + length, 0);
-}
+const bytesOf = (headers: readonly string[]) => headers.reduce((sum, { length }) => sum + length, 0);
 
 /** What an address may end early within this time, but for an edge: as much as Node allows a connection. */
 const MAX_RESETS = 1_000;

@@ -17,7 +17,6 @@ import { type Implementation, RAW } from './methods.ts';
 import type { OpenCalls } from './open-calls.ts';
 import { type Handlers, handleCalls } from './private-parts.ts';
 
-/** A method of the server, with its chain. */
 export interface ServedMethod extends Pick<Call, 'operation' | 'codec'> {
   readonly enter: Next;
 }
@@ -63,7 +62,6 @@ export interface GrpcServerOptions {
   readonly isEdge: Handlers['isEdge'];
   /** Whether a method exists for an edge alone. */
   readonly isForEdge: (path: string) => boolean;
-  /** Called with each call that begins. */
   readonly note?: ((call: Call) => void) | undefined;
   readonly observers?: readonly Observer[];
   /** Runs each call in a span. Undefined without a collector of traces. */

@@ -1,5 +1,4 @@
 /** Messages that several streams send: their bytes are made once per protocol, and hold for all calls (`piece`). */
-/** The bytes of messages that several streams send, by protocol. */
 const ENCODED = new WeakMap<object, WeakMap<object, Buffer>>();
 
 /** Consecutive messages that other streams send too. Each is encoded once per protocol. */

@@ -4,14 +4,7 @@ import { promisify } from 'node:util';
 import { constants, gzip } from 'node:zlib';
 import { NAME } from '../../identity.ts';
 
-export interface ServedFile {
-  readonly contentType: string;
-  /** Response headers. */
-  readonly headers: Readonly<Record<string, string>>;
-  readonly bytes: Buffer;
-  /** Resolves with the bytes in gzip, which are made once. */
-  compress(): Promise<Buffer>;
-}
+type ServedFile = ReturnType<typeof served>;
 
 const FIVE_MINUTES = { 'cache-control': 'public, max-age=300' };
 const ONE_DAY = { 'cache-control': 'public, max-age=86400' };
@@ -57,7 +50,7 @@ function ofPage(contentType: string, ...names: readonly string[]): [string, Serv
   });
 }
 
-function served(path: string, contentType: string, headers: Readonly<Record<string, string>>): ServedFile {
+function served(path: string, contentType: string, headers: Readonly<Record<string, string>>) {
   const bytes = readFileSync(new URL(`../../../${path}`, import.meta.url));
   let compressed: Promise<Buffer> | undefined;
   const compress = () => {

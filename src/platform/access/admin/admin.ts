@@ -209,8 +209,7 @@ function agreedLimits(plan: Plan, asked: Asked<Quota>, current: Quota | undefine
   throw badLimits(missing, 'is needed for an enterprise account');
 }
 
-const IN_PROTO: Readonly<Record<keyof Quota, string>> = { perMinute: 'per_minute', perDay: 'per_day' };
-
 function badLimits(names: readonly (keyof Quota)[], description: string) {
-  return invalidArgument(names.map((name) => ({ path: IN_PROTO[name], name, description })));
+  const inProto = (name: string) => name.replace(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`);
+  return invalidArgument(names.map((name) => ({ path: inProto(name), name, description })));
 }

@@ -23,10 +23,8 @@ const SHAPE = new RegExp(`^${FORM}$`);
 /** Matches keys anywhere in a text, whatever their checksum: a mistyped key reveals most of the real one. */
 export const KEY_PATTERN = new RegExp(FORM, 'g');
 
-/** What a log has in place of a key. */
 export const REDACTED = '(a key)';
 
-/** Redacts everything in a text that looks like an API key. */
 export function hideKeys(text: string): string {
   return text.replaceAll(KEY_PATTERN, REDACTED);
 }
@@ -45,7 +43,6 @@ export function isWellFormed(key: string, kind: KeyKind = 'account'): boolean {
   return checksum(key.slice(0, -CHECKSUM_LENGTH)) === key.slice(-CHECKSUM_LENGTH);
 }
 
-/** Returns the SHA-256 of a key. */
 export function hashKey(key: string): Buffer;
 export function hashKey(key: string, encoding: 'hex'): string;
 export function hashKey(key: string, encoding: 'hex' | 'buffer' = 'buffer'): Buffer | string {

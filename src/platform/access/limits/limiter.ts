@@ -23,7 +23,6 @@ export function subjectName(subject: Subject): string {
   return `${subject.kind}:${subject.kind === 'account' ? subject.accountId : subject.address}`;
 }
 
-/** A request. */
 export type Attempt = Subject & {
   readonly quota: Quota;
   /** The key of an account's request: refusals count against it. */
@@ -100,7 +99,6 @@ export interface Limiter {
   /** Restores the counts of a day, before the first request. */
   restoreUsage(rows: Iterable<DayUsage>): void;
   restoreBans(bans: Iterable<Pick<Ban, 'keyId' | 'untilMs'>>): void;
-  /** Closes connections. */
   close(): Promise<void>;
 }
 
@@ -115,7 +113,6 @@ export interface Outcome {
   readonly nowMs: number;
 }
 
-/** Makes the decision on a request from its outcome. */
 export function toDecision(
   { quota, keyId }: Attempt,
   { status, counter, bannedUntilMs, nowMs }: Outcome,

@@ -112,7 +112,6 @@ export function createLimitsRecorder(store: AccessStore, limiter: Pick<Limiter, 
   };
 }
 
-/** Deletes usage of days that are more than `days` before today. */
 export function deleteOldUsage(store: AccessStore, days: number): DeletePortion {
   return (maxRows, nowMs) => store.write(({ usage }) => usage.deleteBefore(dayIndexAt(nowMs) - days, maxRows));
 }

@@ -47,7 +47,6 @@ export function dayStartMs(dayIndex: number): number {
   return dayIndex * DAY_MS;
 }
 
-/** Returns a counter at zero. */
 export function newCounter(nowMs: number): Counter {
   return { indices: LENGTHS_MS.map((ms) => Math.floor(nowMs / ms)), counts: LENGTHS_MS.map(() => 0), refused: 0 };
 }
@@ -60,7 +59,6 @@ export function hasRoom({ counts }: Readonly<Counter>, quota: Quota): boolean {
   return WINDOWS.every((window, at) => (counts[at] ?? 0) < quota[window.quota]);
 }
 
-/** Counts a request in all windows. */
 export function add({ counts }: Counter): void {
   for (let at = 0; at < counts.length; at += 1) counts[at] = (counts[at] ?? 0) + 1;
 }

@@ -20,7 +20,6 @@ export interface Ban {
   readonly window: LimitWindow;
 }
 
-/** A ban with its key and account. */
 export interface BannedKey extends Ban {
   readonly prefix: string;
   readonly label: string | undefined;

@@ -5,7 +5,6 @@ import { id, integer, optional } from '../../storage/fields.ts';
 import { compile, param } from '../../storage/statement.ts';
 import { onlyRow, put, table } from '../../storage/table.ts';
 
-/** When a key was last used. */
 export interface KeyUse {
   readonly keyId: KeyId;
   readonly lastUsedAtMs: number;
@@ -69,7 +68,6 @@ export function usageTable(engine: Engine) {
   };
   return {
     reads: {
-      /** Every account's usage of one day. */
       ofDay: async (dayIndex: number) => (await reader.all(statements.ofDay, { dayIndex })).map(USAGE.toRecord),
       /** One account's usage from a day on, in ascending order of day. */
       ofAccount: async (accountId: AccountId, fromDayIndex: number) =>

@@ -9,13 +9,7 @@ export function logging(logger: Logger): Observer {
   return ({ requestId, operation }, { error, durationMs }) => {
     const level = error?.cause === undefined ? 'debug' : 'error';
     if (!logger.isLevelEnabled(level)) return;
-    const outcome = {
-      requestId,
-      method: operation.path,
-      outcome: error?.code ?? 'OK',
-      durationMs: Math.round(durationMs * 1_000) / 1_000,
-      ...(error?.cause === undefined ? {} : { err: error.cause }),
-    };
-    logger[level](outcome, 'call');
+    const outcome = { outcome: error?.code ?? 'OK', durationMs: Math.round(durationMs * 1_000) / 1_000 };
+    logger[level]({ requestId, method: operation.path, ...outcome, err: error?.cause }, 'call');
   };
 }

@@ -36,7 +36,6 @@ export function callMetrics(registry: Registry) {
   // Prometheus sees an increase only of a series that exists: without the zeros it would miss the first ban and error.
   for (const plan of PLANS) bans.inc({ plan }, 0);
   for (const plan of [...PLANS, NO_PLAN]) for (const reason of SERVER_FAULTS) errors.inc({ reason, plan }, 0);
-  /** Counts how a call ended. */
   const observe: Observer = ({ operation, caller }, { code, error, durationMs }) => {
     const method = operation.path.slice(1); // without the slash
     calls.inc({ method, code: Status[code] });

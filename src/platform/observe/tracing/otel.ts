@@ -63,7 +63,6 @@ export function startTracing({ endpoint, ratio }: TracesConfig, logger: Pick<Log
   });
   const tracer = provider.getTracer(NAME);
   const propagator = new W3CTraceContextPropagator();
-  /** The current span. */
   const current = new AsyncLocalStorage<Span>();
 
   return {

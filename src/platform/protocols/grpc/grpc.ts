@@ -3,7 +3,7 @@
  * of every request over REST and Connect: so all calls are read here.
  */
 import { status as Code } from '@grpc/grpc-js';
-import { type ApiError, invalidArgument } from '../../errors.ts';
+import { invalidArgument } from '../../errors.ts';
 import { encoded, type Protocol } from '../../rpc/chain.ts';
 import { toTrailers } from './errors.ts';
 import { Messages } from './messages.ts';
@@ -38,18 +38,17 @@ export function parseTimeout(header: string | undefined): number | undefined {
   return digits === undefined ? undefined : Number(digits) * (UNITS_MS[unit] ?? 0);
 }
 
-/** An error in a header of the request. */
-function invalidTimeout(name: string, description: string): ApiError {
-  return invalidArgument([{ path: name, name, description }]);
-}
-
 /** Reads a call that Envoy has converted from the protocol in which its caller knows the timeout by this name. */
-export function openAs(timeoutName: string, timeoutRule: string): Protocol['open'] {
+export function openAs(name: string, description: string): Protocol['open'] {
   return ({ 'grpc-timeout': timeout, 'grpc-encoding': encoding }) => {
     const timeoutMs = parseTimeout(timeout?.toString());
     const messages = new Messages(encoding?.toString());
     if (timeoutMs !== undefined) return { messages, timeoutMs };
-    return { messages, timeoutMs: Number.POSITIVE_INFINITY, error: invalidTimeout(timeoutName, timeoutRule) };
+    return {
+      messages,
+      timeoutMs: Number.POSITIVE_INFINITY,
+      error: invalidArgument([{ path: name, name, description }]),
+    };
   };
 }
 
