@@ -39,7 +39,6 @@ export async function run(args: readonly string[], out: Writer, err: Writer): Pr
   }
 }
 
-/** Writes why the command line failed, and returns the exit code. */
 export function report(error: unknown, args: readonly string[], err: Writer): number {
   const failure = toFailure(error);
   if (failure === undefined) return 0;

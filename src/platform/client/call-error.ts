@@ -4,7 +4,6 @@ import { BadRequest, ErrorInfo } from '../../../gen/google/rpc/error_details.ts'
 import { Status } from '../../../gen/google/rpc/status.ts';
 import { CLASS_NAME } from '../../identity.ts';
 
-/** A violated rule of one field of the request. */
 export interface FieldViolation {
   /** The field's path in the request message, in camel case, as in the types: `order.shipDate`. */
   readonly field: string;

@@ -28,7 +28,6 @@ interface Feed<Event> {
   close(): Promise<void>;
 }
 
-/** A client of these services, and of their feed. */
 export function clientOf<D extends Definitions, Event extends { readonly id: bigint }>(
   definitions: D,
   feed: FeedMethod<Event>,

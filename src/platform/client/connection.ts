@@ -147,7 +147,6 @@ type AnyOptions = CreateOptions & WriteOptions;
 
 const asTheyAre = (bytes: Buffer) => bytes;
 
-/** The metadata of every attempt at a call. */
 function toMetadata(apiKey: string, path: string, { idempotencyKey, ifMatch }: AnyOptions = {}): Metadata {
   const metadata = new Metadata();
   metadata.set('authorization', `Bearer ${apiKey}`);

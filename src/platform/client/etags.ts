@@ -6,7 +6,6 @@ import type { Metadata } from '@grpc/grpc-js';
 
 const etags = new WeakMap<object, string>();
 
-/** Keeps the entity tag that arrived with a response, if there is one. */
 export function keepEtag(response: object, metadata: Metadata | undefined): void {
   const [etag] = metadata?.get('etag') ?? [];
   if (typeof etag === 'string') etags.set(response, etag);

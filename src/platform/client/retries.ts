@@ -17,7 +17,6 @@ export const MAX_ATTEMPTS = 5;
 /** Delays of 0.2, 0.4, 0.8 and 1.6 s, each up to 20 % more or less: 3 s in total, enough for a restart. */
 const BACKOFF = { initialBackoff: '0.2s', maxBackoff: '2s', backoffMultiplier: 2 };
 
-/** The service config (JSON) for at most `maxAttempts` attempts at a call. */
 export function retryConfig(maxAttempts: number): string {
   const methodConfig = [
     {

@@ -37,7 +37,6 @@ function oneOf<T extends string>(...values: readonly T[]): Parser<T> {
 export const toLogLevel = oneOf('trace', 'debug', 'info', 'warn', 'error', 'fatal', 'silent');
 export const toLogs = oneOf('files', 'stdout');
 
-/** Parses a text that has a form. */
 function textThat(isRight: (text: string) => boolean, expected: string): Parser<string> {
   return (text) => (isRight(text) ? text : new Expected(expected));
 }
@@ -100,7 +99,6 @@ export interface Network {
   readonly bits: number;
 }
 
-/** Parses addresses and networks, separated by commas. */
 export const toNetworks = list(
   toNetwork,
   'list IP addresses or networks after commas, such as 10.0.0.7,10.1.0.0/16,fd00::/8',

@@ -35,10 +35,8 @@ export class ConfigError extends ExpectedError {}
 /** What fails now may succeed later, without a change: the database is unavailable, or the disk is full. */
 export class TemporaryFailure extends ExpectedError {}
 
-/** Returns the value, or what the text should have been. */
 export type Parser<T> = (text: string) => T | Expected;
 
-/** A setting with a default. */
 export function setting<T>(parse: Parser<T>, fallback: string, about: string): Setting<T> {
   return { parse, fallback, about };
 }

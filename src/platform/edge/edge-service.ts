@@ -96,7 +96,6 @@ const FOUND: Readonly<Record<BodyFinding, { body(at: string): string } | { value
 const OUT_OF_RANGE = 'is out of range';
 const GIVEN_TWICE = 'is given more than once';
 
-/** Words what json.lua has found in a body. */
 function found(finding: BodyFinding, { at, reply }: RefuseRequest, operation: Operation): ApiError {
   const words = FOUND[finding];
   if ('body' in words) return apiError('MALFORMED_BODY', { detail: words.body(at) });
@@ -130,7 +129,6 @@ function foundByTranscoder({ reply }: RefuseRequest, operation: Operation): ApiE
   return invalidArgument([{ path, name: isWhole ? 'body' : name, description }]);
 }
 
-/** Says what a wrong value should be. */
 function describeValue(value: string | undefined, field: DescField | undefined, isInQuery: boolean): string {
   if (value === undefined || field === undefined) return OTHER_TYPE;
   const item = wrappedList(field) ?? field;

@@ -68,7 +68,6 @@ export function isDiskFull(error: unknown): error is Error {
   return error instanceof Error && 'code' in error && FULL.has(String(error.code));
 }
 
-/** The error for a start with a full disk. */
 export function diskFull(folder: string, cause: Error): TemporaryFailure {
   const wayOut = 'make room there, or set DATA_DIR to a folder on another disk';
   return new TemporaryFailure(`there is no room to write in ${folder} (${cause.message}): ${wayOut}`, { cause });

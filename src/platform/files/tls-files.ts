@@ -13,7 +13,6 @@ const CURVES = ['prime256v1', 'secp384r1', 'secp521r1'];
 const MIN_RSA_BITS = 2_048;
 const KEYS = `an RSA key of ${MIN_RSA_BITS} bits or more, or an EC key on P-256, P-384 or P-521`;
 
-/** What was read from the files of settings. */
 export interface Reading {
   /** All files as one, by which a renewal is recognized. */
   readonly content: Buffer;

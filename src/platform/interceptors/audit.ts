@@ -80,7 +80,6 @@ function argumentsOf(call: Call): object | undefined {
   }
 }
 
-/** The id of a new account or key. */
 function createdIds({ operation }: Call, response: Response): object | undefined {
   if (!('message' in response)) return undefined;
   const { id, apiKey } = response.message as { readonly id?: bigint; readonly apiKey?: { readonly id: bigint } };

@@ -93,7 +93,6 @@ export class Child {
   }
 }
 
-/** A child process ended unexpectedly. */
 export class ChildExited extends ExpectedError {
   override name = 'ChildExited';
 

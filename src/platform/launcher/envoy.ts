@@ -19,7 +19,6 @@ const POLL_MS = 20;
 /** The variables that Envoy inherits. Others may contain passwords and the operator's key. */
 const INHERITED_VARIABLES = ['PATH', 'HOME', 'TMPDIR', 'TZ', 'LANG', 'LC_ALL', 'LD_LIBRARY_PATH'];
 
-/** The format of Envoy's log when it is JSON lines. */
 const JSON_LOG_FORMAT = '{"time":"%Y-%m-%dT%T.%e%z","level":"%l","logger":"%n","msg":"%j"}';
 
 /** The prefix of Envoy's runtime keys for the limits of calls. */

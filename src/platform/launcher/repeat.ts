@@ -3,7 +3,6 @@ import { setTimeout as delay } from 'node:timers/promises';
 
 const POLL_MS = 50;
 
-/** Resolves after a time, or on shutdown. */
 export async function pause(ms: number, shutdown: AbortSignal): Promise<void> {
   await delay(ms, undefined, { signal: shutdown }).catch(() => undefined);
 }

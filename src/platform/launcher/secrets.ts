@@ -47,7 +47,6 @@ function inline(bytes: Buffer) {
   return { inline_bytes: bytes.toString('base64') };
 }
 
-/** The file from which Envoy reads a secret. */
 export function secretFile({ dataDir }: Pick<Config, 'dataDir'>, name: string): string {
   return join(dataDir, `${name}.sds.json`);
 }

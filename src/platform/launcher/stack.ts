@@ -21,7 +21,6 @@ import { rollingRestart, waitUntilAllHealthy } from './rolling-restart.ts';
 import { watchSecrets } from './secrets.ts';
 import { supervise } from './supervisor.ts';
 
-/** How long Envoy may take to become ready. */
 const ENVOY_READY_MS = 12_000;
 const CALL_LIMIT_MS = 5_000;
 

@@ -19,7 +19,6 @@ const MAX_BACKOFF_MS = 5_000;
 const STABLE_AFTER_MS = 10_000;
 /** How many failed starts in a row end the service. */
 const MAX_FAILURES = 5;
-/** How often a process is pinged. */
 const PING_INTERVAL_MS = 1_000;
 /** After this much instead, the launcher itself is late. */
 const LATE_MS = 1_100;

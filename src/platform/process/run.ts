@@ -25,7 +25,6 @@ export interface Progress {
   readonly migrating: string;
 }
 
-/** Runs a program. An error ends it. */
 export async function run(main: (config: Config) => Promise<void>): Promise<void> {
   process.umask(PRIVATE_UMASK);
   // Process 1, the first one of a container, ignores what it does not handle: it would go on with its start.

@@ -46,7 +46,6 @@ export interface Deprecation {
   readonly headers: Readonly<Record<'deprecation' | 'sunset', string>>;
 }
 
-/** A repeated field. */
 export type ListField = DescField & { readonly fieldKind: 'list' };
 
 /** The REST response of a successful call. */
@@ -250,7 +249,6 @@ function toSuccessResponse(
   };
 }
 
-/** The list of ids that the option names. */
 function oneOfList({ path, input }: Base, { list }: SuccessResponse, name: string): ListField {
   const field = input.fields.find((one) => one.name === name);
   if (field?.fieldKind === 'list' && list?.message !== undefined) return field;

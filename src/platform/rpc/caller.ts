@@ -11,7 +11,6 @@ export const toKeyId = (id: bigint) => id as KeyId;
 export const PERMISSIONS = ['read', 'write'] as const;
 export type Permission = (typeof PERMISSIONS)[number];
 
-/** An authenticated caller. */
 export interface Caller {
   readonly keyId: KeyId;
   readonly accountId: AccountId;

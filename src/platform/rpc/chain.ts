@@ -97,7 +97,6 @@ export interface UnaryResponse {
   readonly isUnmodified?: boolean;
 }
 
-/** The bytes of a response of this call. */
 export function encoded({ codec }: Pick<Call, 'codec'>, { message, bytes }: UnaryResponse): Buffer {
   return bytes ?? codec.responseSerialize(message);
 }

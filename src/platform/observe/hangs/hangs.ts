@@ -28,14 +28,12 @@ export interface Watched {
   readonly redacted: string;
 }
 
-/** What is noted of a call. */
 interface Noted {
   readonly operation: { readonly path: string };
   readonly requestId: string;
   readonly address: string;
 }
 
-/** Returns a function that notes a call. */
 export function watchForHangs({ path, isFile }: Pick<LogFile, 'path' | 'isFile'>): (call: Noted) => void {
   const shared = new SharedArrayBuffer(HEAD_BYTES + SLOTS * SLOT_BYTES);
   const head = new Int32Array(shared, 0, 2);

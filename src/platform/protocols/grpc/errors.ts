@@ -18,7 +18,6 @@ import { errorHeaders } from '../../rpc/errors.ts';
 /** When a gRPC client may retry by itself, in milliseconds (gRFC A6). */
 const PUSHBACK = 'grpc-retry-pushback-ms';
 
-/** The trailers that end a call with `error`. */
 export function toTrailers(error: ApiError): Readonly<Record<string, string>> {
   const { grpcStatus, message, retryAfterSeconds } = error;
   return {
@@ -37,7 +36,6 @@ export function detailsHeader(status: Status): string {
     .replace(/={1,2}$/, '');
 }
 
-/** The same as a `google.rpc.Status`. */
 export function toDetails(error: ApiError): Status {
   const details = [
     pack('google.rpc.ErrorInfo', ErrorInfo.encode({ reason: error.code, domain: NAME, metadata: {} }).finish()),

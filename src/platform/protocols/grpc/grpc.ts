@@ -8,14 +8,12 @@ import { encoded, type Protocol } from '../../rpc/chain.ts';
 import { toTrailers } from './errors.ts';
 import { Messages } from './messages.ts';
 
-/** The headers of every response. */
 const GRPC_HEADERS = {
   'content-type': 'application/grpc+proto',
   'grpc-accept-encoding': 'identity,deflate,gzip',
   'grpc-encoding': 'identity',
 };
 
-/** The trailers of a success. */
 const GRPC_OK = { 'grpc-status': String(Code.OK) };
 
 /** A message with its prefix: a byte for the compression, which there is none of, and four for the length. */
