@@ -18,6 +18,8 @@ const PAGES = [
 
 const REFERENCE = 'gRPC reference';
 
+const OWNED = ' Each account has its own: those of others do not exist for it.';
+
 /** Describes all services that have a tag in the proto files. Their descriptors need the comments. */
 export function describe(registry: FileRegistry): JsonObject {
   const schemas = new Schemas(registry);
@@ -26,7 +28,9 @@ export function describe(registry: FileRegistry): JsonObject {
     .flatMap((file) => file.services)
     .flatMap((service) => {
       const options = serviceOptions(service, registry);
-      return options === undefined ? [] : [{ service, tag: options.tag, position: options.position }];
+      return options === undefined
+        ? []
+        : [{ service, tag: options.tag, position: options.position, owned: options.owned }];
     })
     .sort((a, b) => a.position - b.position);
   const described = tagged.flatMap(({ service, tag }) =>
@@ -36,7 +40,10 @@ export function describe(registry: FileRegistry): JsonObject {
   for (const { path, verb, object } of described) paths[path] = { ...paths[path], [verb]: object };
   const byTag = Map.groupBy(tagged, ({ tag }) => tag);
   const tags = [...byTag].map(([name, members]) => {
-    return { name, description: members.map(({ service }) => commentOf(service)).join('\n\n') };
+    return {
+      name,
+      description: members.map(({ service, owned }) => commentOf(service) + (owned ? OWNED : '')).join('\n\n'),
+    };
   });
   const parts = { schemas: schemas.components, responses: errors.components };
   const text = JSON.stringify([paths, parts]);

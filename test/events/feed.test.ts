@@ -7,6 +7,7 @@ import { StoreUnavailable } from '../../src/platform/storage/store-errors.ts';
 import type { Store } from '../../src/schema.ts';
 import { newCategory, newPet } from '../storage/suite/database.ts';
 import { createTestStore } from '../support/machine/database.ts';
+import { CONTEXT } from '../support/service/call.ts';
 import { fresh, type SharedBy } from '../support/service/sharing.ts';
 
 const test = fresh(undefined, async (t) => {
@@ -65,13 +66,17 @@ test('Page - of certain types looks through a bounded number of events, and says
   await newPet(store);
   let [after, pages, found] = [toEventId(0n), 0, 0];
   for (let next: typeof after | undefined = after; next !== undefined; pages += 1) {
-    const page = await feed.page(next, ['pet.created'], 10);
+    const page = await feed.page(CONTEXT, next, ['pet.created'], 10);
     found += page.events.length;
     [after, next] = [next, page.next];
   }
   t.deepEqual([found, pages], [1, 2]);
   reads.before = () => store.transaction((tx) => tx.events.deleteOldest(10, Date.now() + 1_000, 0));
-  await t.throwsAsync(feed.page(toEventId(1n), [], 10), { code: 'EVENTS_EXPIRED' }, 'deleted before they are read');
+  await t.throwsAsync(
+    feed.page(CONTEXT, toEventId(1n), [], 10),
+    { code: 'EVENTS_EXPIRED' },
+    'deleted before they are read',
+  );
 });
 
 test('Streams - a thousand of them read the table no more often than one, and share the events', async (t) => {

@@ -10,6 +10,7 @@ import { StoreUnavailable } from '../../src/platform/storage/store-errors.ts';
 import { MIGRATIONS, TABLES } from '../../src/schema.ts';
 import { eventsOf, newCategory } from '../storage/suite/database.ts';
 import { holding, postgresMissing, startPostgres, type TestPostgres } from '../support/machine/postgres.ts';
+import { CONTEXT } from '../support/service/call.ts';
 import { fresh, type SharedBy, sharing } from '../support/service/sharing.ts';
 import { until } from '../support/until.ts';
 
@@ -92,7 +93,7 @@ test('Page - one without a next has all that was there when it was asked for, ho
     await delay(150); // nobody reads meanwhile
     const there = (await eventsOf(store)).at(-1)?.id ?? START;
     for (let next: bigint | undefined = last; next !== undefined; ) {
-      const page = await feed.page(toEventId(next), [], 100);
+      const page = await feed.page(CONTEXT, toEventId(next), [], 100);
       [last, next] = [page.events.at(-1)?.id ?? last, page.next];
     }
     t.true(last >= there, `${last} of ${there}, ${written} written`);
@@ -106,18 +107,18 @@ test('Page - what a long transaction holds back is behind a next, which comes wi
   const feed = new EventFeed(store.events, () => undefined);
   const late = await takeId(connect);
   await add(t.context);
-  await t.throwsAsync(feed.page(START, [], 100), { instanceOf: StoreUnavailable });
+  await t.throwsAsync(feed.page(CONTEXT, START, [], 100), { instanceOf: StoreUnavailable });
   await late.query('ROLLBACK');
   t.deepEqual(
-    (await feed.page(START, [], 100)).events.map(({ id }) => id),
+    (await feed.page(CONTEXT, START, [], 100)).events.map(({ id }) => id),
     [toEventId(2n)],
   );
   const later = await takeId(connect);
   await add(t.context);
   const after = toEventId(2n);
-  t.deepEqual(await feed.page(after, [], 100), { events: [], next: after });
+  t.deepEqual(await feed.page(CONTEXT, after, [], 100), { events: [], next: after });
   await later.query('COMMIT');
-  const { events, next } = await feed.page(after, [], 100);
+  const { events, next } = await feed.page(CONTEXT, after, [], 100);
   t.deepEqual([events.map(({ id }) => id), next], [[toEventId(3n), toEventId(4n)], undefined]);
 });
 
@@ -129,7 +130,7 @@ test('Gap - one that stays open is looked at ever less, and passed soon after it
     return store.events.writers();
   };
   const feed = new EventFeed({ ...store.events, writers }, () => undefined);
-  const stream = feed.follow({ onClose: () => undefined }, undefined, []);
+  const stream = feed.follow({ ...CONTEXT, onClose: () => undefined }, undefined, []);
   await stream.next();
   const late = await takeId(connect);
   await add(t.context);
@@ -309,7 +310,7 @@ test('Older copy - streams that are ahead of the database end, and new ones begi
   const { store, connect } = t.context;
   const feed = new EventFeed(store.events, () => undefined);
   const follow = (after?: bigint) =>
-    feed.follow({ onClose: () => undefined }, after === undefined ? undefined : toEventId(after), []);
+    feed.follow({ ...CONTEXT, onClose: () => undefined }, after === undefined ? undefined : toEventId(after), []);
   for (let count = 0; count < 5; count += 1) await add(t.context);
   const [idle, behind] = [follow(), follow(0n)];
   t.deepEqual((await idle.next()).value, { events: [], upTo: toEventId(5n) });
@@ -322,7 +323,7 @@ test('Older copy - streams that are ahead of the database end, and new ones begi
   await t.throwsAsync(follow(5n).next(), { message: /newest event is 3/ });
   const late = await takeId(connect);
   await add(t.context);
-  t.deepEqual((await feed.page(START, [], 10)).events.length, 3, 'what may still fill the gap is waited for');
+  t.deepEqual((await feed.page(CONTEXT, START, [], 10)).events.length, 3, 'what may still fill the gap is waited for');
   await late.query('COMMIT');
   const stream = follow(3n);
   const ids: bigint[] = [];

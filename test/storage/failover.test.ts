@@ -14,6 +14,7 @@ import { freePorts } from '../support/machine/ports.ts';
 import { holding, postgresMissing, query, startPostgres } from '../support/machine/postgres.ts';
 import { testUnless } from '../support/machine/programs.ts';
 import { openProxy } from '../support/machine/tcp-proxy.ts';
+import { CONTEXT } from '../support/service/call.ts';
 import { Program } from '../support/service/process.ts';
 import { sharing } from '../support/service/sharing.ts';
 import { until } from '../support/until.ts';
@@ -53,13 +54,13 @@ async function write(store: Store, count = 1): Promise<void> {
 }
 
 const idsOf = async (feed: EventFeed, after: EventId) =>
-  (await feed.page(after, [], 100)).events.map(({ id }) => Number(id));
+  (await feed.page(CONTEXT, after, [], 100)).events.map(({ id }) => Number(id));
 
 /** A stream that is open: the ids that it has sent, and how it ends. */
 function follow(feed: EventFeed, after: EventId) {
   const ids: number[] = [];
   const read = async () => {
-    for await (const { events } of feed.follow({ onClose: () => undefined }, after, [])) {
+    for await (const { events } of feed.follow({ ...CONTEXT, onClose: () => undefined }, after, [])) {
       ids.push(...events.map(({ id }) => Number(id)));
     }
   };
@@ -95,10 +96,10 @@ test('Fail-over that lost writes - no id is used twice; who is ahead is told, ho
   t.is(first, Number(histories[1]?.skipped_upto) + 2);
   t.deepEqual(await idsOf(feed, toEventId(4n)), [5, first, first + 1, first + 2, first + 3], 'nothing else is missing');
   for (const seen of [6n, 15n, BigInt(first) - 2n]) {
-    await t.throwsAsync(feed.page(toEventId(seen), [], 10), { code: 'EVENT_NOT_REACHED' });
+    await t.throwsAsync(feed.page(CONTEXT, toEventId(seen), [], 10), { code: 'EVENT_NOT_REACHED' });
   }
   await query(standby.url, 'INSERT INTO categories (name) SELECT n::text FROM generate_series(1, 1000) AS n');
-  await t.throwsAsync(feed.page(toEventId(15n), [], 10), { code: 'EVENT_NOT_REACHED' }, 'after 1,000 more');
+  await t.throwsAsync(feed.page(CONTEXT, toEventId(15n), [], 10), { code: 'EVENT_NOT_REACHED' }, 'after 1,000 more');
   const late = new EventFeed((await open()).events, () => undefined);
   t.is(((await follow(late, toEventId(15n)).ended) as { code?: string }).code, 'EVENT_NOT_REACHED');
 });
@@ -120,7 +121,7 @@ test('Fail-over - who has seen a lost id below one that is kept is told, too', a
   await write(store);
   const feed = new EventFeed(store.events, () => undefined);
   for (const seen of [3n, 4n, 5n]) {
-    await t.throwsAsync(feed.page(toEventId(seen), [], 10), { code: 'EVENT_NOT_REACHED' });
+    await t.throwsAsync(feed.page(CONTEXT, toEventId(seen), [], 10), { code: 'EVENT_NOT_REACHED' });
   }
   t.is((await idsOf(feed, toEventId(2n))).length, 3);
   t.deepEqual((await idsOf(feed, START)).slice(0, 2), [1, 2], 'a new reader has all');

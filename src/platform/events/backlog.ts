@@ -1,11 +1,11 @@
 /**
  * Pages of events for streams that are behind (feed.ts). They may have all that is kept to read, so two turns pace
  * them. An account has a page each `ACCOUNT_MS` for all of its streams, and the table is read for one account at a
- * time, with a pause. Streams at the same place share a page, and so the messages that are made of it.
+ * time, with a pause. Streams at the same place share a page, and so the messages that are made of it; where
+ * rows have owners, those of one account.
  */
 import { setTimeout as delay } from 'node:timers/promises';
-import type { AccountId } from '../rpc/caller.ts';
-import type { Page } from '../storage/model.ts';
+import type { OwnerId, Page } from '../storage/model.ts';
 import type { SettledEvents } from './settled.ts';
 import type { EventId, EventRequest, SeenEvent } from './stored-event.ts';
 
@@ -21,26 +21,30 @@ export type Bounds = Pick<EventRequest, 'limit' | 'maxBytes'>;
 export class Backlog {
   readonly #events: SettledEvents;
   readonly #bounds: Bounds;
+  readonly #hasOwners: boolean;
   readonly #pages = new Map<string, Promise<Page<SeenEvent>>>();
   /** Resolves when the table may be read again. */
   #turn: Promise<unknown> = Promise.resolve();
   /** Resolves when the account may have another page. */
-  readonly #accounts = new Map<AccountId | undefined, Promise<unknown>>();
+  readonly #accounts = new Map<OwnerId, Promise<unknown>>();
 
-  constructor(events: SettledEvents, bounds: Bounds) {
+  constructor(events: SettledEvents, bounds: Bounds, hasOwners: boolean) {
     this.#events = events;
     this.#bounds = bounds;
+    this.#hasOwners = hasOwners;
   }
 
   /** The events after an id, of these types or all, when it is the turn of the account; none once its stream ends. */
   page(
-    account: AccountId | undefined,
+    account: OwnerId,
     after: EventId,
     types: readonly string[],
     isClosed: () => boolean,
   ): Promise<Page<SeenEvent> | undefined> {
     const turn = this.#accounts.get(account) ?? Promise.resolve();
-    const page = turn.then(() => (isClosed() ? undefined : this.#shared(after, types)));
+    const page = turn.then(() =>
+      isClosed() ? undefined : this.#shared(after, types, this.#hasOwners ? account : undefined),
+    );
     const pause = () => delay(ACCOUNT_MS);
     const next = page.then((read) => read && pause(), pause);
     this.#accounts.set(account, next);
@@ -48,11 +52,11 @@ export class Backlog {
     return page;
   }
 
-  #shared(after: EventId, types: readonly string[]): Promise<Page<SeenEvent>> {
-    const name = `${after} ${types}`;
+  #shared(after: EventId, types: readonly string[], owner: OwnerId | undefined): Promise<Page<SeenEvent>> {
+    const name = `${after} ${types} ${owner}`;
     const shared = this.#pages.get(name);
     if (shared !== undefined) return shared;
-    const page = this.#turn.then(() => this.#events.checked({ ...this.#bounds, after, types }));
+    const page = this.#turn.then(() => this.#events.checked({ ...this.#bounds, after, types, owner }));
     const pause = () => delay(PAUSE_MS);
     this.#turn = page.then(pause, pause);
     this.#pages.set(name, page);

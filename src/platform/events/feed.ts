@@ -9,12 +9,11 @@
  * heartbeats, and go on when it is back.
  */
 import { setTimeout as delay } from 'node:timers/promises';
-import type { AccountId } from '../rpc/caller.ts';
-import type { Page } from '../storage/model.ts';
+import type { Owner, OwnerId, Page } from '../storage/model.ts';
 import { StoreUnavailable } from '../storage/store-errors.ts';
 import { Backlog } from './backlog.ts';
 import { type EventReads, isWhole, SettledEvents } from './settled.ts';
-import { type EventId, isRead, type SeenEvent, type StoredEvent } from './stored-event.ts';
+import { EVERYBODY, type EventId, isRead, type SeenEvent, type StoredEvent } from './stored-event.ts';
 
 const POLL_MS = 100;
 /** The shortest time from one read to the next: what is written meanwhile is sent together. */
@@ -29,9 +28,11 @@ const RETRY_MS = 500;
 /** How many batches are kept for streams that are a little behind. */
 const MAX_BATCHES = 100;
 
-/** The events of these types, or all, that have been read. */
-function ofTypes(events: readonly SeenEvent[], types: readonly string[]): readonly StoredEvent[] {
-  return events.filter(isRead).filter(({ type }) => types.length === 0 || types.includes(type));
+/** The events that an account may see, of these types, or all, that have been read. */
+function visible(events: readonly SeenEvent[], account: OwnerId, types: readonly string[]): readonly StoredEvent[] {
+  const isFor = ({ owner, type }: StoredEvent) =>
+    (owner === EVERYBODY || owner === account) && (types.length === 0 || types.includes(type));
+  return events.filter(isRead).filter(isFor);
 }
 
 /** Consecutive events, shared by all streams that have come as far. */
@@ -42,9 +43,8 @@ interface Batch {
 }
 
 /** What the feed uses of a call that follows it. */
-export interface Following {
+export interface Following extends Owner {
   onClose(listener: () => void): void;
-  readonly caller?: { readonly accountId: AccountId };
 }
 
 /** What a stream has to send next: events, or a checkpoint when there are none. */
@@ -61,6 +61,7 @@ export interface Progress {
 export class EventFeed {
   readonly #events: SettledEvents;
   readonly #backlog: Backlog;
+  readonly #hasOwners: boolean;
   readonly #onFailure: (error: unknown) => void;
   /** Wakes each stream that waits for events. */
   readonly #streams = new Set<() => void>();
@@ -77,9 +78,11 @@ export class EventFeed {
   /** When the loop last read an event, or found that there is no other. */
   #readAtMs = 0;
 
-  constructor(reads: EventReads, onFailure: (error: unknown) => void) {
+  /** `hasOwners`: pages pass over the events of other accounts by an index. Otherwise accounts share them. */
+  constructor(reads: EventReads, onFailure: (error: unknown) => void, hasOwners = false) {
     this.#events = new SettledEvents(reads);
-    this.#backlog = new Backlog(this.#events, { limit: MAX_ROWS, maxBytes: MAX_BATCH_BYTES });
+    this.#backlog = new Backlog(this.#events, { limit: MAX_ROWS, maxBytes: MAX_BATCH_BYTES }, hasOwners);
+    this.#hasOwners = hasOwners;
     this.#onFailure = onFailure;
   }
 
@@ -94,13 +97,14 @@ export class EventFeed {
   }
 
   /**
-   * At most `limit` events after an id, of these types, or all, and where the next page begins: undefined when there
+   * At most `limit` events after an id that the caller may see, of these types, or all, and where the next page begins: undefined when there
    * are no more events yet. A page may have fewer events, or none, although there is a next one. Throws like
    * `SettledEvents.check`.
    */
-  async page(after: EventId, types: readonly string[], limit: number) {
-    const { rows, hasMore } = await this.#events.page({ after, limit, types });
-    return { events: ofTypes(rows, types), next: hasMore ? (rows.at(-1)?.id ?? after) : undefined };
+  async page({ caller: { accountId } }: Owner, after: EventId, types: readonly string[], limit: number) {
+    const owner = this.#hasOwners ? accountId : undefined;
+    const { rows, hasMore } = await this.#events.page({ after, limit, types, owner });
+    return { events: visible(rows, accountId, types), next: hasMore ? (rows.at(-1)?.id ?? after) : undefined };
   }
 
   /**
@@ -115,7 +119,7 @@ export class EventFeed {
       isClosed = true;
       wake();
     });
-    const next = this.#reader(call.caller?.accountId, types, () => isClosed);
+    const next = this.#reader(call.caller.accountId, types, () => isClosed);
     this.#streams.add(wake);
     try {
       this.#beginning ??= this.#begin();
@@ -144,7 +148,7 @@ export class EventFeed {
    * Returns what finds the events after an id for one stream: those that are kept, or else a page; none if it takes too
    * long. The stream itself holds no batch, which would stay in memory while nobody reads.
    */
-  #reader(account: AccountId | undefined, types: readonly string[], isClosed: () => boolean) {
+  #reader(account: OwnerId, types: readonly string[], isClosed: () => boolean) {
     let reading: Promise<readonly SeenEvent[] | undefined> | undefined;
     return async (after: EventId, untilMs: number): Promise<Progress> => {
       let events: readonly SeenEvent[] | undefined = this.#kept(after)?.events;
@@ -154,7 +158,7 @@ export class EventFeed {
         );
         events = await before(untilMs, reading);
       }
-      return { events: ofTypes(events ?? [], types), upTo: events?.at(-1)?.id ?? after };
+      return { events: visible(events ?? [], account, types), upTo: events?.at(-1)?.id ?? after };
     };
   }
 
@@ -177,7 +181,7 @@ export class EventFeed {
       this.#news = Promise.withResolvers();
       const page = await this.#read(last);
       if (page === undefined) break;
-      const events = ofTypes(page.rows, []);
+      const events = page.rows.filter(isRead);
       this.#batches.push(...batchesOf(last, events));
       this.#batches.splice(0, this.#batches.length - MAX_BATCHES);
       last = events.at(-1)?.id ?? last;

@@ -2,7 +2,7 @@
 import { DEFAULT_LIMIT } from '../rpc/page-token.ts';
 import { SharedMessages } from '../rpc/shared-messages.ts';
 import type { Row } from '../storage/fields.ts';
-import { toTimestamp } from '../storage/model.ts';
+import { type Owner, toTimestamp } from '../storage/model.ts';
 import type { EventFeed, Following, Progress } from './feed.ts';
 import { parseRow, START, type StoredEvent, toEventId } from './stored-event.ts';
 
@@ -44,8 +44,8 @@ export function eventService<Resource>(feed: EventFeed, resourceOf: (type: strin
   };
 
   return {
-    async listEvents({ after = START, types, limit = DEFAULT_LIMIT }: Selection) {
-      const page = await feed.page(toEventId(after), types, limit);
+    async listEvents({ after = START, types, limit = DEFAULT_LIMIT }: Selection, call: Owner) {
+      const page = await feed.page(call, toEventId(after), types, limit);
       return { events: page.events.map(toMessage), nextAfter: page.next ?? 0n };
     },
 

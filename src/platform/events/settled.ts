@@ -14,7 +14,7 @@ import { apiError } from '../errors.ts';
 import type { Page } from '../storage/model.ts';
 import type { Reads } from '../storage/store.ts';
 import { StoreUnavailable } from '../storage/store-errors.ts';
-import { type EventId, type EventRequest, type SeenEvent, START } from './stored-event.ts';
+import { EVERYBODY, type EventId, type EventRequest, type SeenEvent, START } from './stored-event.ts';
 import type { EVENT_TABLES } from './table.ts';
 
 /** When the transactions are asked for again: after a tenth of the time that a gap has been open, within these. */
@@ -61,8 +61,9 @@ export class SettledEvents {
 
   /** Events after an id, in order, up to the first gap that may still be filled. */
   async after(request: EventRequest): Promise<HeldPage> {
-    const { after } = request;
+    const { after, owner } = request;
     await this.#clearSuspects();
+    if (owner !== undefined) return this.#ofOwner(request);
     const settled = this.#settled; // before the read, which has seen all events up to here
     const page = await this.#events.after(request);
     const rows = upToGap(after, page.rows, settled);
@@ -72,6 +73,21 @@ export class SettledEvents {
     const isKnown = this.#suspects !== undefined;
     if (!isKnown) await this.#findSuspects();
     return isKnown || this.#suspects !== undefined ? { rows, hasMore: false, isHeld: true } : this.after(request);
+  }
+
+  /**
+   * Those of an account, and those for all. It can't see gaps among them: so it has only what is settled, and ends with
+   * the last of these, without its row, where there are no more.
+   */
+  async #ofOwner(request: EventRequest): Promise<HeldPage> {
+    const { newest } = await this.bounds();
+    if (this.#settled < newest && this.#suspects === undefined) await this.#findSuspects();
+    const settled = this.#settled;
+    const page = await this.#events.after(request);
+    const rows = page.rows.filter(({ id }) => id <= settled);
+    if (page.hasMore && rows.length === page.rows.length) return { ...page, isHeld: false };
+    const end = { id: settled, type: '', timeMs: 0, owner: EVERYBODY };
+    return { rows: settled > request.after ? [...rows, end] : rows, hasMore: false, isHeld: settled < newest };
   }
 
   /**
@@ -98,7 +114,7 @@ export class SettledEvents {
   /** The same without a wait: it may end before what a gap holds back. */
   async checked(request: EventRequest): Promise<HeldPage> {
     const page = await this.after(request);
-    if (!isWhole(request.after, page.rows)) await this.check(request.after);
+    if (request.owner !== undefined || !isWhole(request.after, page.rows)) await this.check(request.after);
     return page;
   }
 

@@ -1,10 +1,13 @@
 /** Events as they are stored. */
-import type { Id, PageRequest } from '../storage/model.ts';
+import type { Id, OwnerId, PageRequest } from '../storage/model.ts';
 
 export type EventId = Id<'event'>;
 export const toEventId = (id: bigint) => id as EventId;
 /** Before the first event. */
 export const START = toEventId(0n);
+
+/** The owner of the events that all accounts may see. */
+export const EVERYBODY = 0n as OwnerId;
 
 /** An event as it is stored: one change of one row. */
 export interface StoredEvent {
@@ -12,6 +15,8 @@ export interface StoredEvent {
   /** What changed, and how: `thing.created`. */
   readonly type: string;
   readonly timeMs: number;
+  /** The account that the row belongs to, or everybody. */
+  readonly owner: OwnerId;
   /** The row after the change, or before its deletion, as a JSON object. */
   readonly row: string;
 }
@@ -26,6 +31,8 @@ export interface EventRequest extends PageRequest {
   readonly after: EventId;
   /** Of these types, or all. Only a bounded number of events is looked at. */
   readonly types?: readonly string[];
+  /** For this account: its own events, and those for all. Without it all are read. */
+  readonly owner?: OwnerId | undefined;
 }
 
 /**

@@ -1,25 +1,27 @@
 /** The `events` table: what changed. Triggers write it (migrations/event-triggers.ts). */
+import type { Knex } from 'knex';
 import type { Engine, Runner } from '../storage/engine.ts';
 import { id, integer, longText, optional, text } from '../storage/fields.ts';
 import type { Migration } from '../storage/migrate.ts';
-import type { Page } from '../storage/model.ts';
+import type { OwnerId, Page } from '../storage/model.ts';
 import { fitting, PAGE_BYTES, pages } from '../storage/pages.ts';
 import { compile, param } from '../storage/statement.ts';
 import { lookup, oldest, onlyRow, table } from '../storage/table.ts';
 import * as feed from './migrations/006-event-table.ts';
 import * as histories from './migrations/008-event-histories.ts';
-import { type EventId, type EventRequest, type SeenEvent, START, type StoredEvent } from './stored-event.ts';
+import * as owners from './migrations/009-event-owners.ts';
+import { EVERYBODY, type EventId, type EventRequest, type SeenEvent, START, type StoredEvent } from './stored-event.ts';
 
 const FIELDS = {
   id: id<EventId>('id'),
   type: text('type'),
   timeMs: integer('time_ms'),
+  owner: id<OwnerId>('account_id'),
 };
-const EVENTS = table<StoredEvent>('events', { ...FIELDS, row: longText('resource') });
-const SEEN = table<Omit<StoredEvent, 'row'> & { readonly bytes: number }>('seen_events', {
-  ...FIELDS,
-  bytes: integer('bytes'),
-});
+const stored = (name: string) => table<StoredEvent>(name, { ...FIELDS, row: longText('resource') });
+const seen = (name: string) =>
+  table<Omit<StoredEvent, 'row'> & { readonly bytes: number }>(name, { ...FIELDS, bytes: integer('bytes') });
+const EVENTS = stored('events');
 
 /** How many events are looked at for some of certain types. */
 const WINDOW = 500;
@@ -28,7 +30,24 @@ const [OLDEST, NEWEST] = [optional(id<EventId>('oldest')), optional(id<EventId>(
 
 export function eventTable(engine: Engine) {
   const { knex, reader } = engine;
-  const page = pages(engine, EVENTS, (columns) => knex('events').select(columns));
+  // The rows themselves are not read: neither engine fetches a text for its length.
+  const looked = [...seen('').columns.slice(0, -1), knex.raw('octet_length(resource) as bytes')];
+  const pagesOf = (name: string, select: Parameters<typeof pages>[2]) => ({
+    page: pages(engine, stored(name), select),
+    look: pages(engine, seen(`seen_${name}`), (_, given) => select(looked, given)),
+  });
+  const all = pagesOf('events', (columns) => knex('events').select(columns));
+  /** Two searches of the index of accounts, whose rows are merged: PostgreSQL does so where both say their order. */
+  const visible = pagesOf('visible_events', (columns, given) => {
+    const of = (account: Knex.Value, name: string) =>
+      knex.from(knex('events').select(columns).where('account_id', account).orderBy('id').as(name));
+    return knex.from(
+      of(given('owner'), 'own')
+        .unionAll(of(Number(EVERYBODY), 'common'))
+        .as('events'),
+    );
+  });
+  const pagesFor = (owner: OwnerId | undefined) => (owner === undefined ? all : visible);
   const { findAll } = lookup(engine, EVENTS);
   const newest = knex.raw('(select max(id) from events)');
   const at = param('at');
@@ -36,15 +55,12 @@ export function eventTable(engine: Engine) {
   // Two queries, since SQLite finds only one end of an index per query.
   const ends = 'select (select min(id) from events) as oldest, ? as newest, exists ? as skipped';
   const bounds = compile('events.bounds', knex.raw(ends, [newest, skipped]));
-  // The rows themselves are not read: neither engine fetches a text for its length.
-  const size = knex.raw('octet_length(resource) as bytes');
-  const look = pages(engine, SEEN, () => knex('events').select('id', 'type', 'time_ms', size));
   const deleteOldest = oldest(engine, 'events', 'id', 'time_ms', newest);
 
   /** Reads only the rows that the page has: one of a rare type costs no more than one of all. */
   const pageOfTypes = async (request: EventRequest, types: readonly string[]): Promise<Page<SeenEvent>> => {
-    const { after, limit, maxBytes = PAGE_BYTES } = request;
-    const { rows: seen, hasMore } = await look({ after, limit: WINDOW });
+    const { after, limit, maxBytes = PAGE_BYTES, owner } = request;
+    const { rows: seen, hasMore } = await pagesFor(owner).look({ after, limit: WINDOW }, {}, { owner });
     const wanted = seen.filter(({ type }) => types.includes(type));
     const sizes = wanted.slice(0, limit).map(({ bytes }) => bytes);
     const count = fitting(sizes, maxBytes);
@@ -60,7 +76,9 @@ export function eventTable(engine: Engine) {
     reads: {
       /** Events after an id, in ascending order, as far as they are visible now. Few of them, where they are large. */
       after: ({ types = [], ...request }: EventRequest): Promise<Page<SeenEvent>> =>
-        types.length === 0 ? page(request) : pageOfTypes(request, types),
+        types.length > 0
+          ? pageOfTypes(request, types)
+          : pagesFor(request.owner).page(request, {}, { owner: request.owner }),
       /** The smallest and the greatest id that are visible now; 0 without events. Whether the id `at` was skipped. */
       async bounds(at = START) {
         const row = onlyRow(await reader.all(bounds, { at }));
@@ -82,4 +100,5 @@ export const EVENT_TABLES = { events: eventTable };
 export const EVENT_MIGRATIONS: readonly Migration[] = [
   { name: '006-event-table', up: feed.up, isAdditive: true },
   { name: '008-event-histories', up: histories.up, isAdditive: true },
+  { name: '009-event-owners', up: owners.up, isAdditive: true },
 ];

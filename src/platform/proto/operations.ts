@@ -19,7 +19,7 @@ import {
   MethodOptions_IdempotencyLevel,
 } from '@bufbuild/protobuf/wkt';
 import { API_PACKAGE, NAME } from '../../identity.ts';
-import { type HttpRule, httpRule, type OperationOptions, operationOptions } from './options.ts';
+import { type HttpRule, httpRule, type OperationOptions, operationOptions, serviceOptions } from './options.ts';
 import { compilePath, fieldsIn, hasVerb, type Path, readPath, toRegExp } from './paths.ts';
 
 const DESCRIPTOR_SET = new URL('../../../gen/descriptors.binpb', import.meta.url);
@@ -77,6 +77,8 @@ export interface Operation {
   readonly isEventStream: boolean;
   /** True when the response is bytes of any content type (google.api.HttpBody) instead of JSON. */
   readonly isRaw: boolean;
+  /** True when what it serves belongs to accounts (storage/owned.ts). */
+  readonly isOwned: boolean;
   /** True when it changes nothing. Envoy may send it to a second server before the first has responded. */
   readonly isRead: boolean;
   /** True when it changes nothing more if it is carried out again. */
@@ -134,6 +136,7 @@ export function toOperation(method: DescMethod, registry: Registry): Operation {
     input: method.input,
     output: method.output,
     isStream: method.methodKind === 'server_streaming' || method.methodKind === 'bidi_streaming',
+    isOwned: serviceOptions(method.parent, registry)?.owned === true,
     isRead: method.idempotency === MethodOptions_IdempotencyLevel.NO_SIDE_EFFECTS,
     isIdempotent: method.idempotency !== MethodOptions_IdempotencyLevel.IDEMPOTENCY_UNKNOWN,
   };
@@ -160,11 +163,12 @@ export const UNKNOWN: Operation = withOptions({
   input: EmptySchema,
   output: EmptySchema,
   isStream: false,
+  isOwned: false,
   isRead: false,
   isIdempotent: false,
 });
 
-type Base = Pick<Operation, 'path' | 'input' | 'output' | 'isStream' | 'isRead' | 'isIdempotent'>;
+type Base = Pick<Operation, 'path' | 'input' | 'output' | 'isStream' | 'isOwned' | 'isRead' | 'isIdempotent'>;
 
 function withOptions(
   base: Base,

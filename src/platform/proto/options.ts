@@ -36,7 +36,7 @@ export type OperationOptions = Message & {
 };
 
 /** apiplatform.rest.v1.ServiceOptions. */
-type ServiceOptions = Message & { readonly tag: string; readonly position: number };
+type ServiceOptions = Message & { readonly tag: string; readonly position: number; readonly owned: boolean };
 
 /** apiplatform.rest.v1.FieldOptions. */
 type FieldOptions = Message & { readonly default: string; readonly outputOnly: boolean };

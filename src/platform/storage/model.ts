@@ -5,6 +5,14 @@ declare const kind: unique symbol;
 /** An id that can't be passed where the id of something else is expected. A text has letters, digits, "-" and "_". */
 export type Id<Kind extends string, Of extends bigint | string = bigint> = Of & { readonly [kind]: Kind };
 
+/** The account that rows belong to. */
+export type OwnerId = Id<'account'>;
+
+/** Whose rows are asked for: the context of a call is one. */
+export interface Owner {
+  readonly caller: { readonly accountId: OwnerId };
+}
+
 /** A record's place in the order of a list: its values in the order's columns. */
 export type Key = bigint | readonly (bigint | string)[];
 

@@ -50,7 +50,7 @@ export function onlyRow(rows: readonly Row[]): Row {
 }
 
 /** Whether a record may have this id. A text is a caller's, and PostgreSQL refuses some of them. */
-const mayBe = (id: bigint | string) => typeof id === 'bigint' || /^[\w-]+$/.test(id);
+export const mayBe = (id: bigint | string) => typeof id === 'bigint' || /^[\w-]+$/.test(id);
 
 /** Finds records by the field `id`. Concurrent calls of `find` share a statement. */
 export function lookup<R extends { readonly id: bigint | string }>(engine: Engine, table: Table<R>) {
@@ -99,7 +99,7 @@ export function oldest({ knex }: Engine, name: string, key: string, timeMs: stri
   };
 }
 
-interface ResourceOptions<R extends { readonly id: bigint | string }> {
+export interface ResourceOptions<R extends { readonly id: bigint | string }> {
   /** The columns that an update leaves alone. */
   readonly constant?: readonly string[];
   /** Whether inserts that wait at the same time are one statement, which pays for those of a `write` (store.ts). */
@@ -114,13 +114,24 @@ interface ResourceOptions<R extends { readonly id: bigint | string }> {
 export function resource<R extends { readonly id: bigint | string }>(
   engine: Engine,
   table: Table<R>,
-  { constant = [], isShared = false, newId, order }: ResourceOptions<R> = {},
+  options: ResourceOptions<R> = {},
+) {
+  const page = pages(engine, table, (all) => engine.knex(table.name).select(all), options.order);
+  return { reads: { ...lookup(engine, table), page }, writes: recordWrites(engine, table, options) };
+}
+
+/** The writes of a resource. A row must have the values of the parameters `scope`, and gets them. */
+export function recordWrites<R extends { readonly id: bigint | string }>(
+  engine: Engine,
+  table: Table<R>,
+  { constant = [], isShared = false, newId }: ResourceOptions<R>,
+  scope: readonly string[] = [],
 ) {
   const { knex } = engine;
   const { name, columns, toRecord, toParams } = table;
-  const byId = () => knex(name).where('id', param('id'));
-  const given = columns.filter((column) => column !== 'id' || newId !== undefined);
-  const changeable = paramsOf(given.filter((column) => !['id', ...constant].includes(column)));
+  const byId = () => knex(name).where(paramsOf(['id', ...scope]));
+  const given = [...columns.filter((column) => column !== 'id' || newId !== undefined), ...scope];
+  const changeable = paramsOf(given.filter((column) => !['id', ...constant, ...scope].includes(column)));
   const statements = {
     lock: compile(`${name}.lock`, byId().select(table.selected(engine)).forUpdate()),
     delete: compile(`${name}.delete`, byId().delete()),
@@ -131,23 +142,20 @@ export function resource<R extends { readonly id: bigint | string }>(
   const insert = () =>
     (insertion ??= isShared ? shared() : compile(`${name}.insert`, knex(name).insert(paramsOf(given)).returning('id')));
   const update = () => (change ??= compile(`${name}.update`, byId().update(changeable)));
-  return {
-    reads: { ...lookup(engine, table), page: pages(engine, table, (all) => knex(name).select(all), order) },
-    writes: (tx: Runner) => ({
-      async insert(fields: Omit<R, 'id'>): Promise<R> {
-        const made = newId === undefined ? fields : { ...fields, id: newId() };
-        const row = onlyRow(await tx.all(insert(), toParams(made as Partial<R>)));
-        return { ...fields, id: table.fields.id.read(row) } as unknown as R; // each of its fields
-      },
-      /** Finds a record and locks it until the transaction ends. */
-      async lock(id: R['id']): Promise<R | undefined> {
-        const [row] = mayBe(id) ? await tx.all(statements.lock, { id }) : [];
-        return row && toRecord(row);
-      },
-      update: async (changed: R): Promise<void> => void (await tx.all(update(), toParams(changed))),
-      delete: async (id: R['id']): Promise<void> => void (await tx.all(statements.delete, { id })),
-    }),
-  };
+  return (tx: Runner) => ({
+    async insert(fields: Omit<R, 'id'>): Promise<R> {
+      const made = newId === undefined ? fields : { ...fields, id: newId() };
+      const row = onlyRow(await tx.all(insert(), toParams(made as Partial<R>)));
+      return { ...fields, id: table.fields.id.read(row) } as unknown as R; // each of its fields
+    },
+    /** Finds a record and locks it until the transaction ends. */
+    async lock(id: R['id']): Promise<R | undefined> {
+      const [row] = mayBe(id) ? await tx.all(statements.lock, { id }) : [];
+      return row && toRecord(row);
+    },
+    update: async (changed: R): Promise<void> => void (await tx.all(update(), toParams(changed))),
+    delete: async (id: R['id']): Promise<void> => void (await tx.all(statements.delete, { id })),
+  });
 }
 
 /**

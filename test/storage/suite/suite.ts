@@ -5,6 +5,7 @@ import { failureTests } from './failures.ts';
 import { fieldTests } from './fields.ts';
 import { idempotencyTests } from './idempotency.ts';
 import { orderTests } from './orders.ts';
+import { ownerTests } from './owners.ts';
 import { pageTests } from './pages.ts';
 import { rowTests } from './rows.ts';
 import { transactionTests } from './transactions.ts';
@@ -23,4 +24,5 @@ export function runStorageSuite<Shared>(createDatabase: CreateDatabase<Shared>, 
   orderTests();
   fieldTests();
   eventTests();
+  ownerTests();
 }

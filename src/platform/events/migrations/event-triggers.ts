@@ -6,7 +6,8 @@
  * the order of its changes. On PostgreSQL an id is taken after the transaction has locked the table `events`, which
  * settled.ts relies on.
  *
- * Migrations have called it, so it never changes: other triggers are another function, and a migration that calls it.
+ * Migrations have called these, so they never change: other triggers are another function, and a migration that calls
+ * it.
  */
 import type { Knex } from 'knex';
 
@@ -16,23 +17,45 @@ import type { Knex } from 'knex';
  * as if they were created now, so that the feed alone can rebuild the table.
  */
 export async function recordEvents(knex: Knex, tables: Readonly<Record<string, string>>): Promise<void> {
+  await createTriggers(knex, tables, false);
+}
+
+/**
+ * The same for tables whose rows belong to an account: each event has that of its row (009-event-owners). Where a table
+ * had events before, they get it, too; those of rows that are gone are nobody's. A migration that calls it for the first
+ * time is not additive: servers of a release that knows no owners would show these events to all.
+ */
+export async function recordOwnedEvents(knex: Knex, tables: Readonly<Record<string, string>>): Promise<void> {
+  await knex.raw('create index if not exists events_by_account on events (account_id, id)');
+  for (const [kind, table] of Object.entries(tables)) {
+    const row = knex.client.config.client === 'sqlite3' ? 'resource' : 'cast(resource as json)';
+    const owner = `select account_id from ${table} where cast(id as text) = cast(${row} ->> 'id' as text)`;
+    const unowned = `type like '${kind}.%' and account_id = 0`;
+    await knex.raw(`update events set account_id = coalesce((${owner}), -1) where ${unowned}`);
+  }
+  await createTriggers(knex, tables, true);
+}
+
+async function createTriggers(knex: Knex, tables: Readonly<Record<string, string>>, isOwned: boolean): Promise<void> {
   const isSqlite = knex.client.config.client === 'sqlite3';
   // Transactions write to the last ones first: a row, then its parent. Locks in another order would deadlock with them.
   const locked = Object.values(tables).toReversed();
   if (!isSqlite) await knex.raw(`lock table ${locked} in share row exclusive mode`);
   for (const [kind, table] of Object.entries(tables)) {
-    await (isSqlite ? sqliteTriggers(knex, kind, table) : postgresTriggers(knex, kind, table));
+    await (isSqlite ? sqliteTriggers : postgresTriggers)(knex, kind, table, isOwned);
   }
 }
 
 const unrecorded = (kind: string) => `not exists (select 1 from events where type like '${kind}.%')`;
 
-async function sqliteTriggers(knex: Knex, kind: string, table: string): Promise<void> {
+async function sqliteTriggers(knex: Knex, kind: string, table: string, isOwned: boolean): Promise<void> {
   const columns = Object.keys(await knex(table).columnInfo());
   const rowOf = (row: string) => `json_object(${columns.map((name) => `'${name}', ${row}${name}`).join(', ')})`;
   const event = (change: string, row: string) =>
-    `select '${kind}.${change}', cast(unixepoch('subsec') * 1000 as integer), ${rowOf(row)}`;
-  const insert = 'insert into events (type, time_ms, resource)';
+    `select '${kind}.${change}', cast(unixepoch('subsec') * 1000 as integer), ${rowOf(row)}${
+      isOwned ? `, ${row}account_id` : ''
+    }`;
+  const insert = `insert into events (type, time_ms, resource${isOwned ? ', account_id' : ''})`;
   const hasChanged = columns.map((name) => `new.${name} is not old.${name}`).join(' or ');
   const changes = [
     { name: 'created', on: 'insert', when: '1', row: 'new.' },
@@ -48,23 +71,25 @@ async function sqliteTriggers(knex: Knex, kind: string, table: string): Promise<
   await knex.raw(`${insert} ${event('created', '')} from ${table} where ${unrecorded(kind)} order by id`);
 }
 
-async function postgresTriggers(knex: Knex, kind: string, table: string): Promise<void> {
+async function postgresTriggers(knex: Knex, kind: string, table: string, isOwned: boolean): Promise<void> {
   // With its schema: whoever changes the shop may have another search_path.
   const { rows } = await knex.raw<{ rows: { name: string }[] }>('select quote_ident(current_schema()) as name');
-  const insert = `insert into ${rows[0]?.name}.events (type, time_ms, resource)`;
+  const insert = `insert into ${rows[0]?.name}.events (type, time_ms, resource${isOwned ? ', account_id' : ''})`;
+  const name = isOwned ? 'record_owned_event' : 'record_event';
+  const rowOf = (row: string) => `row_to_json(${row})${isOwned ? `, ${row}.account_id` : ''}`;
   const time = 'floor(extract(epoch from clock_timestamp()) * 1000)';
   await knex.raw(`
-    create or replace function record_event() returns trigger language plpgsql as $$
+    create or replace function ${name}() returns trigger language plpgsql as $$
     begin
-      if tg_op = 'INSERT' then ${insert} values (tg_argv[0] || '.created', ${time}, row_to_json(new));
-      elsif tg_op = 'DELETE' then ${insert} values (tg_argv[0] || '.deleted', ${time}, row_to_json(old));
-      elsif new is distinct from old then ${insert} values (tg_argv[0] || '.updated', ${time}, row_to_json(new));
+      if tg_op = 'INSERT' then ${insert} values (tg_argv[0] || '.created', ${time}, ${rowOf('new')});
+      elsif tg_op = 'DELETE' then ${insert} values (tg_argv[0] || '.deleted', ${time}, ${rowOf('old')});
+      elsif new is distinct from old then ${insert} values (tg_argv[0] || '.updated', ${time}, ${rowOf('new')});
       end if;
       return null;
     end $$`);
   await knex.raw(`
     create or replace trigger ${table}_events after insert or update or delete on ${table}
-    for each row execute function record_event('${kind}')`);
-  const existing = `select '${kind}.created', ${time}, row_to_json(${table}) from ${table}`;
+    for each row execute function ${name}('${kind}')`);
+  const existing = `select '${kind}.created', ${time}, ${rowOf(table)} from ${table}`;
   await knex.raw(`${insert} ${existing} where ${unrecorded(kind)} order by id`);
 }

@@ -11,6 +11,7 @@ export function traceStorage<T extends Tables>(engine: Engine, makers: T, { inSp
 
   const traceMethods = (table: string, methods: object): object => {
     const traced = Object.entries(methods as Methods).map(([name, method]) => {
+      if (name === 'of') return [name, (...args: never[]) => traceMethods(table, method(...args))]; // owned.ts
       const attributes = { ...base, 'db.collection.name': table, 'db.operation.name': name };
       return [name, (...args: never[]) => inSpan(`${table}.${name}`, attributes, () => method(...args))];
     });
