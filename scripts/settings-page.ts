@@ -1,6 +1,6 @@
 /** docs/settings.md, from the declared settings. */
 import type { Setting } from '../src/platform/config/setting.ts';
-import { SETTING_GROUPS } from '../src/platform/config/settings.ts';
+import { GROUPS } from '../src/settings.ts';
 
 const MAX_LINE = 120;
 
@@ -16,7 +16,10 @@ are marked "secret" below.
 `;
 
 export function settingsPage(): string {
-  const groups = Object.entries(SETTING_GROUPS).map(([title, settings]) => {
+  const names = Object.values(GROUPS).flatMap((group) => Object.keys(group));
+  const twice = names.find((name, index) => names.indexOf(name) !== index);
+  if (twice !== undefined) throw new Error(`the shop has a setting ${twice}, which is one of the platform's`);
+  const groups = Object.entries(GROUPS).map(([title, settings]) => {
     const entries = Object.entries<Setting<unknown>>(settings).map(([name, one]) => toEntry(name, one));
     return `## ${title}\n\n${entries.join('')}`;
   });

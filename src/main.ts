@@ -8,6 +8,7 @@ import { lockDataFolder } from './platform/process/data-lock.ts';
 import { checkFree, ofServers } from './platform/process/ports.ts';
 import { fail, onStopSignals, type Progress, run } from './platform/process/run.ts';
 import { createService } from './service.ts';
+import { readShopSettings } from './settings.ts';
 
 /** How often a launcher learns that a migration goes on. */
 const PROGRESS_MS = 5_000;
@@ -15,6 +16,7 @@ const PROGRESS_MS = 5_000;
 async function main(config: Config): Promise<void> {
   // grpc-js writes to stderr, with its value, each header that it can't parse; anybody can send one.
   setLogVerbosity(logVerbosity.NONE);
+  const settings = readShopSettings();
   await makePrivate(config.dataDir);
   const isAlone = process.send === undefined; // a launcher locks the folder for its servers, and checks their ports
   if (isAlone) await checkFree(ofServers({ ...config, instances: 1 }));
@@ -27,7 +29,7 @@ async function main(config: Config): Promise<void> {
   };
   const tell = () => migrating && process.connected && process.send?.({ migrating } satisfies Progress);
   const telling = setInterval(tell, PROGRESS_MS);
-  const service = await createService(config, { log, auditLog, note: watchForHangs(log), onMigration });
+  const service = await createService(config, { log, auditLog, note: watchForHangs(log), onMigration }, settings);
   clearInterval(telling);
   const { logger } = service;
   const stopped = nextSignal(); // before the first call

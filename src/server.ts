@@ -15,6 +15,7 @@ import { requestLimits } from './platform/access/limits/request-limits.ts';
 import type { Ban } from './platform/access/tables/bans.ts';
 import { formatAddress } from './platform/config/checks.ts';
 import type { Config } from './platform/config/config.ts';
+import { ConfigError } from './platform/config/setting.ts';
 import { DRAIN_MS } from './platform/config/times.ts';
 import { edgeService } from './platform/edge/edge-service.ts';
 import { addEdgeHeaders, origins } from './platform/edge/origins.ts';
@@ -47,9 +48,11 @@ import { READINESS_SERVICE, Readiness } from './platform/rpc/readiness.ts';
 import { reflection } from './platform/rpc/reflection.ts';
 import { createGrpcServer, serve } from './platform/rpc/server.ts';
 import { Turns } from './platform/rpc/turns.ts';
+import { hasOwners } from './platform/storage/owned.ts';
 import { webService } from './platform/web/web-service.ts';
 import type { Store } from './schema.ts';
 import { shopServices } from './shop/services.ts';
+import type { ShopSettings } from './shop/settings.ts';
 
 export interface Parts {
   readonly store: Store;
@@ -67,12 +70,17 @@ export interface Parts {
   readonly events: EventFeed;
   /** Notes each call that begins, in case it never ends. */
   readonly note: ((call: Call) => void) | undefined;
+  readonly settings: ShopSettings;
 }
 
 export function createServer(config: Config, parts: Parts) {
   const { store, keys, limiter, operatorKey, recorder, logger, auditLog, tracing, metrics, events, note } = parts;
   const operations = loadOperations();
   const all = [...operations.byPath.values()];
+  if (all.some(({ isOwned }) => isOwned) !== hasOwners(store))
+    throw new ConfigError(
+      'of a service that is `owned` in its proto file the table is an `ownedResource`, and of no other',
+    );
   const openCalls = new OpenCalls({ ...config.limits, countEventStreams: limiter.countEventStreams });
   const onBan = (ban: Ban, caller: Caller): void => {
     recorder.recordBan(ban);
@@ -98,7 +106,7 @@ export function createServer(config: Config, parts: Parts) {
     if (!hasAllowance(address)) throw tooMany(addressPerSecond, 'second', `address:${address}`);
   };
 
-  const shop = shopServices(store, events);
+  const shop = shopServices({ store, events, settings: parts.settings });
   // Callers see these, and not the operator's services nor Envoy's.
   const open = all.flatMap(({ path, isPublic }) => (isPublic ? (path.split('/')[1] ?? '') : []));
   const listed = ['grpc.health.v1.Health', ...new Set(open)];

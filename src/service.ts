@@ -16,9 +16,12 @@ import { explain, openEngine } from './platform/process/database.ts';
 import { startRetention } from './platform/process/retention.ts';
 import type { Call } from './platform/rpc/chain.ts';
 import { mutualTls } from './platform/rpc/mutual-tls.ts';
+import { hasOwners } from './platform/storage/owned.ts';
 import { createStore } from './platform/storage/store.ts';
 import { MIGRATIONS, TABLES } from './schema.ts';
 import { createServer } from './server.ts';
+import { readShopSettings } from './settings.ts';
+import type { ShopSettings } from './shop/settings.ts';
 
 const DAY_MS = 86_400_000;
 
@@ -44,10 +47,10 @@ interface Logs {
  * @throws ConfigError when a database, folder or file of the settings can't be used.
  * @throws TemporaryFailure when it can't be used now.
  */
-export async function createService(config: Config, logs: Logs): Promise<Service> {
+export async function createService(config: Config, logs: Logs, settings = readShopSettings()): Promise<Service> {
   const opened = new AsyncDisposableStack();
   try {
-    return await openService(config, logs, opened);
+    return await openService(config, { ...logs, settings }, opened);
   } catch (error) {
     await opened.disposeAsync().catch(() => undefined); // the first error says more
     throw explain(error, config);
@@ -55,7 +58,11 @@ export async function createService(config: Config, logs: Logs): Promise<Service
 }
 
 /** Adds each part that has to be closed to `opened`, which closes the last one first. */
-async function openService(config: Config, { log, auditLog, note, onMigration }: Logs, opened: AsyncDisposableStack) {
+async function openService(
+  config: Config,
+  { log, auditLog, note, onMigration, settings }: Logs & { readonly settings: ShopSettings },
+  opened: AsyncDisposableStack,
+) {
   const tracing = config.traces && (await loadTracing()).startTracing(config.traces, createLogger(config, log));
   opened.defer(() => tracing?.close());
   const logger = createLogger(config, log, tracing?.traceId);
@@ -87,7 +94,8 @@ async function openService(config: Config, { log, auditLog, note, onMigration }:
   });
   opened.defer(stopRetention);
 
-  const events = new EventFeed(store.events, (error) => logger.warn({ err: error }, 'the events can not be read'));
+  const onUnreadable = (error: unknown) => logger.warn({ err: error }, 'the events can not be read');
+  const events = new EventFeed(store.events, onUnreadable, hasOwners(store));
   store.onWrite(() => events.noteWrite());
 
   const keys = createApiKeyCache(store.accounts, plans);
@@ -103,7 +111,8 @@ async function openService(config: Config, { log, auditLog, note, onMigration }:
   const closeMetrics = config.metrics && (await metrics?.listen(config.metrics, dependencies, onScrapeFailure));
   opened.defer(() => closeMetrics?.());
   const server = createServer(config, {
-    ...{ store, keys, limiter, operatorKey, recorder, logger, tracing, events, note, metrics: metrics?.calls },
+    ...{ store, keys, limiter, operatorKey, recorder, logger, tracing, events, note, settings },
+    metrics: metrics?.calls,
     auditLog: createLogger({ ...config, logLevel: 'info' }, auditLog, tracing?.traceId),
   });
   opened.defer(() => server.drain());

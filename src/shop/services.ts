@@ -12,9 +12,16 @@ import { resourceOf } from './events.ts';
 import { inventoryService } from './inventory/service.ts';
 import { orderService } from './orders/service.ts';
 import { petService } from './pets/service.ts';
+import type { ShopSettings } from './settings.ts';
 import type { ShopStore } from './tables.ts';
 
-export function shopServices(store: ShopStore, events: EventFeed): readonly Implementation[] {
+export interface ShopParts {
+  readonly store: ShopStore;
+  readonly events: EventFeed;
+  readonly settings: ShopSettings;
+}
+
+export function shopServices({ store, events }: ShopParts): readonly Implementation[] {
   return [
     implement<CategoryServiceServer>(CategoryServiceService, categoryService(store)),
     implement<EventServiceServer>(EventServiceService, eventService(events, resourceOf)),

@@ -97,9 +97,9 @@ export class EventFeed {
   }
 
   /**
-   * At most `limit` events after an id that the caller may see, of these types, or all, and where the next page begins: undefined when there
-   * are no more events yet. A page may have fewer events, or none, although there is a next one. Throws like
-   * `SettledEvents.check`.
+   * At most `limit` events after an id that the caller may see, of these types, or all, and where the next page
+   * begins: undefined when there are no more events yet. A page may have fewer events, or none, although there is a
+   * next one. Throws like `SettledEvents.check`.
    */
   async page({ caller: { accountId } }: Owner, after: EventId, types: readonly string[], limit: number) {
     const owner = this.#hasOwners ? accountId : undefined;

@@ -1,6 +1,6 @@
 /**
- * Tables whose rows belong to an account. Reads and writes can't be had without the owner: `of(call)` makes those of the
- * rows of the caller's account, for which others do not exist.
+ * Tables whose rows belong to an account. Reads and writes can't be had without the owner: `of(call)` makes those of
+ * the rows of the caller's account, for which others do not exist.
  *
  * The column is `account_id`; the record does not have it. Each index of a list begins with it. What a rule needs of
  * all rows, whoever has them, is a statement of the table's own, outside of `of`.

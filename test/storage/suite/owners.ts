@@ -62,7 +62,7 @@ async function openBoxes(t: Scope, database: SuiteDatabase) {
 }
 
 export function ownerTests(): void {
-  test('Owned rows - others find, list, lock, change and delete none of them; a store has none without its owner', async (t) => {
+  test('Owned rows - others find, list, lock, change and delete none; without an owner there are none', async (t) => {
     const { store } = await openBoxes(t, t.context.database);
     t.deepEqual(Object.keys(store.boxes), ['of']);
     const insert = (owner: typeof ANNA, name: string) => store.write(({ boxes }) => boxes.of(owner).insert({ name }));
@@ -105,7 +105,7 @@ export function ownerTests(): void {
     t.deepEqual((await store.boxes.of(BEN).page({ after: 0n, limit: 10 })).rows, []);
   });
 
-  test('Owned events - each account has its own and those for all, page by page, by types, and past those of others', async (t) => {
+  test('Owned events - each account has its own and those for all, by types too, past those of others', async (t) => {
     const { store, feed, rowsRead } = await openBoxes(t, t.context.database);
     await store.transaction(async ({ boxes }) => {
       for (let index = 0; index < 700; index += 1) await boxes.of(ANNA).insert({ name: `${index}` });
@@ -133,7 +133,7 @@ export function ownerTests(): void {
     t.deepEqual((await listed(ANNA, ['box.deleted'], 100)).found, []);
   });
 
-  test('Owned events - a stream has its own and those for all, from the start and as they come; others’ move it on', async (t) => {
+  test('Owned events - a stream has its own and those for all, old and new, and others’ move it on', async (t) => {
     const { store, feed } = await openBoxes(t, t.context.database);
     await store.transaction(async ({ boxes }) => {
       for (let index = 0; index < 300; index += 1) await boxes.of(index % 3 === 0 ? BEN : ANNA).insert({ name: 'x' });

@@ -4,6 +4,7 @@ import { dirname } from 'node:path';
 import { demoKeyFile } from '../../../src/platform/access/keys/key-files.ts';
 import { readConfig } from '../../../src/platform/config/config.ts';
 import { createService } from '../../../src/service.ts';
+import { readShopSettings } from '../../../src/settings.ts';
 import { GrpcCaller } from '../calls/grpc-caller.ts';
 import { connectOperator } from '../calls/operator.ts';
 import { createTestDatabase } from '../machine/database.ts';
@@ -21,7 +22,7 @@ export async function startTestServer(t: Scope, settings: Readonly<Record<string
   const config = readConfig({ ...UNLIMITED, LOG_LEVEL: 'debug', ...settings, DATA_DIR: dataDir });
   const logs: LogLine[] = [];
   const log = { write: (line: string) => logs.push(JSON.parse(line)) };
-  const service = await createService({ ...config, grpcPort: 0 }, { log, auditLog: log });
+  const service = await createService({ ...config, grpcPort: 0 }, { log, auditLog: log }, readShopSettings(settings));
   let closed: Promise<void> | undefined;
   const close = () => (closed ??= service.close().catch(() => undefined)); // a test may have closed the store
   t.teardown(close);
