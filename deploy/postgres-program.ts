@@ -3,6 +3,7 @@ import { spawn, spawnSync } from 'node:child_process';
 import { once } from 'node:events';
 import { text } from 'node:stream/consumers';
 import { pipeline } from 'node:stream/promises';
+import { setTimeout as delay } from 'node:timers/promises';
 import { TITLE } from '../src/identity.ts';
 import { ConfigError } from '../src/platform/config/config.ts';
 import { sharesSessions } from '../src/platform/storage/postgres-pooler.ts';
@@ -10,6 +11,14 @@ import { sharesSessions } from '../src/platform/storage/postgres-pooler.ts';
 const NEW_SETTING = /^SET transaction_timeout = 0;$/m;
 /** Of the settings with which the output of pg_restore begins, before any data. */
 const LAST_SETTING = 'SET row_security = off;';
+
+const PSQL = ['--no-psqlrc', '--quiet', '--tuples-only', '--no-align'].concat(
+  ['ON_ERROR_STOP=1', 'VERBOSITY=terse'].map((set) => `--set=${set}`),
+);
+/** How psql exits when its connection has broken. */
+const LOST = 2;
+/** How often the database is then asked what has become of its transaction. */
+const [MAX_TRIES, PAUSE_MS] = [20, 500];
 
 /**
  * Throws ConfigError where PgBouncer gives the sessions of servers to other programs too: pg_dump leaves settings in
@@ -42,40 +51,55 @@ export function schemaOf(dump: string, source: string): string {
   return schema;
 }
 
+/** The rows of these queries. Throws ConfigError with the first error. */
+export function select(url: string, ...queries: readonly string[]): readonly string[] {
+  const commands = queries.flatMap((sql) => ['--command', sql]);
+  return runProgram('psql', [...PSQL, ...commands], url)
+    .split('\n')
+    .filter(Boolean);
+}
+
 /**
- * Runs SQL on one connection of psql: `before`, the output of `pg_restore` for the dump, `after`. `before` begins a
- * transaction, and `after` commits it: without that, as when this process is killed, nothing has happened. Resolves
- * with the printed rows. Throws ConfigError with the first error.
+ * Runs SQL in one transaction of psql: `before`, the output of `pg_restore` for the dump, `after`. When this process is
+ * killed, nothing has happened. Throws ConfigError with the first error. If the connection breaks, the database is
+ * asked whether the transaction has ended with COMMIT: it may have, unheard.
  */
-export async function runWithDump(
-  url: string,
-  dump: string,
-  before: string,
-  after: string,
-): Promise<readonly string[]> {
+export async function runWithDump(url: string, dump: string, before: string, after: string): Promise<void> {
   const { options, env } = connection(url);
   // One schema: extensions and publications may be those of a superuser, who has to restore them.
   const schema = schemaOf(dump, 'the dump');
   const own = ['--no-owner', '--no-privileges', `--schema=${schema}`];
-  const quiet = ['--no-psqlrc', '--quiet', '--tuples-only', '--no-align'];
-  const psql = spawn('psql', [...quiet, '--set=ON_ERROR_STOP=1', '--set=VERBOSITY=terse', ...options], { env });
+  const psql = spawn('psql', [...PSQL, ...options], { env });
   const restore = spawn('pg_restore', [...own, '--file=-', dump], { env });
   const [ended, restored] = [psql, restore].map((child) => once(child, 'close'));
   const says = Promise.all([psql.stdout, psql.stderr, restore.stderr].map((stream) => text(stream)));
   psql.stdin.on('error', () => undefined); // it has ended, and says why
-  psql.stdin.write(before + createSchema(schema));
+  psql.stdin.write(`BEGIN;\nSELECT txid_current();\n\\o /dev/null\n${before}${createSchema(schema)}`);
   await pipeline(restore.stdout, withoutNewSetting, psql.stdin, { end: false }).catch(() => undefined);
   try {
     const [restoreStatus] = (await restored) ?? [];
-    psql.stdin.end(restoreStatus === 0 ? after : '');
+    psql.stdin.end(restoreStatus === 0 ? `${after}\nCOMMIT;\n` : '');
     const [status] = (await ended) ?? [];
-    const [rows = '', errors = '', restoreErrors = ''] = await says;
-    if (status !== 0) throw failed('psql', errors);
-    if (restoreStatus !== 0) throw failed('pg_restore', restoreErrors);
-    return rows.split('\n').filter(Boolean);
+    const [transaction = '', errors = '', restoreErrors = ''] = await says;
+    if (restoreStatus !== 0 && status === 0) throw failed('pg_restore', restoreErrors);
+    if (status !== 0 && !(status === LOST && (await hasCommitted(url, transaction.trim()))))
+      throw failed('psql', errors);
   } catch (error) {
     throw error instanceof ConfigError ? error : missing('psql or pg_restore', error as Error);
   }
+}
+
+/** Whether a transaction whose connection broke has committed. Throws ConfigError when nobody knows. */
+async function hasCommitted(url: string, transaction: string): Promise<boolean> {
+  if (transaction === '') return false;
+  for (let tries = 0; tries < MAX_TRIES; tries += 1) {
+    try {
+      const [outcome = ''] = select(url, `SELECT txid_status(${transaction})`);
+      if (outcome !== 'in progress') return outcome === 'committed';
+    } catch {} // it is away
+    await delay(PAUSE_MS);
+  }
+  throw new ConfigError('the connection broke, and nobody knows whether the data was restored: look, or restore again');
 }
 
 /** SQL that needs no privilege when the schema is there. A pg_restore of one schema does not create it. */

@@ -3,7 +3,7 @@
  * its own, which is kept: so nothing of a newer release is in the way. It runs as the owner of the tables.
  */
 import { TITLE } from '../src/identity.ts';
-import { runWithDump } from './postgres-program.ts';
+import { runWithDump, select } from './postgres-program.ts';
 import type { Restored } from './restore-sqlite.ts';
 import { listRevived, UNKNOWN_MIGRATIONS } from './restored-data.ts';
 
@@ -56,26 +56,22 @@ DO $$ DECLARE unknown text; BEGIN
 END $$;
 `;
 
-/** After the commit, in a transaction of its own: data of another schema can't be compared, which fails no restore. */
-const report = (kept: string) => `
-\\o
-\\set ON_ERROR_STOP off
-BEGIN;
-SELECT 'kept' FROM pg_namespace WHERE nspname = '${kept}';
-${listRevived(kept).join(';\n')};
-SELECT 'compared';
-COMMIT;
-`;
-
 /**
  * `time` becomes part of the name of what is kept. Throws ConfigError when the dump or the database can't be used;
  * nothing has changed then.
  */
 export async function restorePostgres(url: string, dump: string, time: string): Promise<Restored> {
   const kept = `before_restore_${time.toLowerCase()}`;
-  const before = `\\o /dev/null\nBEGIN;${REFUSE_SESSIONS}${moveTables(kept)}${REFUSE_SESSIONS}`;
-  const rows = await runWithDump(url, dump, before, `${CHECK_SCHEMA}COMMIT;${report(kept)}`);
-  if (rows[0] !== 'kept') return { kept: undefined, revived: [] };
-  const revived = rows.at(-1) === 'compared' ? rows.slice(1, -1) : undefined;
-  return { kept: `the schema ${kept}`, revived };
+  await runWithDump(url, dump, `${REFUSE_SESSIONS}${moveTables(kept)}${REFUSE_SESSIONS}`, CHECK_SCHEMA);
+  /** Undefined if the database is away, or what was there can't be compared: it is restored all the same. */
+  const ask = (...queries: readonly string[]) => {
+    try {
+      return select(url, ...queries);
+    } catch {
+      return undefined;
+    }
+  };
+  const found = ask(`SELECT nspname FROM pg_namespace WHERE nspname = '${kept}'`);
+  if (found?.length === 0) return { kept: undefined, revived: [] };
+  return { kept: `the schema ${kept}`, revived: ask(...listRevived(kept)) };
 }

@@ -10,6 +10,7 @@ import { query, startPostgres } from '../support/machine/postgres.ts';
 import { startServerProcess } from '../support/service/process.ts';
 import { type SharedBy, sharing } from '../support/service/sharing.ts';
 import { until } from '../support/until.ts';
+import { openPostgresProxy } from '../walk/postgres-proxy.ts';
 import { backup, dumpsMissing, fails, run, succeeds } from './backups.ts';
 
 const test = sharing(dumpsMissing, (t) => startPostgres(t, ['fsync=off']));
@@ -140,6 +141,23 @@ test('Restore - killed in the middle of the dump, nothing has changed', async (t
   await fails(t, run('restore', [dump], { ...settings, ...half }), /^petstore: pg_restore failed\n$/);
   t.deepEqual(await categories(url), ['old', 'later']);
   t.deepEqual(await kept(url), []);
+});
+
+test('Restore - whose connection breaks at its COMMIT says whether the backup is there', async (t) => {
+  const { url, settings, dump } = await places(t);
+  const proxy = await openPostgresProxy(t, Number(new URL(url).port), ['Q']);
+  const near = Object.assign(new URL(url), { port: String(proxy.port), search: 'sslmode=disable' }).href;
+  const through = { ...settings, DATABASE_URL: near };
+  proxy.fail(Number.POSITIVE_INFINITY, 'closes before');
+  await succeeds(t, run('restore', [dump], through));
+  const commit = proxy.heal().steps.findLastIndex((step) => step.startsWith('Q COMMIT'));
+  await query(url, "INSERT INTO categories (name) VALUES ('later')");
+  proxy.fail(commit, 'closes before');
+  await fails(t, run('restore', [dump], through), /^petstore: .*connection.*\n$/);
+  t.deepEqual([await categories(url), (await kept(url)).length], [['old', 'later'], 1]);
+  proxy.fail(commit, 'closes after');
+  await succeeds(t, run('restore', [dump], through));
+  t.deepEqual([await categories(url), (await kept(url)).length], [['old'], 2]);
 });
 
 test('Restore - works with the output of pg_restore 17, which sets what PostgreSQL 15 does not know', async (t) => {
