@@ -63,9 +63,7 @@ export interface Parts {
   readonly logger: Logger;
   /** Records what the operator does. */
   readonly auditLog: Logger;
-  /** Undefined without a collector of traces. */
   readonly tracing: Tracing | undefined;
-  /** Undefined when metrics are off. */
   readonly metrics: CallMetrics | undefined;
   readonly events: EventFeed;
   /** Notes each call that begins, in case it never ends. */

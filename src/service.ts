@@ -35,11 +35,8 @@ export type Service = Awaited<ReturnType<typeof openService>>;
 /** Where log lines are written. */
 interface Logs {
   readonly log: DestinationStream;
-  /** For what the operator does. */
   readonly auditLog: DestinationStream;
-  /** Notes each call that begins. */
   readonly note?: (call: Call) => void;
-  /** Called with the name of each migration before it runs. */
   readonly onMigration?: (name: string | undefined) => void;
 }
 

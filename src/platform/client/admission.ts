@@ -32,7 +32,6 @@ interface WaitingCall {
 export class Admission {
   readonly #maxInFlight: number;
   #inFlight = 0;
-  /** The calls that wait, in their order. */
   readonly #waiting = new Set<WaitingCall>();
   /** The last refusal, and when the server accepts calls again. */
   #refusal: { readonly error: CallError; readonly endsAtMs: number } | undefined;

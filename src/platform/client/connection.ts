@@ -39,7 +39,6 @@ export interface ConnectionOptions {
 }
 
 export interface Connection {
-  /** The methods of a generated service definition. */
   service<D extends Definition>(definition: D): Methods<D>;
   /**
    * Opens a server stream, which says something at least every 15 s. The iteration throws CallError at its end, and

@@ -8,14 +8,12 @@ export interface TlsOptions {
   readonly ca?: string | Uint8Array;
   /** The client's certificate chain, for a server that requires one. */
   readonly cert?: string | Uint8Array;
-  /** The private key of `cert`. */
   readonly key?: string | Uint8Array;
   /** A name in the server's certificate. Default: the host of `address`. Required when that is an IP address. */
   readonly serverName?: string;
 }
 
 interface Security {
-  /** The address for grpc-js. */
   readonly target: string;
   readonly credentials: ChannelCredentials;
   readonly options: ChannelOptions;

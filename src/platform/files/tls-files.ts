@@ -24,7 +24,6 @@ export interface Reading {
 export interface Identity extends Reading {
   readonly cert: Buffer;
   readonly key: Buffer;
-  /** The first certificate of `cert`. */
   readonly certificate: X509Certificate;
 }
 

@@ -31,7 +31,6 @@ export class Child {
   readonly log: LogFile;
   /** Resolves with the reason when the process has ended: "exit code 1", "signal SIGKILL". */
   readonly ended: Promise<string>;
-  /** Whether it has served since its start. */
   hasServed = false;
   /** Whether it was told to drain, so that its end is expected. */
   isDraining = false;
@@ -79,7 +78,6 @@ export class Child {
     this.process.send?.(message, () => undefined);
   }
 
-  /** Rejects when the process ends. */
   async failure(): Promise<never> {
     throw new ChildExited(this, await this.ended);
   }

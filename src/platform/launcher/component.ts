@@ -28,7 +28,6 @@ export abstract class Component {
   /** Resolves when a new process serves. Rejects when it ends first. Tells what takes long, as long as it goes on. */
   protected abstract waitUntilServing(child: Child, onProgress: (what: string) => void): Promise<void>;
 
-  /** Resolves when the process responds. */
   abstract ping(signal: AbortSignal): Promise<unknown>;
 
   /** The current or last process. */

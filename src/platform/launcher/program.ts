@@ -9,9 +9,7 @@ import { type Stack, startStack } from './stack.ts';
 interface Program {
   readonly config: Config;
   readonly isEdge?: boolean;
-  /** Prints or logs a line for people. */
   readonly report: (line: string) => void;
-  /** What is reported when the service is open. */
   readonly startMessage: (config: Config) => string;
 }
 

@@ -37,13 +37,11 @@ export interface Stack {
 }
 
 interface StackOptions {
-  /** Whether to start Envoy alone. */
   readonly isEdge?: boolean;
   /** Another program than the server, for a benchmark. */
   readonly program?: string | undefined;
   /** Aborts the start, which then rejects. */
   readonly interrupt?: AbortSignal;
-  /** Reports events of servers and Envoy, as lines for people. */
   readonly report?: (line: string) => void;
 }
 

@@ -33,9 +33,7 @@ export class TooManyFailures extends ExpectedError {
 export interface Supervision {
   /** Aborted when the service stops: nothing is restarted from then on. */
   readonly shutdown: AbortSignal;
-  /** Reports events as lines for people. */
   readonly report: (line: string) => void;
-  /** Whether other components do the same work. */
   readonly isRedundant: () => boolean;
 }
 

@@ -69,7 +69,6 @@ export class Exchange {
     return this.isClosed || performance.now() >= this.#deadlineMs;
   }
 
-  /** Calls the listener once the stream is closed. */
   onClose(listener: () => void): void {
     if (this.isClosed) listener();
     else this.#closeListeners.push(listener);

@@ -33,7 +33,6 @@ export class MutualTls extends ServerCredentials {
     this.#pem = pem;
   }
 
-  /** When the first certificate of each file in use ends, by setting. */
   get ends(): Readonly<Record<string, Date>> {
     return this.#pem.ends;
   }

@@ -37,7 +37,6 @@ const MAX_EVENT_STREAMS = 2_000;
 export type OpenCounts = Readonly<Record<'unary' | 'stream' | 'feed', number>>;
 
 export interface OpenCallsOptions extends MaxAges {
-  /** How many streams of events an account may have open. */
   readonly maxEventStreams: number;
   /** Tells other servers how many an account has here. False: over all servers they are more than `max`. */
   readonly countEventStreams: (accountId: AccountId, own: number, max: number) => boolean | Promise<boolean>;
@@ -76,7 +75,6 @@ export class OpenCalls {
     this.#timers = [setInterval(sweep, SWEEP_MS).unref(), setInterval(tell, TELL_STREAMS_MS).unref()];
   }
 
-  /** How many calls are open, for metrics. */
   counts(): OpenCounts {
     let streams = 0;
     for (const call of this.#calls) if (call.operation.isStream) streams += 1;

@@ -104,7 +104,6 @@ export function createApiKeyCache(
   };
 
   return {
-    /** Keys in the cache. */
     get size() {
       return entries.size;
     },

@@ -72,12 +72,10 @@ export class BanTracker {
     return this.#offenders.get(keyId)?.bannedUntilMs ?? 0;
   }
 
-  /** Restores a ban that was stored. */
   restore(keyId: KeyId, untilMs: number, nowMs: number): void {
     this.#track(keyId, nowMs).bannedUntilMs = untilMs;
   }
 
-  /** Deletes a key's refusals and its ban. */
   forget(keyId: KeyId): void {
     this.#offenders.delete(keyId);
   }

@@ -47,7 +47,6 @@ export interface Decision extends WindowUse {
   readonly nowMs: number;
   /** Whole seconds until the reset, rounded up: at least 1. */
   readonly retryAfterSeconds: number;
-  /** The end of the ban if the key is banned. */
   readonly bannedUntilMs: number | undefined;
   /** The ban that a refusal begins: the caller has to store it. */
   readonly begunBan: Ban | undefined;

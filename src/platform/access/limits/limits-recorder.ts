@@ -37,7 +37,6 @@ export async function restoreLimits(store: AccessStore, limiter: Limiter): Promi
 
 /** Begins at once to store what the limiter counts. */
 export function createLimitsRecorder(store: AccessStore, limiter: Pick<Limiter, 'drain'>, logger: Logger) {
-  /** By account and day. */
   const unsavedUsage = new Map<string, DayUsage>();
   const unsavedBans = new Map<KeyId, Ban>();
   const unsavedKeyUses = new Map<KeyId, KeyUse>();

@@ -89,7 +89,6 @@ export function keyTable(engine: Engine) {
     ...keys,
     writes: (tx: Runner) => ({
       ...keys.writes(tx),
-      /** Inserts a key with its hash. */
       async insert(key: NewKey, hash: Buffer): Promise<ApiKey> {
         const params = KEYS.toParams({ replaces: undefined, revokedAtMs: undefined, replacedBy: undefined, ...key });
         return KEYS.toRecord(onlyRow(await tx.all(insert, { ...params, hash })));

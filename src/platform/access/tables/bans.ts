@@ -14,7 +14,6 @@ export interface Ban {
   readonly keyId: KeyId;
   readonly untilMs: number;
   readonly durationMs: number;
-  /** How many refusals led to the ban. */
   readonly refusals: number;
   /** The window whose limit the last refused request exceeded. */
   readonly window: LimitWindow;
@@ -70,7 +69,6 @@ export function banTable(engine: Engine) {
   };
   return {
     reads: {
-      /** Bans that have not ended at `nowMs`. */
       inForce: async (nowMs: number) => (await reader.all(statements.inForce, { nowMs })).map(BANS.toRecord),
       ofKeys: async (ids: readonly KeyId[], nowMs: number) =>
         (await reader.all(statements.ofKeys, { ids, nowMs })).map(BANS.toRecord),

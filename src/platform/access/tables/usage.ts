@@ -15,9 +15,7 @@ export interface DayUsage {
   readonly accountId: AccountId;
   /** Days since 1970-01-01, UTC. */
   readonly dayIndex: number;
-  /** Requests that were admitted, and so counted. */
   readonly requests: number;
-  /** Requests that were refused, by a window or by a ban. */
   readonly refused: number;
 }
 

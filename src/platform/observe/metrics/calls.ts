@@ -47,7 +47,6 @@ export function callMetrics(registry: Registry) {
   };
   return {
     observe,
-    /** A caller's key is banned from now on. */
     ban: ({ plan }: Caller) => bans.inc({ plan }),
   };
 }

@@ -50,9 +50,7 @@ export interface Dependencies {
   readonly recorder: { readonly backlog: number };
   readonly events: Pick<EventFeed, 'stalledMs'>;
   readonly database: Pick<Engine, 'availability' | 'pools'>;
-  /** When the certificates in use end, by setting. */
   readonly certificates: { readonly ends: Readonly<Record<string, Date>> } | undefined;
-  /** Undefined without Redis. */
   readonly redis: { readonly isDegraded: boolean } | undefined;
 }
 
@@ -66,7 +64,6 @@ function dependencyMetrics(
   dataDir: string,
   { server, recorder, events, database: { availability, pools }, certificates, redis }: Dependencies,
 ): void {
-  /** Adds a metric that is read at each scrape. */
   const add = (name: string, help: string, read: () => Numbers, label = '') => {
     const metric: Gauge = new Gauge({
       name: `${NAME}_${name}`,

@@ -66,7 +66,6 @@ export function startTracing({ endpoint, ratio }: TracesConfig, logger: Pick<Log
   const current = new AsyncLocalStorage<Span>();
 
   return {
-    /** Returns the id of the current trace, recorded or not. */
     traceId: () => current.getStore()?.spanContext().traceId,
 
     /** Runs a call in a span of its own. The parent is the span in `traceparent` (W3C Trace Context). */

@@ -24,10 +24,8 @@ export class Messages implements MessageReader {
   #bytes = 0;
   /** How many bytes the next message has with its prefix, as far as is known. */
   #wanted = PREFIX_BYTES;
-  /** The largest message, compressed or not. */
   maxBytes = MAX_BODY_BYTES;
 
-  /** `encoding` is the header `grpc-encoding`. */
   constructor(encoding: string = IDENTITY) {
     this.#encoding = encoding;
   }
