@@ -1,4 +1,5 @@
 /** The descriptor sets that `npm run generate` changes, to a strict reader. Over others prost-build panics. */
+import { execFileSync } from 'node:child_process';
 import { readFileSync } from 'node:fs';
 import { fromBinary } from '@bufbuild/protobuf';
 import {
@@ -40,4 +41,10 @@ test('Descriptor sets - a file has the location of each element or none, as stri
       t.deepEqual(without, [], `${name} ${file.name}`);
     }
   }
+});
+
+test('Descriptor sets - what the server reads and shows is the proto files as buf builds them', (t) => {
+  const options = ['--as-file-descriptor-set', '--exclude-source-info', '--output', '-#format=binpb'];
+  const built = execFileSync('node_modules/.bin/buf', ['build', ...options]);
+  t.true(built.equals(readFileSync('gen/descriptors.binpb')), 'scripts/generate.ts changed gen/descriptors.binpb');
 });
