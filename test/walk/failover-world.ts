@@ -81,8 +81,8 @@ export class World {
   readonly database: string;
   /** The last that were started. */
   servers: readonly TestServer[] = [];
-  /** When what was written before may be lost; undefined until then. */
-  failedMs: number | undefined;
+  /** What was acknowledged later must not be lost. */
+  lostMs = 0;
   readonly folder: string;
 
   private constructor(t: ExecutionContext, machines: Machines, count: number, database: string, url: string) {

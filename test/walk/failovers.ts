@@ -19,7 +19,7 @@ export interface Costs {
 export interface Scene {
   readonly world: World;
   readonly machines: Machines;
-  /** Followers leave, and writes that have been acknowledged may be lost. */
+  /** Followers leave. */
   begins(): Promise<void>;
   /** Waits until all servers acknowledge writes. */
   served(): Promise<void>;
@@ -85,12 +85,13 @@ const POSTGRES: Readonly<Record<string, FailOver>> = {
     },
   ),
   'an asynchronous standby is promoted': of({ costs: LOSS, through: 'HAProxy' }, async (scene) => {
-    const { machines, begins, followed, served } = scene;
+    const { world, machines, begins, followed, served } = scene;
     await machines.standby.kill();
     await followed(); // these are lost
     await begins();
     await machines.primary.kill();
     await machines.standby.start();
+    world.lostMs = performance.now();
     await machines.promote();
     await served();
     await machines.rejoin();
@@ -162,6 +163,7 @@ const POSTGRES: Readonly<Record<string, FailOver>> = {
       await followed();
       await begins();
       await world.stopServers();
+      world.lostMs = performance.now();
       await refused('reads');
       const { code, errors } = await run('restore', [backup.output.trim()], settings);
       if (code !== 0) throw new Error(errors);
