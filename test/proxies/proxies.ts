@@ -151,7 +151,7 @@ export const haproxyPostgres = {
 };
 
 /** Copies a configuration and replaces texts in it. Throws if one of them is missing. */
-export async function adapt(name: string, to: string, replaced: Readonly<Record<string, string>>): Promise<void> {
+async function adapt(name: string, to: string, replaced: Readonly<Record<string, string>>): Promise<void> {
   let text = await readFile(join(CONFIGURATIONS, name), 'utf8');
   for (const [from, by] of Object.entries(replaced)) {
     if (!text.includes(from)) throw new Error(`${name} has no "${from}"`);

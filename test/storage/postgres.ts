@@ -1,5 +1,4 @@
 /** Empty PostgreSQL databases for the storage suite, a few at a time; a pool of one connection to a database. */
-import type { Client } from 'pg';
 import { Availability } from '../../src/platform/storage/availability.ts';
 import type { Engine, Runner } from '../../src/platform/storage/engine.ts';
 import { openPostgres } from '../../src/platform/storage/postgres.ts';
@@ -70,7 +69,7 @@ export async function openPool(t: Scope, database: string) {
   const availability = new Availability({ info: log, warn: log }, 'away');
   const proxy = await openProxy(t, Number(new URL(database).port));
   const url = Object.assign(new URL(database), { port: String(proxy.port) }).href;
-  const options = { url, size: 1, isPooled: false, sessions: { current: new WeakSet<Client>() } };
+  const options = { url, size: 1, isPooled: false };
   const pool: PostgresPool = new PostgresPool(options, availability);
   t.teardown(() => pool.close());
   return {

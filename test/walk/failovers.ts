@@ -1,7 +1,8 @@
 /** The kinds of fail-over, and what each costs: the table in docs/high-availability.md has the same rows. */
 import { setTimeout as delay } from 'node:timers/promises';
 import { run } from '../deploy/backups.ts';
-import { type Machines, portOf, type Through, type World } from './failover-world.ts';
+import { portOf } from '../support/machine/postgres-pair.ts';
+import type { Machines, Through, World } from './failover-world.ts';
 import { REDIS } from './redis-faults.ts';
 
 export interface Costs {
@@ -60,6 +61,20 @@ async function killPrimary({ machines, begins }: Scene) {
   await machines.primary.kill();
 }
 
+const OR_IT_HAS_ONE = 'the promotion, or it has one';
+
+/** The new primary waits for a standby, and has none. */
+async function promoteAlone(scene: Scene) {
+  const { machines, refused, answered } = scene;
+  await machines.synchronous(machines.standby);
+  await killPrimary(scene);
+  await machines.promote();
+  await refused('writes');
+  await answered();
+  await machines.rejoin();
+  for (const one of [machines.primary, machines.standby]) await machines.synchronous(one, false).catch(() => undefined);
+}
+
 const POSTGRES: Readonly<Record<string, FailOver>> = {
   'the primary dies, a synchronous standby is promoted': of({ through: 'HAProxy' }, async (scene) => {
     const { machines, refused, served } = scene;
@@ -70,21 +85,9 @@ const POSTGRES: Readonly<Record<string, FailOver>> = {
     await machines.rejoin();
     await machines.synchronous(machines.standby, false);
   }),
-  'the same, and it waits for a standby itself': of(
-    { until: 'the promotion, or it has one', isShort: true },
-    async (scene) => {
-      const { machines, refused, answered } = scene;
-      await machines.synchronous(machines.standby);
-      await killPrimary(scene);
-      await machines.promote();
-      await refused('writes');
-      await answered();
-      await machines.rejoin();
-      for (const one of [machines.primary, machines.standby])
-        await machines.synchronous(one, false).catch(() => undefined);
-    },
-  ),
-  'an asynchronous standby is promoted': of({ costs: LOSS, through: 'HAProxy' }, async (scene) => {
+  'the same, and it waits for a standby itself': of({ until: OR_IT_HAS_ONE, isShort: true }, promoteAlone),
+  'the same behind PgBouncer': of({ until: OR_IT_HAS_ONE, through: 'PgBouncer' }, promoteAlone),
+  'an asynchronous standby is promoted': of({ costs: LOSS, through: 'HAProxy', isShort: true }, async (scene) => {
     const { world, machines, begins, followed, served } = scene;
     await machines.standby.kill();
     await followed(); // these are lost
@@ -96,13 +99,16 @@ const POSTGRES: Readonly<Record<string, FailOver>> = {
     await served();
     await machines.rejoin();
   }),
-  'a switch-over': of({ until: 'the switch-over' }, async ({ machines, begins, served }) => {
-    await begins();
-    await machines.primary.stop();
-    await machines.promote();
-    await machines.rejoin();
-    await served();
-  }),
+  'a switch-over': of(
+    { until: 'the switch-over', through: 'HAProxy', isShort: true },
+    async ({ machines, begins, served }) => {
+      await begins();
+      await machines.primary.stop();
+      await machines.promote();
+      await machines.rejoin();
+      await served();
+    },
+  ),
   'a switch-over behind PgBouncer': of(
     { until: 'the switch-over', through: 'PgBouncer', isShort: true },
     async ({ machines, begins, refused, served }) => {

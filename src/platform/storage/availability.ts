@@ -13,6 +13,8 @@ export class Availability {
   readonly #logger: StorageLogger;
   /** What the log says when the database becomes unavailable. */
   readonly #awayText: string;
+  /** The history of the database (events/migrations/008-event-histories.ts) that the newest session has met. */
+  history: string | undefined;
   #isAway = false;
   /** When the state last changed or a call last failed. */
   #changedMs = 0;

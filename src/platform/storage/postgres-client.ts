@@ -39,6 +39,9 @@ interface Wire {
 export type Command = Pick<QueryConfig, 'name' | 'text'>;
 
 export class PostgresClient extends Client {
+  /** The process of the server that the session has, or had last. pg knows the number that PgBouncer gives. */
+  backend = 0;
+
   constructor(config?: ClientConfig) {
     super(config);
     const wire = this.connection as unknown as Wire;
@@ -50,7 +53,7 @@ export class PostgresClient extends Client {
    * Sends the commands and the query up to one Sync: the server skips all that follow one that fails. No other query
    * may be in progress, since pg gives all results to the one that is.
    */
-  async queryBehind(commands: readonly Command[], query: QueryConfig): Promise<QueryResult> {
+  async queryBehind(commands: readonly Command[], query: QueryConfig): Promise<readonly QueryResult[]> {
     const { connection } = this;
     connection.stream.cork();
     for (const { name = '', text } of commands) {
@@ -61,12 +64,7 @@ export class PostgresClient extends Client {
     }
     const results = this.query(query) as Promise<unknown> as Promise<readonly QueryResult[]>;
     connection.stream.uncork();
-    return (await results).at(-1) as QueryResult;
-  }
-
-  /** The process of the server that this session has. PgBouncer gives another number. */
-  get backend(): number {
-    return (this as unknown as { processID: number }).processID;
+    return await results;
   }
 
   /** Whether pg has closed the connection itself, because a response was late: the server may still be at work. */

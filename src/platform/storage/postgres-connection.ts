@@ -36,28 +36,32 @@ const TIMEOUTS = Object.entries({
 });
 /** What begins a transaction: the session has prepared it. */
 const BEGIN: Command = { name: 'begin', text: 'BEGIN' };
-/** What begins one through PgBouncer. */
+/** Its commit waits for no standby: a new primary may have none, and reads need connections. */
+const ADOPT = "SELECT pg_backend_pid() AS pid, set_config('synchronous_commit', 'local', true)";
+/** What begins one through PgBouncer, for which a session may be new. */
 const BEGIN_POOLED: readonly Command[] = [
   { text: 'BEGIN ISOLATION LEVEL READ COMMITTED' },
   {
-    text: `SELECT ${TIMEOUTS.map(([name, ms]) => `set_config('${name}', '${ms}', true)`)},
-      CASE WHEN coalesce(current_setting('events.history', true), '') = '' THEN adopt_event_history() END`,
+    text: `${ADOPT}, CASE WHEN coalesce(current_setting('events.history', true), '') = ''
+      THEN adopt_event_history() END`,
   },
+  { text: 'COMMIT AND CHAIN' },
+  { text: `SELECT ${TIMEOUTS.map(([name, ms]) => `set_config('${name}', '${ms}', true)`)}` },
 ];
-
-/** Its commit waits for no standby: a new primary may have none, and reads need connections. */
-const ADOPT = "SELECT set_config('synchronous_commit', 'local', true), adopt_event_history()";
 
 /**
  * The first commands of a connection. The last one fails on a standby, and sees to it that no id of an event is used
  * twice (events/migrations/008-event-histories.ts). A session never leaves its server, whose role and history can't
- * change without ending it. Through PgBouncer it is the first transaction of each session that does so.
+ * change without ending it. Through PgBouncer it is the first transaction of each session that does so. Resolves with
+ * the name of the history.
  */
-export async function startSession(client: Pick<PostgresClient, 'query'>): Promise<void> {
+export async function startSession(client: Pick<PostgresClient, 'query' | 'backend'>): Promise<string> {
   const timeouts = TIMEOUTS.map(([name, ms]) => `; SET ${name} = ${ms}`).join('');
   const settings = `SET default_transaction_isolation = 'read committed'${timeouts}`;
-  const commands = [BEGIN, settings, 'COMMIT', ADOPT];
-  await Promise.all(commands.map((query) => client.query(query)));
+  const commands = [BEGIN, settings, 'COMMIT', `${ADOPT}, adopt_event_history() AS history`];
+  const row = (await Promise.all(commands.map((query) => client.query(query)))).at(-1)?.rows[0];
+  client.backend = row?.pid;
+  return row?.history;
 }
 
 /** A borrowed connection. Its methods throw StoreUnavailable when it breaks or no response arrives in time. */
@@ -136,10 +140,12 @@ export class Connection {
     const query = { text: sql, values: bind(params), ...(this.#isPooled ? {} : { name }) };
     if (!begins) return (await this.query(query)).rows;
     this.#hasBegun = true;
-    return (await this.#note(this.#client.queryBehind(this.#isPooled ? BEGIN_POOLED : [BEGIN], query))).rows;
+    const results = await this.#note(this.#client.queryBehind(this.#isPooled ? BEGIN_POOLED : [BEGIN], query));
+    if (this.#isPooled) this.#client.backend = results[1]?.rows[0].pid;
+    return results.at(-1)?.rows ?? [];
   }
 
-  async #note(response: Promise<QueryResult>): Promise<QueryResult> {
+  async #note<T>(response: Promise<T>): Promise<T> {
     this.#isKnown = false;
     try {
       const result = await response;

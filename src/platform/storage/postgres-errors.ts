@@ -13,8 +13,6 @@ const KINDS = {
    * code is pg's own: the response is not of the protocol.
    */
   away: /^(08...|57P01|57P02|57P03|57P05|)$/,
-  /** It is starting, or a standby (events/migrations/008-event-histories.ts). */
-  standby: /^57P03$/,
   /** The server works but lacks disk space, memory or connections. */
   noResources: /^53/,
   /**

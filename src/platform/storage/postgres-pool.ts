@@ -4,12 +4,11 @@
  * The number of waiting calls, the wait for a connection and the wait for a response are bounded. The server has
  * shorter timeouts, so that work whose caller has given up holds no lock there.
  *
- * A session of a server that turns out to take no writes is closed, and so are all that are older: the address leads to
- * another server now, or will.
+ * Sessions of another history of the database than that of the newest one are closed: the address leads elsewhere now.
  *
  * A commit that waits for a standby outlives its connection. So a session that was left without a response keeps its
  * place in the pool until its process on the server has ended: that is looked up on a connection apart. Otherwise each
- * further call would begin one more. Through PgBouncer, which has bounds of its own, nothing is looked up.
+ * further call would begin one more. While that gets an answer, the database is not away.
  *
  * When the server refuses a connection because it has too many, the open ones serve all calls, and the pool tries to
  * open more a little later.
@@ -21,13 +20,15 @@ import type { Availability } from './availability.ts';
 import type { PoolUse } from './engine.ts';
 import { atWork, PostgresClient } from './postgres-client.ts';
 import { Connection, startSession } from './postgres-connection.ts';
-import { is, unavailable } from './postgres-errors.ts';
+import { is, isAway, unavailable } from './postgres-errors.ts';
 import { StoreUnavailable } from './store-errors.ts';
 
 /** How long a start waits for a connection, and a call for a free one or a new one. */
 export const CONNECT_MS = 10_000;
 /** How many calls may wait for a connection. Further calls are refused at once. */
 const MAX_WAITING = 2_000;
+/** What pg says when no connection has become free: the database is busy. */
+const WAITED = 'timeout exceeded when trying to connect';
 /** How long a call waits for a response. The server's timeouts are shorter, so that its error arrives first. */
 const RESPONSE_MS = 7_500;
 
@@ -43,11 +44,9 @@ export interface PoolOptions {
   readonly size: number;
   /** Whether PgBouncer is in between. Then nothing can be set for a connection. */
   readonly isPooled: boolean;
-  /** The sessions that are not too old, of this pool and of others with the same address. */
-  readonly sessions: { current: WeakSet<PoolClient> };
 }
 
-type PooledClient = PoolClient & PostgresClient;
+type PooledClient = PoolClient & PostgresClient & { history?: string };
 
 export class PostgresPool implements PoolUse {
   readonly #pool: Pool;
@@ -55,14 +54,12 @@ export class PostgresPool implements PoolUse {
   readonly size: number;
   readonly #isPooled: boolean;
   readonly #availability: Availability;
-  readonly #sessions: PoolOptions['sessions'];
   #growing: NodeJS.Timeout | undefined;
   /** Those that were left, and keep their places. */
   readonly #left = new Set<PooledClient>();
 
-  constructor({ url, size, isPooled, sessions }: PoolOptions, availability: Availability) {
+  constructor({ url, size, isPooled }: PoolOptions, availability: Availability) {
     this.#availability = availability;
-    this.#sessions = sessions;
     this.#url = url;
     this.size = size;
     this.#isPooled = isPooled;
@@ -77,16 +74,13 @@ export class PostgresPool implements PoolUse {
       keepAlive: true,
       keepAliveInitialDelayMillis: 10_000,
       pipeline: true, // sends queries without waiting for earlier responses
-      ...(isPooled ? {} : { onConnect: (client) => startSession(client as PostgresClient) }),
+      ...(isPooled ? {} : { onConnect: (client) => this.#begin(client as PooledClient) }),
       // The pool learns of a refusal here before it lets the next call that waits ask too.
       log: (_text: string, error?: unknown) => is('outOfConnections', error) && this.#shrink(),
     });
     // A query reports a connection that breaks during it, and the pool removes an idle one: nothing is left to do.
     this.#pool.on('error', () => undefined);
-    this.#pool.on('connect', (client) => {
-      client.on('error', () => undefined);
-      sessions.current.add(client);
-    });
+    this.#pool.on('connect', (client) => client.on('error', () => undefined));
   }
 
   get inUse(): number {
@@ -107,11 +101,13 @@ export class PostgresPool implements PoolUse {
     } finally {
       if (!connection.isIdle) await connection.reset();
       const { failure, hasResponse } = connection;
-      if (failure !== undefined) this.#availability.noteFailure(failure, beganMs);
-      else if (hasResponse) this.#availability.noteResponse(beganMs);
-      this.#noteStandby(failure);
-      if (!client.wasLeft || this.#isPooled) client.release(!connection.isIdle || !this.#sessions.current.has(client));
-      else if (this.#left.add(client).size === 1) void this.#freePlaces();
+      if (client.wasLeft) {
+        if (this.#left.add(client).size === 1) void this.#freePlaces();
+      } else {
+        if (failure !== undefined) this.#availability.noteFailure(failure, beganMs);
+        else if (hasResponse) this.#availability.noteResponse(beganMs);
+        client.release(!connection.isIdle || client.history !== this.#availability.history);
+      }
     }
   }
 
@@ -121,9 +117,8 @@ export class PostgresPool implements PoolUse {
     return this.#pool.end();
   }
 
-  /** Lets all sessions be closed: those in use when their work is done. */
-  #noteStandby(error: unknown): void {
-    if (is('standby', error)) this.#sessions.current = new WeakSet();
+  async #begin(client: PooledClient): Promise<void> {
+    client.history = this.#availability.history = await startSession(client);
   }
 
   /** Frees the place of each session that was left, when its process has ended. */
@@ -132,7 +127,10 @@ export class PostgresPool implements PoolUse {
       await delay(LOOK_UP_MS, undefined, { ref: false });
       const left = [...this.#left];
       const processes = left.map(({ backend }) => backend);
-      const running = await atWork(this.#url, processes).catch(() => undefined); // nobody knows: it is away
+      const beganMs = performance.now();
+      const running = await atWork(this.#url, processes).catch((error: unknown) => {
+        if (isAway(error)) this.#availability.noteFailure(unavailable(error), beganMs);
+      });
       for (const client of left) {
         if (running?.has(client.backend) === false && this.#left.delete(client)) client.release(true);
       }
@@ -143,15 +141,13 @@ export class PostgresPool implements PoolUse {
     if (this.waiting >= MAX_WAITING) throw new StoreUnavailable('too many calls wait for a connection');
     const beganMs = performance.now();
     for (;;) {
-      const isFull = this.inUse >= this.#pool.options.max;
       try {
         const client = (await this.#pool.connect()) as PooledClient;
-        if (this.#sessions.current.has(client)) return client;
+        if (client.history === this.#availability.history) return client;
         client.release(true);
       } catch (error) {
-        this.#noteStandby(error);
         const [failure, isRefused] = [unavailable(error), is('outOfConnections', error)];
-        if (!isRefused && !isFull) this.#availability.noteFailure(failure, beganMs); // a full pool is busy
+        if (!isRefused && failure.message !== WAITED) this.#availability.noteFailure(failure, beganMs);
         if (!isRefused || performance.now() > beganMs + CONNECT_MS) throw failure;
         await delay(RETRY_MS); // an open connection may be free by then
         this.#pool.options.max ||= 1; // without one this call asks again

@@ -22,8 +22,7 @@ const [SKIPPED, IDS_PER_SECOND] = [1_000_000_000, 10_000];
 /** Begins a new history of a SQLite file, whose events have no gaps. A restore runs it. */
 export const SKIP_ON_SQLITE = [
   `insert into event_histories (name, skipped_after, skipped_upto)
-   select 'restored', newest, max(newest + ${SKIPPED}, known + ${SKIPPED},
-     cast(unixepoch('subsec') * ${IDS_PER_SECOND} as integer))
+   select 'restored', newest, max(newest, known, cast(unixepoch('subsec') * ${IDS_PER_SECOND} as integer)) + ${SKIPPED}
    from (select coalesce((select max(id) from events), 0) as newest,
      coalesce((select max(skipped_upto) from event_histories), 0) as known)`,
   "delete from sqlite_sequence where name = 'events'",
@@ -42,7 +41,7 @@ export async function up(knex: Knex): Promise<void> {
   const { rows } = await knex.raw<{ rows: { name: string }[] }>('select quote_ident(current_schema()) as name');
   await knex.raw(`
     create function adopt_event_history() returns text language plpgsql security definer
-    set search_path = ${rows[0]?.name}, pg_temp as $$
+    set search_path = ${rows[0]?.name}, pg_temp set lock_timeout = '4s' as $$
     declare
       current text;
       newest record;
@@ -66,8 +65,7 @@ export async function up(knex: Knex): Promise<void> {
               select id, (select max(id) from events as before where before.id < events.id) as previous from events
               where id > newest.id - 10000 and time_ms > newest.time_ms - 60000
             ) as recent where previous < id - 1;
-            upto := greatest(coalesce(newest.id, 0) + ${SKIPPED}, known + ${SKIPPED},
-              floor(extract(epoch from clock_timestamp()) * ${IDS_PER_SECOND})::bigint);
+            upto := greatest(newest.id, known, (extract(epoch from now()) * ${IDS_PER_SECOND})::bigint) + ${SKIPPED};
             update events set id = id - start + upto + 1 where id > start;
             perform setval(pg_get_serial_sequence('events', 'id'), greatest(upto + 1, (select max(id) from events)));
           end if;
