@@ -5,7 +5,7 @@
  */
 import { isUtf8 } from 'node:buffer';
 import { spawnSync } from 'node:child_process';
-import { readdirSync } from 'node:fs';
+import { readdirSync, readFileSync } from 'node:fs';
 import { fromJson, type JsonObject, type Message, toJson } from '@bufbuild/protobuf';
 import type { ExecutionContext } from 'ava';
 import { bodiesToRead } from '../../envoy/config/json.ts';
@@ -51,6 +51,12 @@ for (const text of luaTests) {
   const [, title = text] = /^[^-]* - (.*)/.exec(text) ?? [];
   test(`Lua - ${title}`, (t) => t.true(text.startsWith('ok '), text));
 }
+
+test('Findings - json.lua names those of edge.proto, and each of them', (t) => {
+  const named = readFileSync('envoy/json.lua', 'utf8').match(/(?<=")[A-Z]+(?:_[A-Z\d]+)+(?=")/g);
+  const numbered = Object.keys(FINDINGS).filter((name) => name !== 'UNSPECIFIED');
+  t.deepEqual([...new Set(named)].toSorted(), numbered.toSorted(), 'Finding in edge.proto has others than json.lua');
+});
 
 /** Every key is as long as one may be; a renewal, a question and an address go with each. */
 const REMEMBER = `

@@ -155,9 +155,7 @@ export class IncomingCall implements Call {
     else this.fail(error);
   }
 
-  /**
-   * Responds with this. Rejects when it can't be encoded or sent; the caller may have got a part of a stream.
-   */
+  /** Responds with this. Rejects when it can't be encoded or sent; the caller may have got a part of a stream. */
   async respond(response: Response): Promise<void> {
     if ('messages' in response) return this.#stream(response);
     const rendered = this.protocol.render(this, response);
