@@ -35,7 +35,11 @@ const WRONG_VALUES = [
     'pet.status: invalid value "gone" for type type.googleapis.com/petstore.v1.PetStatus',
     'status: "gone" is none of available, pending, sold',
   ],
-  ['/pets', ": oneof field '_quantity' is already set.", 'body: has a value of another type'],
+  [
+    '/pets',
+    "pet: invalid value oneof field '_quantity' is already set. Cannot set 'quantity' for type oneof",
+    'body: has two fields of which it may have one',
+  ],
   [
     '/store/orders',
     "order.ship_date: invalid value Field 'shipDate', Illegal timestamp format; timestamps must end for type Timestamp",

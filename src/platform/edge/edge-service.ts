@@ -9,14 +9,17 @@ import { MAX_JSON_DEPTH } from '../config/constants.ts';
 import { type ApiError, apiError, errorSaying, invalidArgument, notAllowed, short } from '../errors.ts';
 import { fieldAt, wrappedList } from '../proto/fields.ts';
 import { API_PREFIX, type Operation, type RestRoute } from '../proto/operations.ts';
+import { compareAsEnvoy } from '../proto/paths.ts';
 import { checkContentType, checkParameters, problemOf } from '../protocols/rest/requests.ts';
 import type { Service } from '../rpc/methods.ts';
+import { readTranscoderText, type TranscoderText } from './transcoder-texts.ts';
 
 /** How much of a wrong value an error quotes, in bytes of a header. */
 const MAX_VALUE = 80;
 
 export function edgeService(operations: Iterable<Operation>): Service<EdgeServiceServer, unknown> {
   const routes = [...operations].flatMap((operation) => operation.routes.map((route) => ({ ...route, operation })));
+  routes.sort(compareAsEnvoy);
   return {
     judge: async () => ({}), // the interceptors have judged the caller already
     async refuse(request) {
@@ -111,31 +114,28 @@ function found(finding: BodyFinding, { at, reply }: RefuseRequest, operation: Op
 }
 
 const OTHER_TYPE = 'has a value of another type';
+const TWO_OF_ONE = 'has two fields of which it may have one';
 
-/**
- * Words what the transcoder has found in the path, the query or the body, which only its message tells:
- * `thing.color_id: invalid value "x" for type TYPE_INT64`. test/rest/wording.test.ts sees when it says it otherwise. No
- * words of it are passed on.
- */
+/** Words what the transcoder has found in the path, the query or the body. No words of it are passed on. */
 function foundByTranscoder({ reply }: RefuseRequest, operation: Operation): ApiError {
-  const [, path, finding = ''] = /^([\w.[\]]*): (.*)$/s.exec(Buffer.from(reply).toString()) ?? [];
-  if (path === undefined) return apiError('MALFORMED_BODY', { detail: 'it is not what this operation reads' });
-  // The end of a long value, and with it the type, may be missing.
-  const [, value] = /^invalid value (.*?)(?: for type \S+)?$/s.exec(finding) ?? [];
+  const found = readTranscoderText(Buffer.from(reply).toString());
+  if (found === undefined) return apiError('MALFORMED_BODY', { detail: 'it is not what this operation reads' });
+  const { path } = found;
   // An index counts only those items that it refuses.
   const { field, name } = fieldAt(operation, path.replace(/\[\d+\]$/, ''));
   const isWhole = path === '' || path === operation.bodyField;
-  const description = describeValue(value, field, operation.queryParameters.has(name));
+  const description = describeValue(found, field, operation.queryParameters.has(name));
   return invalidArgument([{ path, name: isWhole ? 'body' : name, description }]);
 }
 
-function describeValue(value: string | undefined, field: DescField | undefined, isInQuery: boolean): string {
-  if (value === undefined || field === undefined) return OTHER_TYPE;
+function describeValue({ problem: what, value }: TranscoderText, field: DescField | undefined, isInQuery: boolean) {
+  if (what === 'oneof') return TWO_OF_ONE;
+  if (what === 'other' || field === undefined) return OTHER_TYPE;
   const item = wrappedList(field) ?? field;
-  const isWhole = item.enum === undefined && item.message === undefined && /^"?-?\d+"?$/.test(value);
+  const isWhole = item.enum === undefined && item.message === undefined && /^"?-?\d+"?$/.test(value ?? '');
   const isNumber = isWhole && item.scalar !== ScalarType.STRING && item.scalar !== ScalarType.BOOL;
   const problem = isNumber ? OUT_OF_RANGE : problemOf(item);
-  if (value.startsWith("Field '")) return problem; // the transcoder has no value
+  if (value === undefined) return problem;
   const separated = isInQuery && field.fieldKind === 'list' && /^"(.*?),/.exec(value);
   const advice = separated ? `: repeat the name for each, ${field.jsonName}=${separated[1]}&${field.jsonName}=…` : '';
   return `${short(value, MAX_VALUE)} ${problem}${advice}`;

@@ -45,6 +45,24 @@ export function onlyPath({ parts }: Path): string {
   return parts.map((part) => (typeof part === 'string' ? part : part.value)).join('');
 }
 
+/** The path without the names of its fields: `/things/{}:close`. */
+export function shapeOf({ parts, verb }: Pick<Path, 'parts' | 'verb'>): string {
+  const shape = parts.map((part) => (typeof part === 'string' ? part : (part.value ?? '{}'))).join('');
+  return shape + behind(verb, '');
+}
+
+/**
+ * The order in which the transcoder tries paths that match the same one: segment by segment, a text before a field; and
+ * a verb first.
+ */
+export function compareAsEnvoy(one: Path, other: Path): number {
+  const [first, second] = [one, other].map((path) => {
+    const segments = shapeOf({ ...path, verb: undefined }).split('/');
+    return segments.map((segment) => (segment === '{}' ? 1 : 0)).join('') + (path.verb === undefined ? 1 : 0);
+  }) as [string, string];
+  return first < second ? -1 : Number(first > second);
+}
+
 /**
  * Matches what the transcoder takes for the path, which ignores slashes at its end, however many. `{thing_id}` matches
  * one segment, which may have colons; but at the end of a path the transcoder takes `verbs`, those of all paths, for
@@ -67,7 +85,7 @@ export function toLuaPattern(method: string, { parts, verb }: Path): string {
 }
 
 function behind(verb: string | undefined, sign: string): string {
-  return verb === undefined ? '' : escaped(`:${verb}`, sign);
+  return verb === undefined ? '' : `${sign}:${escaped(verb, sign)}`;
 }
 
 function escaped(text: string, sign: string): string {
