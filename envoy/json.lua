@@ -311,14 +311,13 @@ local function read_body(json)
   if other then found("NO_UTF8", other) end
 end
 
--- The fields of the request's body; nil if it has none. Of two patterns the longer one has the verb of the path.
+-- The fields of the request's body; nil if it has none.
 local function body_of(method, path)
-  local route = method .. " " .. path:match("^[^?]*")
-  local longest = ""
-  for pattern in pairs(settings.bodies) do
-    if #pattern > #longest and route:find(pattern) then longest = pattern end
+  local route, first = method .. " " .. path:match("^[^?]*"), nil
+  for pattern, body in pairs(settings.bodies) do
+    if (not first or body.rank < first.rank) and route:find(pattern) then first = body end
   end
-  return settings.bodies[longest]
+  return first
 end
 
 -- Reads a body. Returns the finding, or nil; and the body for the transcoder, which is none if the request has no

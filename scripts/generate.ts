@@ -8,12 +8,12 @@ import { spawnSync } from 'node:child_process';
 import { existsSync, mkdirSync, mkdtempSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs';
 import { join, resolve } from 'node:path';
 import { pathToFileURL } from 'node:url';
-import { create, fromBinary, setExtension, toBinary } from '@bufbuild/protobuf';
-import { type FileDescriptorSet, FileDescriptorSetSchema } from '@bufbuild/protobuf/wkt';
+import { fromBinary, toBinary } from '@bufbuild/protobuf';
+import { FileDescriptorSetSchema } from '@bufbuild/protobuf/wkt';
 import openapiTS, { astToString } from 'openapi-typescript';
 import { Scalar, stringify } from 'yaml';
 import { API_PACKAGE } from '../src/identity.ts';
-import { loadOperations, type Operations } from '../src/platform/proto/operations.ts';
+import { loadOperations } from '../src/platform/proto/operations.ts';
 import { onOneLine } from '../src/platform/protocols/rest/json.ts';
 import { callersPage } from './callers-page.ts';
 import { clientIndex } from './client-index.ts';
@@ -23,6 +23,7 @@ import { describe } from './openapi/document.ts';
 import type { JsonObject } from './openapi/json.ts';
 import { publicProto } from './openapi/public-proto.ts';
 import { settingsPage } from './settings-page.ts';
+import { transcoderSet } from './transcoder-set.ts';
 
 const GENERATED = ['gen', 'docs/settings.md'];
 /** No aliases and folded lines, which are hard to read; quotes where YAML 1.1 would read a string as a timestamp. */
@@ -58,7 +59,7 @@ async function generate(target: string): Promise<void> {
   const operations = loadOperations(fromBinary(FileDescriptorSetSchema, readFileSync(commented)));
   // For Envoy's transcoder.
   const descriptors = fromBinary(FileDescriptorSetSchema, readFileSync(plain));
-  writeFileSync(join(gen, 'transcoder.binpb'), withRoutes(descriptors, operations));
+  writeFileSync(join(gen, 'transcoder.binpb'), transcoderSet(descriptors, operations));
   const document = describe(operations.registry);
   mkdirSync(join(gen, 'openapi'));
   writeFileSync(join(gen, 'openapi/openapi.json'), `${JSON.stringify(document, undefined, 2)}\n`);
@@ -99,26 +100,6 @@ function toYaml(document: JsonObject): string {
 /** Writes a set of descriptors. */
 function build(output: string, ...options: readonly string[]): void {
   buf('build', '--as-file-descriptor-set', '--output', output, ...options);
-}
-
-/** Gives each method the routes that the server knows: with HEAD, and with the service's name. */
-function withRoutes(descriptors: FileDescriptorSet, { registry, byPath }: Operations): Uint8Array {
-  const rule = registry.getExtension('google.api.http');
-  if (rule?.fieldKind !== 'message') throw new Error('google.api.http is missing');
-  for (const { package: name, service: services } of descriptors.file) {
-    for (const service of services) {
-      for (const method of service.method) {
-        const { routes, bodyField: body = '' } = byPath.get(`/${name}.${service.name}/${method.name}`) ?? {};
-        const bindings = (routes ?? []).map(({ method: kind, template: path }) => {
-          return { body, pattern: { case: 'custom', value: { kind, path } } } as const;
-        });
-        if (bindings.length === 0 || method.options === undefined) continue;
-        const [first, ...additionalBindings] = bindings;
-        setExtension(method.options, rule, create(rule.message, { ...first, additionalBindings }));
-      }
-    }
-  }
-  return toBinary(FileDescriptorSetSchema, descriptors);
 }
 
 /**

@@ -29,7 +29,7 @@ export function httpFilters(config: EdgeConfig, { root }: Files): readonly Messa
     lua(FILTERS.rest, onRequest('rest')),
     lua(FILTERS.connect, onRequest('connect')),
     extension(FILTERS.grpcWeb, `${HTTP}.grpc_web.v3.GrpcWeb`),
-    transcoder(root),
+    transcoder(`${root}/gen/transcoder.binpb`, REST_SERVICES),
     buffer(FILTERS.complete, MAX_HELD_BYTES),
     ROUTER,
   ];
@@ -58,10 +58,11 @@ function boundary({ edgeSecret, corsOrigins, httpPort }: EdgeConfig): Message {
   });
 }
 
-function transcoder(root: string): Message {
+/** Finds the methods of these services by the paths in the descriptors (scripts/transcoder-set.ts). */
+export function transcoder(proto_descriptor: string, services: readonly string[]): Message {
   return extension('envoy.filters.http.grpc_json_transcoder', `${HTTP}.grpc_json_transcoder.v3.GrpcJsonTranscoder`, {
-    proto_descriptor: `${root}/gen/transcoder.binpb`, // scripts/generate.ts makes it of the routes in operations.ts
-    services: REST_SERVICES,
+    proto_descriptor,
+    services,
     print_options: { always_print_primitive_fields: true },
     // The server rejects unknown parameters, and its error names all of them.
     ignore_unknown_query_parameters: true,

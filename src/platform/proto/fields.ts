@@ -1,10 +1,31 @@
 /** Fields by their path in a request, lists that may be absent, and names without white space around them. */
-import { type DescField, getOption } from '@bufbuild/protobuf';
+import { type DescField, type DescMessage, getOption, ScalarType } from '@bufbuild/protobuf';
 import { field as fieldRules } from '@bufbuild/protovalidate/gen/buf/validate/validate_pb.js';
-import type { ListField, Operation } from './operations.ts';
+
+/** A repeated field. */
+export type ListField = DescField & { readonly fieldKind: 'list' };
 
 /** Its JSON is a text (RFC 3339), not an object. */
 export const TIMESTAMP = 'google.protobuf.Timestamp';
+
+/** The types of values in the JSON of requests: a field's, or that of each of its items. */
+export type JsonType = 'whole' | 'string' | 'bool' | 'enum' | 'time' | 'object';
+
+const SCALARS: Readonly<Partial<Record<ScalarType, JsonType>>> = {
+  [ScalarType.BOOL]: 'bool',
+  [ScalarType.INT64]: 'whole',
+  [ScalarType.INT32]: 'whole',
+  [ScalarType.STRING]: 'string',
+};
+
+/** Undefined for a type that REST does not have. A Timestamp is a text. */
+export function jsonTypeOf({ fieldKind, message, enum: names, scalar }: DescField): JsonType | undefined {
+  if (fieldKind === 'map') return undefined;
+  if (message?.typeName === TIMESTAMP) return 'time';
+  // The other messages of google.protobuf have JSON of their own, too.
+  if (message !== undefined) return message.typeName.startsWith('google.protobuf.') ? undefined : 'object';
+  return names === undefined ? scalar && SCALARS[scalar] : 'enum';
+}
 
 /**
  * The list in a message that has nothing else: `message Tags { repeated string values = 1; }`. As a field it is a list
@@ -38,8 +59,14 @@ interface FoundField {
   readonly name: string;
 }
 
+/** What a request message is, and which of its fields is the REST body. */
+interface RequestOf {
+  readonly input: DescMessage;
+  readonly bodyField: string | undefined;
+}
+
 /** Finds a field by its path in the request message, in JSON's or protobuf's names, with indexes: `thing.tags[2]`. */
-export function fieldAt({ input, bodyField }: Pick<Operation, 'input' | 'bodyField'>, path: string): FoundField {
+export function fieldAt({ input, bodyField }: RequestOf, path: string): FoundField {
   const steps = path.split('.').map((step) => /^([^[]*)(.*)$/s.exec(step) ?? []);
   const [inProto, names]: [string[], string[]] = [[], []];
   let field: DescField | undefined;

@@ -19,8 +19,9 @@ import {
   MethodOptions_IdempotencyLevel,
 } from '@bufbuild/protobuf/wkt';
 import { API_PACKAGE, NAME } from '../../identity.ts';
+import { checkForms } from './http-forms.ts';
 import { type HttpRule, httpRule, type OperationOptions, operationOptions, serviceOptions } from './options.ts';
-import { compilePath, fieldsIn, hasVerb, type Path, readPath, toRegExp } from './paths.ts';
+import { compilePath, fieldsIn, hasVerb, type Path, readPath, shapeOf, toRegExp } from './paths.ts';
 
 const DESCRIPTOR_SET = new URL('../../../gen/descriptors.binpb', import.meta.url);
 const HTTP_BODY = 'google.api.HttpBody';
@@ -112,7 +113,7 @@ export interface Operations {
 /**
  * Loads the operations of the proto files in `gen/`, or of other descriptors.
  *
- * @throws Error when a method has routes on the REST side that Envoy would send nowhere.
+ * @throws Error when a method has routes on the REST side that Envoy would send nowhere, or to two methods.
  */
 export function loadOperations(
   descriptors: FileDescriptorSet = fromBinary(FileDescriptorSetSchema, readFileSync(DESCRIPTOR_SET)),
@@ -125,6 +126,15 @@ export function loadOperations(
   const astray = operations.find(isAstray);
   if (astray !== undefined) {
     throw new Error(`${astray.path} has a path on REST: move it to ${API_PACKAGE}, the API_PACKAGE of src/identity.ts`);
+  }
+  const byRoute = Map.groupBy(
+    operations.flatMap(({ path, routes }) =>
+      routes.map((route) => ({ path, at: `${route.method} ${shapeOf(route)}` })),
+    ),
+    ({ at }) => at,
+  );
+  for (const [at, [one, other]] of byRoute) {
+    if (other !== undefined) throw new Error(`${one?.path} and ${other.path} are both at ${at} on REST: move one`);
   }
   return { registry, byPath: new Map(operations.map((operation) => [operation.path, operation])) };
 }
@@ -140,7 +150,15 @@ export function toOperation(method: DescMethod, registry: Registry): Operation {
     isRead: method.idempotency === MethodOptions_IdempotencyLevel.NO_SIDE_EFFECTS,
     isIdempotent: method.idempotency !== MethodOptions_IdempotencyLevel.IDEMPOTENCY_UNKNOWN,
   };
-  return withOptions(base, httpRule(method, registry), operationOptions(method, registry), verbsOf(registry));
+  const rule = httpRule(method, registry);
+  if (rule !== undefined) {
+    const { input, output } = method;
+    const [path, isRaw] = [pathOf(rule), output.typeName === HTTP_BODY];
+    const inBody = bodyOf({ input, bodyField: rule.body, routes: [path] })?.fields ?? [];
+    const inQuery = [...queryParameters(input, rule, [path]).values()];
+    checkForms({ rule, path, method, isRaw, inBody, inQuery });
+  }
+  return withOptions(base, rule, operationOptions(method, registry), verbsOf(registry));
 }
 
 const VERBS = new WeakMap<Registry, readonly string[]>();
@@ -209,8 +227,7 @@ function toRoutes(rule: HttpRule, verbs: readonly string[]): readonly RestRoute[
 }
 
 function pathOf({ pattern }: HttpRule): Path {
-  if (pattern.case === undefined) throw new Error('an HTTP rule has no path');
-  const text = pattern.case === 'custom' ? pattern.value.path : pattern.value;
+  const text = pattern.case === 'custom' ? pattern.value.path : (pattern.value ?? '');
   return readPath(text.replace('{file=NAME.', `{file=${NAME}.`));
 }
 
@@ -260,7 +277,11 @@ function oneOfList({ path, input }: Base, { list }: SuccessResponse, name: strin
 }
 
 /** The message that is the REST body, and its fields: those of `*` are all that are not in the path. */
-export function bodyOf({ input, bodyField, routes }: Pick<Operation, 'input' | 'bodyField' | 'routes'>) {
+export function bodyOf({
+  input,
+  bodyField,
+  routes,
+}: Pick<Operation, 'input' | 'bodyField'> & { readonly routes: readonly Path[] }) {
   if (bodyField !== '*') {
     const message = input.fields.find(({ name }) => name === bodyField)?.message;
     return message && { message, fields: message.fields };
@@ -268,13 +289,14 @@ export function bodyOf({ input, bodyField, routes }: Pick<Operation, 'input' | '
   return { message: input, fields: input.fields.filter(({ name }) => !isInPath(name, routes)) };
 }
 
-function isInPath(name: string, routes: readonly RestRoute[]): boolean {
+function isInPath(name: string, routes: readonly Path[]): boolean {
   return routes.some((route) => fieldsIn(route).includes(name));
 }
 
-/** Per google.api.http: without a body, every field that is not in the path is a query parameter. */
-function queryParameters(input: DescMessage, rule: HttpRule | undefined, routes: readonly RestRoute[]) {
-  const fields = rule?.body === '' ? input.fields.filter(({ name }) => !isInPath(name, routes)) : [];
+/** Per google.api.http: every field that is neither in the path nor in the body is a query parameter. */
+function queryParameters(input: DescMessage, rule: HttpRule | undefined, routes: readonly Path[]) {
+  const isLeft = ({ name }: DescField) => name !== rule?.body && !isInPath(name, routes);
+  const fields = rule === undefined || rule.body === '*' ? [] : input.fields.filter(isLeft);
   return new Map(fields.map((field) => [field.jsonName, field]));
 }
 

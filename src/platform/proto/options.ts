@@ -18,8 +18,9 @@ export type HttpRule = Message & {
   readonly pattern:
     | { readonly case: 'get' | 'put' | 'post' | 'delete' | 'patch'; readonly value: string }
     | { readonly case: 'custom'; readonly value: { readonly kind: string; readonly path: string } }
-    | { readonly case: undefined };
+    | { readonly case: undefined; readonly value?: undefined };
   readonly body: string;
+  readonly responseBody: string;
   readonly additionalBindings: readonly HttpRule[];
 };
 

@@ -1,0 +1,298 @@
+/**
+ * google.api.http as data: what of it is carried, and then read the same by Envoy's transcoder, by the server and by
+ * json.lua; and what is refused at the start, since one of them would read it otherwise. And what the transcoder says
+ * of a request that it refuses, in the words that the server reads.
+ */
+import { execFileSync, spawnSync } from 'node:child_process';
+import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { createFileRegistry, fromBinary, type JsonObject } from '@bufbuild/protobuf';
+import { FileDescriptorSetSchema } from '@bufbuild/protobuf/wkt';
+import { API_PACKAGE } from '../../src/identity.ts';
+import { readTranscoderText } from '../../src/platform/edge/transcoder-texts.ts';
+import { loadOperations, toOperation } from '../../src/platform/proto/operations.ts';
+import { compareAsEnvoy, toLuaPattern } from '../../src/platform/proto/paths.ts';
+import { findProgram, missing } from '../support/machine/find-program.ts';
+import { testUnless } from '../support/machine/programs.ts';
+import { startTranscoder } from '../support/service/transcoder.ts';
+
+const test = testUnless(missing('luajit'));
+
+const MESSAGES = `
+enum Color { COLOR_UNSPECIFIED = 0; red = 1; }
+message Inner { string name = 1; repeated string list = 2; Inner own = 3; }
+message Plain {
+  string name = 1;
+  optional int32 count = 2;
+  google.protobuf.Timestamp time = 3;
+  repeated int32 list = 4;
+}
+message Labels { repeated string values = 1; }
+message M {
+  int64 id = 1;
+  string name = 2;
+  Color color = 3;
+  bool flag = 4;
+  int32 small = 5;
+  Plain inner = 6;
+  repeated int64 ids = 7;
+  google.protobuf.Timestamp time = 8;
+}
+message Flat {
+  int64 id = 1;
+  string name = 2;
+  Color color = 3;
+  bool flag = 4;
+  int32 small = 5;
+  repeated int64 ids = 7;
+  google.protobuf.Timestamp time = 8;
+}
+message Other {
+  int64 id = 1;
+  double real = 2;
+  bytes raw = 3;
+  map<string, string> map = 4;
+  Inner inner = 5;
+  repeated Plain inners = 6;
+  Labels labels = 7;
+  Plain plain = 8;
+  repeated int64 ids = 9;
+}`;
+
+/** A rule, and requests: what arrives, or nothing when no method has the path. */
+const CARRIED: Readonly<Record<string, Readonly<Record<string, JsonObject | undefined>>>> = {
+  'get: "/plain/{id}"': {
+    'GET /plain/7': { id: '7' },
+    'GET /plain/7///': { id: '7' },
+    'GET /plain/7?name=a&color=red&flag=true&small=5&ids=1&ids=2&time=2024-01-01T00:00:00Z': {
+      ...{ id: '7', name: 'a', color: 'red', flag: true, small: 5, ids: ['1', '2'] },
+      time: '2024-01-01T00:00:00Z',
+    },
+    'HEAD /plain/7/': { id: '7' },
+    'GET /plain/7/x': undefined,
+    'GET /plain//7': undefined,
+    'GET /plain/': undefined,
+    'PUT /plain/7': undefined,
+  },
+  'get: "/a/{id}/b/{name}/{color}/{flag}/{small}"': {
+    'GET /a/7/b/x/red/true/5/': { id: '7', name: 'x', color: 'red', flag: true, small: 5 },
+  },
+  'get: "/Lit-a.b~c_9/{name}"': { 'GET /Lit-a.b~c_9/x.y': { name: 'x.y' }, 'GET /Lit-aXb~c_9/x': undefined },
+  'post: "/verb/{id}:do-it" body: "*"': {
+    'POST /verb/7:do-it {"name":"n"}': { id: '7', name: 'n' },
+    'POST /verb/7:other {}': undefined,
+  },
+  'post: "/verb/{name}:batchGet" body: "inner"': {
+    'POST /verb/a:b:batchGet {"name":"n"}': { name: 'a:b', inner: { name: 'n' } },
+  },
+  'put: "/verb/{name}" body: "inner"': { 'PUT /verb/a:b {"name":"n"}': { name: 'a:b', inner: { name: 'n' } } },
+  'post: "/verb:all" body: "*"': { 'POST /verb:all {"name":"n"}': { name: 'n' } },
+  'patch: "/body/{id}" body: "inner"': {
+    'PATCH /body/7?small=5 {"name":"n"}': { id: '7', small: 5, inner: { name: 'n' } },
+  },
+  'delete: "/body/{id}" body: "*"': { 'DELETE /body/7 {"name":"n"}': { id: '7', name: 'n' } },
+  'post: "/no-body/{id}"': { 'POST /no-body/7?name=a': { id: '7', name: 'a' } },
+  'get: "/over/{name}"': { 'GET /over/you': { name: 'you' } },
+  'get: "/over/me"': { 'GET /over/me': {}, 'GET /over/me/': {} },
+  'post: "/over/{name}" body: "*"': { 'POST /over/me {"small":5}': { name: 'me', small: 5 } },
+  'post: "/over/{name}/x" body: "inner"': { 'POST /over/me/x {"name":"a"}': { name: 'me', inner: { name: 'a' } } },
+  'post: "/{name}/me/x" body: "*"': { 'POST /any/me/x {"small":5}': { name: 'any', small: 5 } },
+};
+
+/** A rule, and what is said of it. `Other` is the request where it has what M has not. */
+const REFUSED: Readonly<Record<string, string>> = {
+  '': 'no path: write get',
+  'get: ""': 'the path ""',
+  'get: "/"': 'the path "/"',
+  'get: "x"': 'the path "x"',
+  'get: "/x/"': 'the path "/x/"',
+  'get: "/x//y"': 'the path "/x//y"',
+  'get: "/a:b/x"': 'the path "/a:b/x"',
+  'get: "/%41"': 'the path "/%41"',
+  'get: "/x{id}"': 'the path "/x{id}"',
+  'get: "/{name=*}"': 'a wildcard: write {field}',
+  'get: "/{name=a/*}"': 'a wildcard',
+  'get: "/{name=**}"': 'a wildcard',
+  'get: "/*/x"': 'a wildcard',
+  'get: "/x/**"': 'a wildcard',
+  'get: "/{name=docs}"': 'a field with a value',
+  'get: "/{inner.name}"': 'inner.name: a path has fields of the request itself',
+  'get: "/{id}/{id}"': 'id: a path has each field once',
+  'get: "/{gone}"': 'gone: the request has no such field',
+  'get: "/{ids}"': 'ids: a field of a path is a whole number',
+  'get: "/{inner}"': 'inner: a field of a path is',
+  'get: "/{time}"': 'time: a field of a path is',
+  'get: "/x" additional_bindings: {get: "/y"}': 'additional_bindings: write a method for each path',
+  'get: "/x" response_body: "inner"': 'response_body: let the method return',
+  'custom: {kind: "PURGE" path: "/x"}': 'the method PURGE',
+  'get: "/x" body: "*"': 'a body of GET',
+  'post: "/x" body: "gone"': 'the body "gone": write "*"',
+  'post: "/x" body: "name"': 'the body "name"',
+  'post: "/x" body: "ids"': 'the body "ids"',
+  'post: "/x" body: "inner.name"': 'the body "inner.name"',
+  'post: "/x" body: "time"': 'the body "time"',
+  'post: "/x/{id}" body: "id"': 'the body "id"',
+  'get: "/x"': 'M.inner: it is in the query, which has no messages',
+  'post: "/other" body: "labels"': 'the body "labels"',
+  'post: "/other" body: "inners"': 'the body "inners"',
+  'post: "/other" body: "map"': 'the body "map"',
+  'post: "/other" body: "inner"': 'test.Inner, which contains itself: JSON of requests',
+  'post: "/other" body: "*"': 'Other.real: JSON of requests has no such type here',
+  'post: "/other" body: "plain"': 'Other.real: it is in the query',
+};
+
+const carried = Object.keys(CARRIED);
+const refused = Object.keys(REFUSED);
+const PACKAGE = `${API_PACKAGE}.test`;
+
+/** Of each rule a method, on a line of its own. */
+function service(name: string, rules: readonly string[]): string {
+  const lines = rules.map((rule, index) => {
+    const input = rule.includes('/other') ? 'Other' : name !== 'Refused' && !rule.includes('body:') ? 'Flat' : 'M';
+    return `  rpc Rule${index}(${input}) returns (Flat) { option (google.api.http) = {${rule}}; }`;
+  });
+  return `service ${name} {\n${lines.join('\n')}\n}\n`;
+}
+
+const IMPORTS = ['google/api/annotations', 'google/protobuf/timestamp']
+  .map((name) => `import "${name}.proto";\n`)
+  .join('');
+const HEAD = `syntax = "proto3";\npackage ${PACKAGE};\n${IMPORTS}`;
+
+/** The descriptors of these services with all proto files, as `buf build` makes them. */
+function build(...services: readonly string[]) {
+  mkdirSync('build', { recursive: true });
+  const folder = mkdtempSync('build/forms-');
+  try {
+    writeFileSync(`${folder}/forms.proto`, HEAD + services.join('') + MESSAGES);
+    const config = { version: 'v2', modules: ['proto', folder, 'third_party/proto'].map((path) => ({ path })) };
+    const args = [
+      'build',
+      '.',
+      '--config',
+      JSON.stringify(config),
+      '--as-file-descriptor-set',
+      '--output',
+      '-#format=binpb',
+    ];
+    return fromBinary(FileDescriptorSetSchema, execFileSync('node_modules/.bin/buf', args));
+  } finally {
+    rmSync(folder, { recursive: true });
+  }
+}
+
+const set = build(service('Carried', carried));
+const operations = loadOperations(set);
+const CARRIED_SERVICE = `${PACKAGE}.Carried`;
+const routes = [...operations.byPath.values()]
+  .filter(({ path }) => path.startsWith(`/${CARRIED_SERVICE}/`))
+  .flatMap((operation) => operation.routes.map((route) => ({ ...route, operation })))
+  .toSorted(compareAsEnvoy);
+
+/** Prints which of the patterns, one a line, is the first that matches. */
+const FIRST_MATCH = `
+local subject = arg[1]
+for pattern in io.lines() do
+  if subject:find(pattern) then print(pattern) return end
+end`;
+
+function firstInLua(method: string, path: string): string {
+  const input = routes.map((route) => `${toLuaPattern(route.method, route)}\n`).join('');
+  const args = ['-e', FIRST_MATCH.replace('arg[1]', `"${method} ${path}"`)];
+  const { stdout, status } = spawnSync(findProgram(['luajit']) ?? '', args, { input, encoding: 'utf8' });
+  if (status !== 0) throw new Error(stdout);
+  return stdout.trim();
+}
+
+test('HTTP rules - what is carried reads Envoy, the server and json.lua alike, with slashes at the end', async (t) => {
+  const send = await startTranscoder(t, set, operations, CARRIED_SERVICE);
+  for (const [index, rule] of carried.entries()) {
+    for (const [request, message] of Object.entries(CARRIED[rule] ?? {})) {
+      const [, method = '', target = '', body] = /^(\S+) (\S+)(?: (.*))?$/.exec(request) ?? [];
+      const [path = ''] = target.split('?');
+      const route = routes.find((one) => one.method === method && one.pattern.test(path));
+      const inLua = firstInLua(method, path);
+      const sent = await send(method, target, body);
+      if (message === undefined) {
+        t.like(sent, { status: 404 }, request);
+        t.deepEqual([route, inLua], [undefined, ''], request);
+        continue;
+      }
+      const { path: called, message: arrived } = sent as { path: string; message: JsonObject };
+      t.is(called, `/${CARRIED_SERVICE}/Rule${index}`, request);
+      t.deepEqual(arrived, message, request);
+      t.is(route?.operation.path, called, request);
+      t.is(inLua, route === undefined ? '' : toLuaPattern(method, route), request);
+      for (const [name, value] of Object.entries(route?.pattern.exec(path)?.groups ?? {})) {
+        t.is(value, String(arrived[name]), request);
+      }
+    }
+  }
+});
+
+test('HTTP rules - what nothing carries ends the start, by its method, its line and a way out', (t) => {
+  const registry = createFileRegistry(build(service('Refused', refused)));
+  for (const [index, method] of (registry.getService(`${PACKAGE}.Refused`)?.methods ?? []).entries()) {
+    const rule = refused[index] ?? '';
+    const line = HEAD.split('\n').length + 1 + index;
+    const { message } = t.throws(() => toOperation(method, registry), undefined, rule) as Error;
+    t.true(message.startsWith(`forms.proto:${line}: ${PACKAGE}.Refused.Rule${index}: `), message);
+    t.true(message.includes(REFUSED[rule] ?? '?'), message);
+  }
+});
+
+test('HTTP rules - two methods at one path end the start', (t) => {
+  const twice = build(service('Twice', ['get: "/twice/{id}"', 'get: "/twice/{name}"']));
+  t.throws(() => loadOperations(twice), { message: /Rule0 and .*Rule1 are both at GET \/twice\/\{\} on REST/ });
+});
+
+const TIME = 'type.googleapis.com/google.protobuf.Timestamp';
+const NO_TIME = "Illegal timestamp format; timestamps must end with 'Z' or have a valid timezone offset.";
+const type = (path: string, value?: string) => ({ path, problem: 'type', value }) as const;
+
+/** What the transcoder says, and what is read of it. */
+const TEXTS: Readonly<Record<string, readonly [text: string, read: ReturnType<typeof readTranscoderText>]>> = {
+  'GET /plain/x': ['id: invalid value "x" for type TYPE_INT64', type('id', '"x"')],
+  'GET /plain/7?small=99999999999': [
+    'small: invalid value "99999999999" for type TYPE_INT32',
+    type('small', '"99999999999"'),
+  ],
+  'GET /plain/7?flag=2': ['flag: invalid value "2" for type TYPE_BOOL', type('flag', '"2"')],
+  'GET /plain/7?ids=1,2': ['ids: invalid value "1,2" for type TYPE_INT64', type('ids', '"1,2"')],
+  'GET /plain/7?color=blue': [
+    `color: invalid value "blue" for type type.googleapis.com/${PACKAGE}.Color`,
+    type('color', '"blue"'),
+  ],
+  'GET /plain/7?time=x': [`time: invalid value Field 'time', ${NO_TIME} for type ${TIME}`, type('time')],
+  'PATCH /body/7 {"name":5}': ['inner.name: invalid value 5 for type TYPE_STRING', type('inner.name', '5')],
+  'PATCH /body/7 {"list":["x"]}': [
+    'inner.list[0]: invalid value "x" for type TYPE_INT32',
+    type('inner.list[0]', '"x"'),
+  ],
+  'PATCH /body/7 {"time":7}': [
+    `inner.time: invalid value Field 'time', Invalid data type for timestamp, value is 7 for type ${TIME}`,
+    type('inner.time'),
+  ],
+  'PATCH /body/7 7': [`inner: invalid value 7 for type type.googleapis.com/${PACKAGE}.Plain`, type('inner', '7')],
+  'PATCH /body/7 {"name":{}}': [
+    'inner: invalid value Starting an object on a scalar field for type name',
+    { path: 'inner', problem: 'other', value: undefined },
+  ],
+  'PATCH /body/7 [1]': [
+    ': Proto field is not repeating, cannot start list.',
+    { path: '', problem: 'other', value: undefined },
+  ],
+  'PATCH /body/7 {"count":1,"count":2}': [
+    "inner: invalid value oneof field '_count' is already set. Cannot set 'count' for type oneof",
+    { path: 'inner', problem: 'oneof', value: undefined },
+  ],
+  'PATCH /body/7 {': ['Unexpected end of string. Expected an object key or }.\n\n^', undefined],
+};
+
+test('Transcoder - says of each kind of wrong value what the server reads', async (t) => {
+  const send = await startTranscoder(t, set, operations, CARRIED_SERVICE);
+  for (const [request, [text, read]] of Object.entries(TEXTS)) {
+    const [, method = '', target = '', body] = /^(\S+) (\S+)(?: (.*))?$/.exec(request) ?? [];
+    t.deepEqual(await send(method, target, body), { status: 400, text }, request);
+    t.deepEqual(readTranscoderText(text), read, request);
+  }
+});
