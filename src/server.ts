@@ -11,7 +11,7 @@ import type { ApiKeyCache } from './platform/access/keys/api-key-cache.ts';
 import { createAllowance } from './platform/access/limits/allowance.ts';
 import type { Limiter } from './platform/access/limits/limiter.ts';
 import type { LimitsRecorder } from './platform/access/limits/limits-recorder.ts';
-import { requestLimits } from './platform/access/limits/request-limits.ts';
+import { type RequestLimits, requestLimits } from './platform/access/limits/request-limits.ts';
 import type { Ban } from './platform/access/tables/bans.ts';
 import { formatAddress } from './platform/config/checks.ts';
 import type { Config } from './platform/config/config.ts';
@@ -71,6 +71,34 @@ export interface Parts {
   readonly settings: ShopSettings;
 }
 
+interface ChainParts extends Pick<Parts, 'keys' | 'operatorKey' | 'auditLog'> {
+  readonly requests: RequestLimits;
+  readonly turns: Turns;
+  readonly validate: Parameters<typeof readMessage>[0];
+  readonly records: Parameters<typeof idempotency>[0];
+}
+
+/**
+ * What a call passes before its method, by who may call it. The order of errors: 401, then 429, then 403, then those in
+ * the request itself, then those that the method finds. Each interceptor says what must be before it.
+ */
+export function chains({ keys, requests, turns, validate, records, operatorKey, auditLog }: ChainParts) {
+  const message = readMessage(validate, turns);
+  const unknown = [authentication(keys, requests), limits(requests), permission];
+  const own = [pages(turns), etags, deprecation, idempotency(records)];
+  const streams = [keyless(requests), host];
+  const { passed, refused } = audit(auditLog);
+  return {
+    callers: [...unknown, host, rest, message, ...own],
+    /** Of a method that does not exist. */
+    unknown,
+    operator: [operatorOnly(operatorKey, requests, refused), passed, message],
+    /** Without a key: files and health checks; and reflection, which reads many messages itself. */
+    anybody: [...streams, message],
+    streams,
+  };
+}
+
 export function createServer(config: Config, parts: Parts) {
   const { store, keys, limiter, operatorKey, recorder, logger, auditLog, tracing, metrics, events, note } = parts;
   const operations = loadOperations();
@@ -87,16 +115,9 @@ export function createServer(config: Config, parts: Parts) {
   const { addressPerMinute, plans } = config.limits;
   const requests = requestLimits(limiter, { shares: openCalls, onBan, addressPerMinute });
 
-  // The order of errors: 401, then 429, then 403, then those in the request itself, then those that the method finds.
-  // Each interceptor says what must be before it.
-  const turns = new Turns();
-  const message = readMessage(createValidation(operations.registry), turns);
-  const forAnybody = [keyless(requests), host];
-  const judged = [authentication(keys, requests), limits(requests), permission];
-  const own = [pages(turns), etags, deprecation, idempotency(store.idempotency)];
-  const forCallers = [...judged, host, rest, message, ...own];
-  const { passed, refused } = audit(auditLog);
-  const forOperator = [operatorOnly(operatorKey, requests, refused), passed, message];
+  const validate = createValidation(operations.registry);
+  const records = store.idempotency;
+  const of = chains({ keys, requests, turns: new Turns(), validate, records, operatorKey, auditLog });
 
   const { addressBurst, addressPerSecond } = config.limits;
   const hasAllowance = createAllowance(addressBurst, addressPerSecond);
@@ -116,15 +137,14 @@ export function createServer(config: Config, parts: Parts) {
   const { originOf, isEdge, isForEdge } = origins(all, config.edgeSecret);
   const server = createGrpcServer({
     methods: [
-      ...shop.flatMap((service) => serve(operations, service, forCallers)),
-      ...serve(operations, edge, forCallers),
-      ...serve(operations, implement<AdminServiceServer>(AdminServiceService, admin), forOperator),
-      // No key is needed for files, health checks and reflection.
-      ...serve(operations, implement<WebServiceServer>(WebServiceService, webService), [...forAnybody, message]),
-      ...serve(operations, implement<HealthServer>(HealthService, health.service), [...forAnybody, message]),
-      ...serve(operations, reflection(operations, listed, spendAllowance), forAnybody),
+      ...shop.flatMap((service) => serve(operations, service, of.callers)),
+      ...serve(operations, edge, of.callers),
+      ...serve(operations, implement<AdminServiceServer>(AdminServiceService, admin), of.operator),
+      ...serve(operations, implement<WebServiceServer>(WebServiceService, webService), of.anybody),
+      ...serve(operations, implement<HealthServer>(HealthService, health.service), of.anybody),
+      ...serve(operations, reflection(operations, listed, spendAllowance), of.streams),
     ],
-    forUnknown: judged,
+    forUnknown: of.unknown,
     operations,
     originOf,
     isEdge,

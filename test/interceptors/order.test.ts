@@ -1,35 +1,18 @@
 /** The order of interceptors is data: a server whose chains are in another order does not start. */
 import test from 'ava';
-import { audit } from '../../src/platform/interceptors/audit.ts';
-import { authentication } from '../../src/platform/interceptors/authentication.ts';
-import { deprecation } from '../../src/platform/interceptors/deprecation.ts';
-import { etags } from '../../src/platform/interceptors/etags.ts';
-import { host } from '../../src/platform/interceptors/host.ts';
-import { idempotency } from '../../src/platform/interceptors/idempotency.ts';
-import { keyless } from '../../src/platform/interceptors/keyless.ts';
 import { limits } from '../../src/platform/interceptors/limits.ts';
-import { operatorOnly } from '../../src/platform/interceptors/operator-only.ts';
-import { pages } from '../../src/platform/interceptors/pages.ts';
 import { permission } from '../../src/platform/interceptors/permission.ts';
-import { readMessage } from '../../src/platform/interceptors/read-message.ts';
-import { rest } from '../../src/platform/interceptors/rest.ts';
 import { loadOperations } from '../../src/platform/proto/operations.ts';
 import { chain, type Interceptor } from '../../src/platform/rpc/chain.ts';
 import { RAW } from '../../src/platform/rpc/methods.ts';
 import { serve } from '../../src/platform/rpc/server.ts';
+import { chains } from '../../src/server.ts';
 import { handler } from '../support/service/call.ts';
 
 /** None of them runs. */
 const never = new Proxy({}, { get: () => () => Promise.reject(new Error('it runs')) }) as never;
-const message = readMessage(() => [], never);
-const CHAINS: Readonly<Record<string, readonly Interceptor[]>> = {
-  callers: [
-    ...[authentication(never, never), limits(never), permission, host, rest, message],
-    ...[pages(never), etags, deprecation, idempotency(never)],
-  ],
-  anybody: [keyless(never), host, message],
-  operator: [operatorOnly('', never, () => undefined), audit(never).passed, message],
-};
+const parts = { keys: never, requests: never, turns: never, validate: never, records: never, auditLog: never };
+const CHAINS: Readonly<Record<string, readonly Interceptor[]>> = chains({ ...parts, operatorKey: '' });
 const start = (interceptors: readonly Interceptor[]) => chain(interceptors, handler().next);
 
 for (const [name, interceptors] of Object.entries(CHAINS)) {
