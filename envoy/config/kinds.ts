@@ -56,7 +56,10 @@ export interface Kind {
 /** gRPC and gRPC-Web. */
 export const GRPC_TYPE = contentType('application/grpc(\\+.*|-web(-text)?(\\+proto)?)?');
 const GRPC_WEB_TEXT = contentType('application/grpc-web-text(\\+proto)?');
-/** What no Host has: a user, or several of them, which Envoy joins by commas (RFC 9112, section 3.2). */
+/**
+ * What no Host has: a user, or several of them, which Envoy joins by commas (RFC 9112, section 3.2). It means the same
+ * to RE2 and, in caller.lua, as a pattern of Lua. Neither allows an empty one: http-errors.test.ts sends both the same.
+ */
 export const IN_BAD_HOST = '[@,]';
 const HAS_BAD_HOST = { name: ':authority', string_match: { safe_regex: { regex: `|.*${IN_BAD_HOST}.*` } } };
 const HAS_GOOD_HOST = { ...HAS_BAD_HOST, invert_match: true };
