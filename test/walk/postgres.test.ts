@@ -84,5 +84,5 @@ test('Walk - any step of a start on PostgreSQL fails once, and the next start co
       if (hasFailed) [failed, isOver] = [failed + 1, false];
     }
   }
-  t.log(`${failed} steps that failed`);
+  t.log(`${WAYS.length} ways: ${failed} failures`);
 });

@@ -126,6 +126,6 @@ for (const part of PARTS) {
       isOver = true;
       for (const way of walkedAt(WAYS, step)) if (await run(t, part, step, way)) [failed, isOver] = [failed + 1, false];
     }
-    t.log(`${failed} steps that failed`);
+    t.log(`${WAYS.length} ways: ${failed} failures`);
   });
 }

@@ -58,7 +58,7 @@ test.serial(
         if (hasFailed) [failed, isOver] = [failed + 1, false];
       }
     }
-    t.log(`${failed} steps that failed`);
+    t.log(`${WAYS.length} ways: ${failed} failures`);
   },
 );
 
@@ -103,7 +103,7 @@ for (const [what, done] of [
           if (run.hasFailed) [failed, isOver] = [failed + 1, false];
         }
       }
-      t.log(`${failed} steps that failed`);
+      t.log(`${SINGLE.length} ways: ${failed} failures`);
     },
   );
 }

@@ -29,7 +29,7 @@ export interface Faults {
 /** Set by scripts/walk.ts. Otherwise a step fails in one way, which the seed chooses; of many callers, a few steps. */
 const { WALK_SEED = '57', WALK_ALL, WALK_PART = '1/1' } = process.env;
 export const isCampaign = WALK_ALL !== undefined;
-/** Some campaigns can be run in parts, each with other steps. */
+/** A campaign can be run in parts, each with other steps. */
 const [part = 1, parts = 1] = WALK_PART.split('/').map(Number);
 export const PART = { first: part - 1, every: parts };
 
@@ -49,11 +49,11 @@ export async function walkServer(
   t.teardown(() => caller.close());
   const oracle = new Oracle(caller);
   const used = async () => (await server.operator.usage(1n)).reduce((sum, { requests }) => sum + requests, 0n);
-  let failed = 0;
+  let [walked, failed] = [0, 0];
   for (const [index, operation] of operations.entries()) {
     const { outcome: expected, requests } = await run(operation, { caller, oracle, faults });
     const stride = isCampaign ? 1 : (faults.stride ?? requests);
-    for (let [step, isOver] = [0, false]; !isOver; step += stride) {
+    for (let [step, isOver] = [PART.first * stride, false]; !isOver; step += PART.every * stride) {
       isOver = true;
       for (const way of walkedAt(faults.ways, step + index)) {
         const where = `${operation.name}, ${way} at step ${step}`;
@@ -63,12 +63,14 @@ export async function walkServer(
         t.deepEqual(outcome, expected, `${where}\n${steps.join('\n')}`);
         if (hasFailed) [failed, isOver] = [failed + 1, false];
       }
+      if (!isOver) walked += 1;
     }
   }
   await oracle.checkLists();
   await until(async () => (await used()) === BigInt(caller.counted), 'the usage').catch(() => undefined);
   t.is(await used(), BigInt(caller.counted), 'the usage');
-  t.log(`${operations.length} operations, ${failed} steps that failed, ${caller.counted} requests`);
+  t.log(`${operations.length} operations, ${walked} steps, ${faults.ways.length} ways: ${failed} failures`);
+  t.log(`${caller.counted} requests`);
 }
 
 async function run(
