@@ -133,14 +133,4 @@ test.serial('Connections - beyond 2,000 calls that wait for one, further ones ar
   t.deepEqual(refusal, new StoreUnavailable('too many calls wait for a connection'));
 });
 
-test.serial('Connections - one whose response is lost is not used again', async (t) => {
-  const { proxy, query } = await openPool(t, await t.context.createDatabase());
-  await query('SELECT 1');
-  proxy.dropResponses();
-  await t.throwsAsync(query('SELECT 1'), { instanceOf: StoreUnavailable });
-  proxy.restore();
-  await t.notThrowsAsync(query('SELECT 1'));
-  t.is(proxy.accepted, 3, 'that one, the one that asks whether its process has ended, and a new one');
-});
-
 const COUNT_OURS = "SELECT count(*) FROM pg_stat_activity WHERE application_name = 'petstore'";

@@ -52,8 +52,6 @@ test('Statements - two of one name that run at the same time have rows of their 
   );
 });
 
-const ORPHAN = "INSERT INTO pets (name, category_id, status) VALUES ('Tom', 999, 'sold')";
-
 function write<T>(
   { engine }: Context,
   work: (run: (sql: string) => ReturnType<Runner['all']>) => Promise<T>,
@@ -114,14 +112,6 @@ test('SQLite - the read connection can not write', async (t) => {
   await t.throwsAsync(read(t.context, "INSERT INTO categories (name) VALUES ('Cats')"), { message: /readonly/ });
 });
 
-test('SQLite - a statement that could not be prepared is prepared again', async (t) => {
-  const late = compile('late', t.context.engine.knex.raw('SELECT * FROM late'));
-  const run = () => t.context.engine.reader.all(late, {});
-  await t.throwsAsync(run(), { message: /no such table/ });
-  await write(t.context, (change) => change('CREATE TABLE late (id INTEGER)'));
-  t.deepEqual(await run(), []);
-});
-
 test('SQLite - the WAL, which grows while a backup reads, shrinks after it', async (t) => {
   const [main] = await read(t.context, 'PRAGMA database_list');
   const wal = () => statSync(`${main?.file}-wal`).size;
@@ -152,25 +142,6 @@ test.serial('Commit - writes run in the order of arrival, at most 256 share one'
     ids.map((_, index) => index + 1),
   );
   t.is(commands.filter((sql) => sql.endsWith('COMMIT')).length, 3);
-});
-
-test('Commit - a failed commit fails its whole group with its error, refusals too, and stores nothing', async (t) => {
-  const { store } = t.context;
-  const id = await newCategory(store);
-  const works = Array.from({ length: 10 }, (_, index) =>
-    write(t.context, async (run) => {
-      await run("INSERT INTO categories (name) VALUES ('Lost')");
-      if (index === 2) throw new Error('refused');
-      if (index !== 4) return;
-      await run('PRAGMA defer_foreign_keys = ON'); // fails at the commit, not earlier
-      await run(ORPHAN);
-    }),
-  );
-  for (const result of await Promise.allSettled(works)) {
-    t.regex(result.status === 'rejected' ? result.reason.message : '', /FOREIGN KEY/);
-  }
-  t.like((await store.categories.page({ after: 0n, limit: 100 })).rows, { length: 1, 0: { id } });
-  t.truthy(await newCategory(store));
 });
 
 // As in a migration. The rules of all engines have what its events are.
