@@ -9,10 +9,15 @@ export const SHOP_ERRORS = {
   BOAT_NOT_FOUND: notFound('boat', 'boatId'),
   RENTAL_NOT_FOUND: notFound('rental', 'rentalId'),
   BOAT_IN_USE: conflict(({ boatId }) => `a rental names boat ${boatId}: cancel it first`),
-  BOAT_TAKEN: conflict(({ boatId }) => `boat ${boatId} is rented for a part of this time: list its rentals`),
+  RENTAL_TOO_LONG: row(
+    400,
+    Status.INVALID_ARGUMENT,
+    ({ rentalDays }: { rentalDays: number }) => `a boat may be rented for ${rentalDays} days at most`,
+  ),
+  BOAT_TAKEN: conflict(({ boatId }) => `boat ${boatId} is rented for a part of this time`),
 } as const;
 
 /** Values for the fields of the messages, but ids, in the examples of the interface description. */
-export const SHOP_SAMPLES = {};
+export const SHOP_SAMPLES = { rentalDays: 14 };
 
 export const shopError = errorsOf(SHOP_ERRORS);

@@ -8,12 +8,19 @@ import { type Implementation, implement } from '../platform/rpc/methods.ts';
 import { boatService } from './boats/service.ts';
 import { resourceOf } from './events.ts';
 import { rentalService } from './rentals/service.ts';
+import type { ShopSettings } from './settings.ts';
 import type { ShopStore } from './tables.ts';
 
-export function shopServices(store: ShopStore, events: EventFeed): readonly Implementation[] {
+export interface ShopParts {
+  readonly store: ShopStore;
+  readonly events: EventFeed;
+  readonly settings: ShopSettings;
+}
+
+export function shopServices({ store, events, settings }: ShopParts): readonly Implementation[] {
   return [
     implement<BoatServiceServer>(BoatServiceService, boatService(store)),
     implement<EventServiceServer>(EventServiceService, eventService(events, resourceOf)),
-    implement<RentalServiceServer>(RentalServiceService, rentalService(store)),
+    implement<RentalServiceServer>(RentalServiceService, rentalService(store, settings)),
   ];
 }

@@ -2,7 +2,7 @@
 import { isError, isInvalid } from '../support/contract/errors.ts';
 import { stackTest } from '../support/service/shared-stack.ts';
 
-const test = stackTest();
+const test = stackTest({ RENTAL_DAYS: '2' });
 
 const at = (hour: number) => `2027-01-01T${hour}:00:00Z`;
 
@@ -30,6 +30,14 @@ test('POST /rentals - of requests for one boat at the same time one is carried o
   const json = { boatId: await rest.boat(), start: at(12), end: at(14) };
   const responses = await Promise.all(Array.from({ length: 10 }, () => rest.post('/rentals', json)));
   t.deepEqual(responses.map(({ status }) => status).sort(), [201, ...Array(9).fill(409)]);
+});
+
+test('POST /rentals - is for RENTAL_DAYS at most, whoever asks', async (t) => {
+  const { rest } = t.context;
+  const boatId = await rest.boat();
+  const rent = (end: string) => rest.post('/rentals', { boatId, start: '2027-01-01T12:00:00Z', end });
+  isError(t, await rent('2027-01-03T12:00:01Z'), 400, 'RENTAL_TOO_LONG', 'a boat may be rented for 2 days at most');
+  t.is((await rent('2027-01-03T12:00:00Z')).status, 201);
 });
 
 test('POST /rentals - refuses an unknown boat, and an end that is not after the start', async (t) => {

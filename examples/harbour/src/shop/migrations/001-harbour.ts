@@ -1,6 +1,6 @@
-/** Boats, and their rentals, with their events. */
+/** Boats, and their rentals, each of an account, with their events. */
 import type { Knex } from 'knex';
-import { recordEvents } from '../../platform/events/migrations/event-triggers.ts';
+import { recordEvents, recordOwnedEvents } from '../../platform/events/migrations/event-triggers.ts';
 
 export async function up(knex: Knex): Promise<void> {
   await knex.schema.createTable('boats', (table) => {
@@ -11,13 +11,16 @@ export async function up(knex: Knex): Promise<void> {
   });
   await knex.schema.createTable('rentals', (table) => {
     table.bigIncrements('id');
+    table.bigInteger('account_id').notNullable().references('accounts.id');
     table.bigInteger('boat_id').notNullable().references('boats.id');
     for (const name of ['start', 'end']) {
       table.bigInteger(`${name}_seconds`).notNullable();
       table.integer(`${name}_nanos`).notNullable();
     }
-    table.index(['boat_id', 'id']);
+    table.index(['account_id', 'id']);
+    table.index(['account_id', 'boat_id', 'id']);
     table.index(['boat_id', 'start_seconds']);
   });
-  await recordEvents(knex, { boat: 'boats', rental: 'rentals' });
+  await recordEvents(knex, { boat: 'boats' });
+  await recordOwnedEvents(knex, { rental: 'rentals' });
 }

@@ -1,9 +1,10 @@
-/** The `rentals` table. */
+/** The `rentals` table: each account has its own. */
 import type { Engine, Runner } from '../../platform/storage/engine.ts';
 import { id, instant } from '../../platform/storage/fields.ts';
 import type { Id, Instant } from '../../platform/storage/model.ts';
+import { ownedResource } from '../../platform/storage/owned.ts';
 import { compile, param } from '../../platform/storage/statement.ts';
-import { resource, table } from '../../platform/storage/table.ts';
+import { table } from '../../platform/storage/table.ts';
 import type { BoatId } from '../boats/table.ts';
 
 export type RentalId = Id<'rental'>;
@@ -25,9 +26,10 @@ export const RENTALS = table<Rental>('rentals', {
 
 export function rentalTable(engine: Engine) {
   const { knex } = engine;
-  const rentals = resource(engine, RENTALS, { constant: ['boat_id'] });
+  const rentals = ownedResource(engine, RENTALS, { constant: ['boat_id'] });
   const ofBoat = () => knex('rentals').select('id').where('boat_id', param('boat_id')).limit(1);
   const at = (name: string) => [param(`${name}_seconds`), param(`${name}_nanos`)];
+  // Of all accounts: a boat is taken, whoever has it.
   const statements = {
     ofBoat: compile('rentals.of_boat', ofBoat()),
     // Those that start before the new one ends, and end after it starts.

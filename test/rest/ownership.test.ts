@@ -1,0 +1,240 @@
+/**
+ * Whose rows are whose, by the table of test/support/contract/resources.ts: each operation is asked with the key of
+ * another account. What a service whose proto file says `owned` has does not exist for it; all else is the same.
+ */
+import { type DescField, fromBinary, fromJson, type JsonObject, toBinary, toJson } from '@bufbuild/protobuf';
+import { openEvents } from '../support/calls/event-source.ts';
+import { bearer, stream } from '../support/calls/grpc.ts';
+import type { GrpcCaller } from '../support/calls/grpc-caller.ts';
+import { nextOf, readAll, walk } from '../support/calls/pages.ts';
+import type { RestClient } from '../support/calls/rest-client.ts';
+import {
+  fill,
+  LISTS,
+  MAKERS,
+  PUBLIC,
+  type PublicOperation,
+  requestsTo,
+  requestTo,
+  sibling,
+} from '../support/contract/resources.ts';
+import { sharing } from '../support/service/sharing.ts';
+import { startTestStack } from '../support/service/stack.ts';
+
+const test = sharing(undefined, async (t) => {
+  const stack = await startTestStack(t);
+  const otherKey = await stack.operator.keyOf({ perMinute: 1_000_000, perDay: 1_000_000 });
+  return { ...stack, otherKey, other: stack.rest.withKey(otherKey), otherGrpc: stack.grpc.withKey(otherKey) };
+});
+
+type Row = Readonly<Record<string, unknown>>;
+
+/** Ids of which there are none: a greater one, and a text. */
+const ABSENT = ['999999999', 'no-such-thing-as-this'];
+
+/** What an error says, without the id that was asked for. */
+const told = ({ status, text, headers }: Awaited<ReturnType<RestClient['get']>>, id: string) => [
+  status,
+  text.replaceAll(id, 'ID'),
+  [...headers.keys()].filter((name) => !/^(date|ratelimit|x-r)/.test(name)).sort(),
+];
+
+/** Each one that names a resource, with the one that it is about, and the path of one that does not exist. */
+async function named(rest: RestClient, holds: (operation: PublicOperation) => boolean) {
+  const isNamed = (operation: PublicOperation) =>
+    operation.idName !== undefined && operation.response.list === undefined;
+  const requests = await requestsTo(rest, (operation) => isNamed(operation) && holds(operation));
+  return requests.map((request) => {
+    const { operation, ids } = request;
+    const id = ids[operation.idName ?? ''] ?? '';
+    const missing = { ...ids, [operation.idName ?? '']: /^\d+$/.test(id) ? ABSENT[0] : ABSENT[1] };
+    return { ...request, id, missing, absent: fill(operation.template, missing), own: fill(operation.resource, ids) };
+  });
+}
+
+/** An operation over gRPC: its request is what REST has in path and body, its response in JSON. */
+function overGrpc({ path, input, output, bodyField }: PublicOperation, ids: object, json: object = {}) {
+  const body = bodyField === undefined || bodyField === '*' ? json : { [bodyField]: json };
+  const bytes = Buffer.from(toBinary(input, fromJson(input, { ...body, ...ids } as JsonObject)));
+  const responseDeserialize = (response: Buffer) => toJson(output, fromBinary(output, response)) as Row;
+  return { path, requestSerialize: () => bytes, responseDeserialize };
+}
+
+/** The rows of the first page of a list over gRPC. */
+async function rowsOf(caller: GrpcCaller, list: PublicOperation, request: object): Promise<readonly Row[]> {
+  const page = await caller.call(overGrpc(list, { ...request, limit: 100 }), undefined);
+  return (page[list.response.list?.jsonName ?? ''] ?? []) as readonly Row[];
+}
+
+test.serial('Of an account - what names a thing of another one gets the 404 of what is not there', async (t) => {
+  const { rest, other, otherGrpc } = t.context;
+  const owned = await named(rest, ({ isOwned }) => isOwned);
+  t.is(
+    owned.length > 0,
+    PUBLIC.some(({ isOwned, idName }) => isOwned && idName !== undefined),
+  );
+  for (const { operation, method, path, json, ids, id, missing, absent, own } of owned) {
+    const before = sibling(operation, 'GET') && (await rest.get(own));
+    const absentId = missing[operation.idName ?? ''] ?? '';
+    for (const headers of [
+      {},
+      { 'if-match': '*' },
+      { 'if-match': '"x"' },
+      { 'if-none-match': '*' },
+      { 'idempotency-key': `${operation.name} ${id}`.replace(' ', '-') },
+    ] as Record<string, string>[]) {
+      const foreign = await other.send(method, path, { json, headers });
+      t.is(foreign.status, 404, `${method} ${path} ${JSON.stringify(headers)}: ${foreign.text}`);
+      t.deepEqual(told(foreign, id), told(await other.send(method, absent, { json, headers }), absentId));
+    }
+    if (method === 'GET') t.is((await other.send('HEAD', path)).status, 404);
+    const [foreign, none] = await Promise.all(
+      [ids, missing].map((each) => otherGrpc.failure(overGrpc(operation, each, json), undefined)),
+    );
+    t.is(foreign?.code, 5, operation.path);
+    t.deepEqual(
+      [foreign?.reason, foreign?.message.replaceAll(id, 'ID')],
+      [none?.reason, none?.message.replaceAll(absentId, 'ID')],
+    );
+    if (before) t.deepEqual([(await rest.get(own)).text, before.status], [before.text, 200], 'it is as it was');
+    t.true((await rest.send(method, path, { json })).status < 300, `${method} ${path} of its own account`);
+  }
+});
+
+test.serial('For all - what is not of an account is read by others as by the one who made it', async (t) => {
+  const { rest, other } = t.context;
+  const common = await named(rest, ({ isOwned, method }) => !isOwned && method === 'GET');
+  if (common.length === 0) t.pass('all is of accounts');
+  for (const { path } of common) {
+    t.deepEqual([(await other.get(path)).status, (await other.get(path)).text], [200, (await rest.get(path)).text]);
+  }
+});
+
+for (const list of LISTS) {
+  const what = list.isOwned ? 'has only what the account has, by filters, ids and tokens too' : 'is the same for all';
+  test.serial(`GET ${list.template} - ${what}`, async (t) => {
+    const { rest, other, grpc, otherGrpc } = t.context;
+    const maker = MAKERS.find(({ service }) => service === list.service);
+    if (maker === undefined) return void t.pass('nothing makes what it lists');
+    const { ids } = await requestTo(rest, list);
+    const path = fill(list.template, ids);
+    const makeOne = async (by: RestClient): Promise<Row> => {
+      const { path: at, json } = await requestTo(by, maker, list.idName === undefined ? undefined : ids);
+      return by.created(at, json);
+    };
+    const mine = [await makeOne(rest), await makeOne(rest)];
+    const theirs = await makeOne(other);
+    const key = list.response.list?.message?.fields[0]?.jsonName ?? '';
+    const keys = (rows: readonly Row[]) => rows.map((row) => row[key]);
+    const [all, seen] = [keys(await readAll<Row>(rest, path)), keys(await readAll<Row>(other, path))];
+    for (const one of keys(mine)) t.deepEqual([all.includes(one), seen.includes(one)], [true, !list.isOwned]);
+    for (const one of keys([theirs])) t.deepEqual([all.includes(one), seen.includes(one)], [!list.isOwned, true]);
+    if (!list.isOwned) return;
+    const isForeign = (rows: readonly Row[]) => keys(rows).some((one) => keys(mine).includes(one));
+    for (const [name] of list.queryParameters) {
+      const values = name === list.oneOf?.jsonName ? keys(mine) : mine.map((row) => row[name]);
+      for (const value of values.filter((one) => one !== undefined)) {
+        const query = `${path}?${name}=${encodeURIComponent(String(value))}`;
+        t.false(isForeign((await walk<Row>(other, query)).flat()), query);
+      }
+    }
+    const token = nextOf((await rest.get(`${path}?limit=1`)).headers);
+    t.false(token === undefined || isForeign((await walk<Row>(other, token)).flat()), `${token}`);
+    const [own, foreign] = await Promise.all([rowsOf(grpc, list, ids), rowsOf(otherGrpc, list, ids)]);
+    t.deepEqual(keys(foreign).map(String), seen.slice(0, 100).map(String));
+    t.deepEqual(keys(own).map(String), all.slice(0, 100).map(String));
+  });
+}
+
+test.serial('Idempotency-Key - one of an account is not the key of another: nothing is replayed', async (t) => {
+  const { rest, other } = t.context;
+  for (const { operation, method, path, json } of await requestsTo(rest, (one) => one.takesIdempotencyKey)) {
+    const headers = { 'idempotency-key': `of-one-${operation.name}` };
+    const first = await rest.send(method, path, { json, headers });
+    t.true(first.status < 300, `${method} ${path} ${first.text}`);
+    t.is((await rest.send(method, path, { json, headers })).headers.get('idempotency-replayed'), 'true');
+    const foreign = await other.send(method, path, { json, headers });
+    t.is(foreign.headers.get('idempotency-replayed'), null, `${method} ${path}`);
+    if (foreign.status < 300)
+      t.not(foreign.headers.get('location') ?? foreign.text, first.headers.get('location') ?? first.text);
+  }
+});
+
+const FEED = PUBLIC.find(({ isEventStream }) => isEventStream);
+const EVENTS = PUBLIC.find(({ service, isEventStream }) => service === FEED?.service && !isEventStream);
+/** The fields of an event that have what services of accounts make. */
+const resourceFields = (EVENTS?.response.list?.message?.fields ?? []).filter(({ oneof }) => oneof !== undefined);
+const isOwnedType = ({ message }: DescField) =>
+  MAKERS.some(({ isOwned, output }) => isOwned && output.typeName === message?.typeName);
+const ownedFields = resourceFields.filter(isOwnedType).map(({ jsonName }) => jsonName);
+
+test.serial(
+  'Events - an account has its own and those for all: in lists, by types, by cursor and in streams',
+  async (t) => {
+    const { rest, other, grpc, otherGrpc, otherKey, key } = t.context;
+    if (EVENTS === undefined || FEED === undefined) return void t.pass('there are no events');
+    const after = (await readAll<Row>(other, EVENTS.template)).at(-1)?.id ?? 0;
+    const make = async (by: RestClient) => {
+      for (const { method, path, json } of await requestsTo(by, ({ isRead }) => !isRead))
+        await by.send(method, path, { json });
+    };
+    const live = (whose: string) => openEvents(`${rest.url}${FEED.template}`, whose);
+    const [now, otherNow] = [await live(key), await live(otherKey)];
+    for (const source of [now, otherNow]) t.is((await source.next())?.event, 'ready');
+    await make(rest);
+    await make(other);
+    await make(rest);
+    const read = async (by: RestClient, query = '') =>
+      (await walk<Row>(by, `${EVENTS.template}?limit=100&after=${after}${query}`)).flat();
+    const [mine, theirs] = [await read(rest), await read(other)];
+    const owned = (events: readonly Row[]) =>
+      events.filter((event) => ownedFields.some((name) => event[name] !== undefined));
+    const idsOf = (events: readonly Row[]) => events.map(({ id }) => id);
+    t.deepEqual([owned(mine).length > 0, owned(theirs).length > 0], [ownedFields.length > 0, ownedFields.length > 0]);
+    t.deepEqual(
+      idsOf(owned(mine)).filter((id) => idsOf(owned(theirs)).includes(id)),
+      [],
+      'no event of an account is seen by two',
+    );
+    const common = (events: readonly Row[]) => events.filter((event) => !owned(events).includes(event));
+    t.deepEqual(common(mine), common(theirs));
+    t.true(common(mine).length > 0);
+    for (const type of new Set(mine.map((event) => String(event.type)))) {
+      t.deepEqual(
+        await read(other, `&types=${type}`),
+        theirs.filter((event) => event.type === type),
+        type,
+      );
+    }
+    const [foreign] = owned(mine);
+    if (foreign !== undefined) {
+      const behind = await other.get(`${EVENTS.template}?limit=1&after=${Number(foreign.id) - 1}`);
+      t.false(idsOf(behind.body).includes(foreign.id), 'by cursor');
+    }
+    for (const [caller, whose, events, begun] of [
+      [otherGrpc, otherKey, theirs, otherNow],
+      [grpc, key, mine, now],
+    ] as const) {
+      const replayed = await openEvents(`${rest.url}${FEED.template}?after=${after}`, whose);
+      for (const source of [begun, replayed]) {
+        const streamed = await source.take(events.length);
+        source.close();
+        t.deepEqual(
+          streamed.map(({ data }) => data),
+          events,
+          'server-sent events',
+        );
+      }
+      const ids = idsOf(events).map(String);
+      t.deepEqual(idsOf(await rowsOf(caller, EVENTS, { after })), ids.slice(0, 100), 'a page over gRPC');
+      const messages = stream(caller.client, overGrpc(FEED, { after }), undefined, bearer(whose), {});
+      const received: unknown[] = [];
+      for await (const message of messages) {
+        const { event } = message as { event?: Row };
+        if (event !== undefined) received.push(event.id);
+        if (received.length === ids.length) break;
+      }
+      t.deepEqual(received, ids, 'a stream over gRPC');
+    }
+  },
+);
