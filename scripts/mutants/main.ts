@@ -5,6 +5,7 @@
 import { execFileSync, spawn, spawnSync } from 'node:child_process';
 import {
   cpSync,
+  existsSync,
   globSync,
   mkdtempSync,
   readdirSync,
@@ -77,13 +78,13 @@ async function tryFaults(copy: string, { seed, count, only }: Options, signal: A
       const red = await failing(copy, tests, signal);
       writeFileSync(join(copy, file), text);
       // On a busy machine a test may fail of itself.
-      const isSure = red !== undefined && (await failing(copy, [fileOf(red, tests)], signal)) === undefined;
+      const isSure = red !== undefined && (await failing(copy, [[red.file]], signal)) === undefined;
       signal.throwIfAborted();
       const { where, difference } = describe(file, text, fault);
       if (red === undefined) survived += 1;
       else if (isSure) noticed += 1;
       else unclear += 1;
-      process.stdout.write(red === undefined ? `SURVIVED ${where}\n${difference}\n` : `${where}: ${red}\n`);
+      process.stdout.write(red === undefined ? `SURVIVED ${where}\n${difference}\n` : `${where}: ${red.title}\n`);
     }
   } finally {
     const tried = noticed + survived + unclear;
@@ -138,8 +139,16 @@ function compiler(copy: string): (file: string, text: string) => boolean {
   };
 }
 
-/** Runs tests until one fails. Resolves with its title, with its file before it; undefined when all pass. */
-async function failing(copy: string, tests: readonly string[], signal: AbortSignal): Promise<string | undefined> {
+/** Runs groups of tests until a test fails, and resolves with it; undefined when all pass. */
+async function failing(copy: string, groups: readonly (readonly string[])[], signal: AbortSignal) {
+  for (const tests of groups) {
+    const title = await failingOf(copy, tests, signal);
+    if (title !== undefined) return { title, file: fileOf(title, tests) };
+  }
+  return undefined;
+}
+
+async function failingOf(copy: string, tests: readonly string[], signal: AbortSignal): Promise<string | undefined> {
   const ava = spawn('npx', ['--no-install', 'ava', '--fail-fast', '--tap', ...tests], {
     ...{ cwd: copy, stdio: ['ignore', 'pipe', 'ignore'], signal, timeout: MAX_MS },
     env: { ...process.env, MUTANTS: copy, SKIP_NOTHING: '' },
@@ -160,8 +169,9 @@ function fileOf(title: string, tests: readonly string[]): string {
   return tests.find((file) => title.includes(file) || title.startsWith(`${prefix(file)} › `)) ?? tests[0] ?? '';
 }
 
-/** What tests have left running: it has the folder in its environment, or works there. */
+/** What tests have left running, on Linux: it has the folder in its environment, or works there. */
 function processesOf(copy: string): readonly number[] {
+  if (!existsSync('/proc')) return [];
   return readdirSync('/proc')
     .filter((name) => /^\d+$/.test(name))
     .map(Number)

@@ -1,4 +1,4 @@
-/** Which tests notice a fault of a part: what is nearest to it. The first prefix of its path decides. */
+/** Which tests notice a fault of a part: what is nearest to it, and then the next. The first prefix of its path decides. */
 import { globSync } from 'node:fs';
 
 const REST = 'rest/*';
@@ -25,9 +25,10 @@ const PARTS: readonly (readonly [prefix: string, ...tests: readonly string[]])[]
   ['src/', '*', 'process/*', 'rest/{requests,failures}*'],
 ];
 
-/** The files of tests for a file of sources, but for those that measure or run alone. */
-export function testsOf(file: string): readonly string[] {
+/** The tests for a file of sources, the nearest first, but for those that measure or run alone. */
+export function testsOf(file: string): readonly (readonly string[])[] {
   const [, ...globs] = PARTS.find(([prefix]) => file.startsWith(prefix)) ?? ['', '*'];
-  const found = globs.flatMap((glob) => globSync(`test/${glob}`)).filter((name) => name.endsWith('.test.ts'));
-  return [...new Set(found)].filter((name) => !name.includes('.alone.')).toSorted();
+  return globs
+    .map((glob) => globSync(`test/${glob}`).filter((name) => /(?<!\.alone)\.test\.ts$/.test(name)))
+    .filter((found) => found.length > 0);
 }
