@@ -19,6 +19,7 @@ import { CommandFailed, createCommand, run } from '../../test/support/command-li
 import { VERSION_PLACES } from './version-places.ts';
 
 const KEPT = 'test/upgrades';
+const UPGRADING = 'docs/upgrading.md';
 const UNRELEASED = '## Unreleased\n';
 
 const command = createCommand(
@@ -67,6 +68,8 @@ function makeCommit(folder: string, version: string, last: string): string {
     writeFileSync(file, change(readFileSync(file, 'utf8')));
   };
   edit('CHANGELOG.md', (text) => dated(text, version));
+  const next = `${UNRELEASED}\nNothing beyond the steps.\n\n## ${version}\n`;
+  edit(UPGRADING, (text) => text.replace(UNRELEASED, next));
   edit('package.json', (text) => text.replace(`"version": "${last}"`, `"version": "${version}"`));
   const twice = new RegExp(`("name": "[a-z]+",\\s+"version": )"${last}"`, 'g');
   edit('package-lock.json', (text) => text.replaceAll(twice, `$1"${version}"`));
@@ -86,9 +89,13 @@ function makeCommit(folder: string, version: string, last: string): string {
   writeFileSync(kept('openapi.json'), JSON.stringify(description));
   const program = join(folder, KEPT, 'unreleased.client.ts');
   if (existsSync(program)) renameSync(program, kept('client.ts'));
-  execFileSync('git', ['add', '--all', 'CHANGELOG.md', 'package.json', 'package-lock.json', 'deploy', KEPT], {
-    cwd: folder,
-  });
+  execFileSync(
+    'git',
+    ['add', '--all', 'CHANGELOG.md', 'package.json', 'package-lock.json', 'deploy', UPGRADING, KEPT],
+    {
+      cwd: folder,
+    },
+  );
   execFileSync('git', ['commit', '--quiet', '--message', `Release ${version}`], { cwd: folder });
   return execFileSync('git', ['rev-parse', 'HEAD'], { cwd: folder, encoding: 'utf8' }).trim();
 }

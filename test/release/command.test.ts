@@ -42,6 +42,7 @@ test('npm run release - sets each version, dates the changelog, keeps what is co
     readFileSync(join(folder, 'CHANGELOG.md'), 'utf8'),
     /\n## Unreleased\n\n## 9\.0\.0 - \d{4}-\d\d-\d\d\n\n### Added\n\n- /,
   );
+  t.regex(readFileSync(join(folder, 'docs/upgrading.md'), 'utf8'), /\n## Unreleased\n\nNothing .*\n\n## 9\.0\.0\n\n/);
   t.notRegex(
     git('grep', '-F', version(), '--', 'package.json', 'deploy/container', 'deploy/kubernetes'),
     /version|image|newTag/,
