@@ -1,4 +1,5 @@
 /** The private parts of grpc-js that src/platform/rpc/private-parts.ts uses are there, and do what the server needs. */
+import { once } from 'node:events';
 import { connect, constants, type OutgoingHttpHeaders, type ServerHttp2Stream } from 'node:http2';
 import { connect as connectTcp, type Socket } from 'node:net';
 import { setTimeout as delay } from 'node:timers/promises';
@@ -9,7 +10,7 @@ import { status as Code, Server, ServerCredentials } from '@grpc/grpc-js';
 import test, { type ExecutionContext } from 'ava';
 import { PetServiceService as Pets } from '../../gen/petstore/v1/pets.ts';
 import { handleCalls } from '../../src/platform/rpc/private-parts.ts';
-import { frame, headersFrame, PLAIN, PREFACE } from '../support/calls/frames.ts';
+import { END_STREAM, frame, headersFrame, PLAIN, PREFACE } from '../support/calls/frames.ts';
 import { exchange } from '../support/calls/http2.ts';
 import { grpcFrame, grpcHeaders } from '../support/calls/sockets.ts';
 import { startTestServer } from '../support/service/server.ts';
@@ -89,6 +90,20 @@ test('grpc-js - a call with over 8 KiB of headers is reset, also of compressed o
   t.is(edge.headers.get('grpc-status'), String(Code.UNIMPLEMENTED));
 });
 
+test('Node - a call may have 128 headers, more than Envoy lets through, and one more is refused', async (t) => {
+  const server = await startScriptedServer(t);
+  const session = connect(`http://127.0.0.1:${server.port}`);
+  t.teardown(() => session.destroy());
+  const call = { ':scheme': 'http', ':authority': 'x', ...grpcHeaders('/a.b.C/D') };
+  const outcomes = [128, 129].map((count) => {
+    const more = Array.from({ length: count - Object.keys(call).length }, (_, index) => [`x-${index}`, '']);
+    return exchange(session, { ...call, ...Object.fromEntries(more) });
+  });
+  const [most, over] = await Promise.all(outcomes);
+  t.is(most?.headers.get('grpc-status'), String(Code.UNIMPLEMENTED));
+  t.deepEqual([over?.outcome, over?.resetCode], ['reset', constants.NGHTTP2_ENHANCE_YOUR_CALM]);
+});
+
 test('grpc-js - a condition in two lines is one list, and a CONNECT is no fault of the server', async (t) => {
   const server = await startTestServer(t);
   const { grpc, address, key, logs } = server;
@@ -108,6 +123,7 @@ test('grpc-js - a condition in two lines is one list, and a CONNECT is no fault 
     [[etag, '"other"'], Code.OK],
     [['"other"', '"another"'], Code.ABORTED],
     [[etag, 'no tag'], Code.INVALID_ARGUMENT],
+    [['"other" '], Code.ABORTED], // by itself Node leaves it out, and the update would go through
   ] as const) {
     t.is(await update(...tags), String(status), tags.join());
   }
@@ -121,6 +137,50 @@ test('grpc-js - a condition in two lines is one list, and a CONNECT is no fault 
 const MUCH = Buffer.alloc(16 * 2 ** 20);
 const EVERYTHING = Buffer.of(0x7f, 0, 0, 0);
 
+/** Starts a server that answers each call with MUCH. Resolves with its port. */
+async function startLavish(t: ExecutionContext, onStream: (stream: ServerHttp2Stream) => void): Promise<number> {
+  const server = new Server({ 'grpc.enable_channelz': 0 });
+  handleCalls(server, {
+    isEdge: () => true,
+    isInUse: () => true,
+    onCall(stream) {
+      onStream(stream);
+      stream.respond();
+      stream.resume().end(MUCH);
+    },
+  });
+  t.teardown(() => server.forceShutdown());
+  return promisify(server.bindAsync).call(server, '127.0.0.1:0', ServerCredentials.createInsecure());
+}
+
+test('Node - a connection takes calls beside those whose 16 MiB nobody reads: by itself it would refuse', async (t) => {
+  const port = await startLavish(t, () => undefined);
+  const session = connect(`http://127.0.0.1:${port}`);
+  t.teardown(() => session.destroy());
+  for (let count = 0; count < 4; count += 1) {
+    const [headers] = await once(session.request(grpcHeaders('/a.b.C/D')), 'response');
+    t.is(headers[':status'], 200);
+  }
+});
+
+test('Node - a connection that the server ends amid the calls of one write ends no process', async (t) => {
+  let calls = 0;
+  const port = await startLavish(t, ({ session }) => {
+    calls += 1;
+    session?.destroy();
+  });
+  const headers = { ':method': 'POST', ...PLAIN, ':path': '/a.b.C/D' };
+  const all = Array.from({ length: 20 }, (_, index) => 2 * index + 1).map((id) =>
+    Buffer.concat([headersFrame(id, headers), frame('data', id, END_STREAM, Buffer.from('all'))]),
+  );
+  for (const connection of [1, 2]) {
+    const socket = connectTcp(port, '127.0.0.1').on('error', () => undefined);
+    socket.resume().write(Buffer.concat([PREFACE, ...all]));
+    await until(() => socket.closed, `the end of connection ${connection}`);
+    t.is(calls, connection);
+  }
+});
+
 test('Node - a connection whose unread calls end amid a header block leaves nothing, however they end', async (t) => {
   setFlagsFromString('--expose-gc');
   const collect: () => void = runInNewContext('gc');
@@ -129,20 +189,11 @@ test('Node - a connection whose unread calls end amid a header block leaves noth
   const collected = new FinalizationRegistry(() => {
     kept -= 1;
   });
-  const server = new Server({ 'grpc.enable_channelz': 0 });
-  handleCalls(server, {
-    isEdge: () => true,
-    isInUse: () => true,
-    onCall(stream) {
-      streams.push(stream);
-      collected.register(stream, undefined);
-      kept += 1;
-      stream.respond();
-      stream.resume().end(MUCH);
-    },
+  const port = await startLavish(t, (stream) => {
+    streams.push(stream);
+    collected.register(stream, undefined);
+    kept += 1;
   });
-  const port = await promisify(server.bindAsync).call(server, '127.0.0.1:0', ServerCredentials.createInsecure());
-  t.teardown(() => server.forceShutdown());
   const endings: Record<string, (sockets: readonly Socket[]) => void> = {
     'the callers leave': () => undefined,
     'the server resets the calls': () => streams.forEach((stream) => void stream.destroy(new Error('unread'))),
