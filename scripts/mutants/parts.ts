@@ -1,4 +1,4 @@
-/** Which tests notice a fault of a part: what is nearest to it, and then the next. The first prefix of its path decides. */
+/** Which tests notice a fault: those nearest to its part, then the next. The first prefix of its path decides. */
 import { globSync } from 'node:fs';
 
 const REST = 'rest/*';
