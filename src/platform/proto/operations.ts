@@ -19,6 +19,7 @@ import {
   MethodOptions_IdempotencyLevel,
 } from '@bufbuild/protobuf/wkt';
 import { API_PACKAGE, NAME } from '../../identity.ts';
+import type { ListField } from './fields.ts';
 import { checkForms } from './http-forms.ts';
 import { type HttpRule, httpRule, type OperationOptions, operationOptions, serviceOptions } from './options.ts';
 import { compilePath, fieldsIn, hasVerb, type Path, readPath, shapeOf, toRegExp } from './paths.ts';
@@ -46,8 +47,6 @@ export interface Deprecation {
   /** `Deprecation` (RFC 9745) and `Sunset` (RFC 8594). */
   readonly headers: Readonly<Record<'deprecation' | 'sunset', string>>;
 }
-
-export type ListField = DescField & { readonly fieldKind: 'list' };
 
 /** The REST response of a successful call. */
 export interface SuccessResponse {

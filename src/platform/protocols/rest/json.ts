@@ -7,8 +7,7 @@
  */
 import { type DescField, type DescMessage, ScalarType } from '@bufbuild/protobuf';
 import type { Timestamp } from '../../../../gen/google/protobuf/timestamp.ts';
-import { TIMESTAMP, wrappedList } from '../../proto/fields.ts';
-import type { ListField } from '../../proto/operations.ts';
+import { type ListField, TIMESTAMP, wrappedList } from '../../proto/fields.ts';
 import { isOutputOnly } from '../../proto/options.ts';
 
 type Write<T = unknown> = (value: T) => string;
