@@ -88,7 +88,10 @@ export function pages<R extends object>(
       `${row(by)} ${operator} ${row(by.map(() => '?'))}`,
       by.map((_, at) => given(key + at, types[at])),
     );
-  const inOrder = by.map((column) => (isDescending ? `${column} desc` : column));
+  /** The column itself, which `selected` may have as a text of the same name. */
+  const named = (column: string) =>
+    typeof selected[table.columns.indexOf(column)] === 'object' ? `${table.name}.${column}` : column;
+  const inOrder = by.map((column) => `${named(column)}${isDescending ? ' desc' : ''}`);
   const variants = memo<Statement>();
   const statement = (filtered: readonly string[], isEnded: boolean) => {
     const compose = (given: Given) => {
