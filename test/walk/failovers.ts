@@ -61,8 +61,6 @@ async function killPrimary({ machines, begins }: Scene) {
   await machines.primary.kill();
 }
 
-const OR_IT_HAS_ONE = 'the promotion, or it has one';
-
 /** The new primary waits for a standby, and has none. */
 async function promoteAlone(scene: Scene) {
   const { machines, refused, answered } = scene;
@@ -85,8 +83,10 @@ const POSTGRES: Readonly<Record<string, FailOver>> = {
     await machines.rejoin();
     await machines.synchronous(machines.standby, false);
   }),
-  'the same, and it waits for a standby itself': of({ until: OR_IT_HAS_ONE, isShort: true }, promoteAlone),
-  'the same behind PgBouncer': of({ until: OR_IT_HAS_ONE, through: 'PgBouncer' }, promoteAlone),
+  'the same, and it waits for a standby itself': of(
+    { until: 'the promotion, or it has one', isShort: true },
+    promoteAlone,
+  ),
   'an asynchronous standby is promoted': of({ costs: LOSS, through: 'HAProxy', isShort: true }, async (scene) => {
     const { world, machines, begins, followed, served } = scene;
     await machines.standby.kill();

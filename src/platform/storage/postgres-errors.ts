@@ -9,10 +9,10 @@ const KINDS = {
   /** statement_timeout, lock_timeout, idle_in_transaction_session_timeout, transaction_timeout. */
   timeout: /^(57014|55P03|25P0[34])$/,
   /**
-   * Connection exceptions; or the server accepts no work: it is stopping, starting, or a standby. An error without a
-   * code is pg's own: the response is not of the protocol.
+   * Connection exceptions; or the server accepts no work: it is stopping, starting, or a standby, or refuses the login
+   * of PgBouncer, which a query learns. An error without a code is pg's own: the response is not of the protocol.
    */
-  away: /^(08...|57P01|57P02|57P03|57P05|)$/,
+  away: /^(08...|28...|3D000|55000|57P01|57P02|57P03|57P05|)$/,
   /** The server works but lacks disk space, memory or connections. */
   noResources: /^53/,
   /**
