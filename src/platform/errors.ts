@@ -70,7 +70,10 @@ function unauthenticated<Fields = undefined>(more: string, message: (fields: Fie
 
 /** What an id in the path, in the field `name`, does not name. */
 export function notFound<Name extends string>(what: string, name: Name) {
-  return row<Record<Name, bigint>>(404, Status.NOT_FOUND, (ids) => `${what} ${ids[name]} does not exist`);
+  return row<Record<Name, bigint | string>>(404, Status.NOT_FOUND, ({ [name]: id }) => {
+    const isShown = typeof id === 'bigint' || /^[\w-]{1,64}$/.test(id); // a text is any, and of any length
+    return isShown ? `${what} ${id} does not exist` : `there is no ${what} of this id`;
+  });
 }
 
 /** What an id in the body, in the field `name`, does not name. */

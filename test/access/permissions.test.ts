@@ -2,20 +2,25 @@
 import { status as Status } from '@grpc/grpc-js';
 import type { ExecutionContext } from 'ava';
 import { AdminServiceService as Admin, Permission, Plan } from '../../gen/apiplatform/admin/v1/admin.ts';
-import { PetServiceService as Pets } from '../../gen/petstore/v1/pets.ts';
 import { call } from '../support/calls/connect-client.ts';
 import { exchangeAlone, rawGrpc } from '../support/calls/http2.ts';
 import { targetOf } from '../support/calls/sockets.ts';
 import { isError } from '../support/contract/errors.ts';
-import { PUBLIC, requestsTo } from '../support/contract/resources.ts';
+import { fill, LISTS, MAKERS, PUBLIC, requestsTo, SERVICES, sibling } from '../support/contract/resources.ts';
 import { stackTest } from '../support/service/shared-stack.ts';
 import type { TestStack } from '../support/service/stack.ts';
 import { until } from '../support/until.ts';
 
 const test = stackTest();
 
-const [PERMISSION_DENIED, UNKNOWN_METHOD] = ['PERMISSION_DENIED', '/petstore.v1.PetService/Nothing'];
+const [PERMISSION_DENIED, UNKNOWN_METHOD] = ['PERMISSION_DENIED', `/${SERVICES[0]}/Nothing`];
+/** The paths of a list, and of a POST that creates what is in no other resource. */
+const LIST = LISTS.find(({ resource }) => resource === '')?.template ?? '';
+const { template: CREATE = '', path: METHOD = '' } = MAKERS.find(({ resource }) => resource === '') ?? {};
 const SAYS = /permission "read", and this request takes "write"/;
+
+const empty = { requestSerialize: () => Buffer.alloc(0), responseDeserialize: (response: Buffer) => response };
+const LIST_METHOD = { ...empty, path: LISTS.find(({ resource }) => resource === '')?.path ?? '' };
 
 async function readKey({ operator }: TestStack, perDay = 1_000_000): Promise<string> {
   const { id: accountId } = await operator.account({ perMinute: 1_000_000, perDay });
@@ -27,18 +32,19 @@ test('Permissions - over REST a read key gets what changes nothing, and a 403 fo
   const { rest } = t.context;
   const key = await readKey(t.context);
   const reader = rest.withKey(key);
-  for (const { operation, method, path, json } of await requestsTo(rest)) {
+  for (const { operation, method, path, json, ids } of await requestsTo(rest)) {
     const response = await reader.send(method, path, { json });
     if (operation.isRead) t.is(response.status, 200, path);
     else isError(t, response, 403, PERMISSION_DENIED, SAYS);
+    const read = sibling(operation, 'GET');
+    if (read !== undefined) t.is((await rest.get(fill(read.template, ids))).status, 200, 'it is still there');
     if (operation.isRead) t.is((await reader.send('HEAD', path)).status, 200, path);
-    if (operation.idName) t.is((await rest.get(path)).status, 200, 'it is still there');
   }
   for (const [method, path, status] of [
     ['GET', '/nope', 404],
     ['POST', '/nope', 403],
-    ['PUT', '/pets', 403],
-    ['PROPFIND', '/pets', 403],
+    ['PUT', LIST, 403],
+    ['PROPFIND', LIST, 403],
   ] as const) {
     const authorization = `Bearer ${key}`; // the description has no such operations
     const response = await fetch(`${rest.url}${path}`, { method, headers: { authorization } });
@@ -77,25 +83,25 @@ test('Permissions - a 403 counts like any request, comes after 401 and 429, and 
   const left = (headers: Headers) => Number(headers.get('x-ratelimit-remaining'));
   // The first one of a key that Envoy does not know, and then of one that it does.
   for (const used of [1, 2]) {
-    const response = await reader.post('/categories', { name: 'Cats' });
+    const response = await reader.post(CREATE, {});
     isError(t, response, 403, PERMISSION_DENIED);
     t.is(left(response.headers), perDay - used);
   }
-  t.is((await reader.send('POST', '/pets', { raw: 'x'.repeat(70_000) })).status, 403);
+  t.is((await reader.send('POST', CREATE, { raw: 'x'.repeat(70_000) })).status, 403);
   const unfinished = { 'content-type': 'application/json', authorization: `Bearer ${key}` };
   const target = targetOf(publicAddress, '127.0.0.1');
-  const path = { ':method': 'POST', ':path': '/categories' };
+  const path = { ':method': 'POST', ':path': CREATE };
   const { status } = await exchangeAlone(target, { ...path, ...unfinished, 'content-length': 100 }, { isEnded: false });
   t.is(status, 403, 'its body never comes');
   for (const address of [publicAddress, grpcAddress]) {
-    const call = { path: Pets.createPet.path, key, isEnded: false };
+    const call = { path: METHOD, key, isEnded: false };
     t.is((await rawGrpc(targetOf(address, '127.0.0.1'), call)).reason, PERMISSION_DENIED);
   }
-  t.is(left((await reader.get('/pets')).headers), perDay - 7);
-  t.is((await reader.get('/pets')).status, 200);
-  isError(t, await reader.post('/categories', { name: 'Cats' }), 403, PERMISSION_DENIED);
-  isError(t, await reader.post('/categories', { name: 'Cats' }), 429, 'RATE_LIMITED');
-  isError(t, await rest.withKey(undefined).post('/categories', { name: 'Cats' }), 401, 'API_KEY_MISSING');
+  t.is(left((await reader.get(LIST)).headers), perDay - 7);
+  t.is((await reader.get(LIST)).status, 200);
+  isError(t, await reader.post(CREATE, {}), 403, PERMISSION_DENIED);
+  isError(t, await reader.post(CREATE, {}), 429, 'RATE_LIMITED');
+  isError(t, await rest.withKey(undefined).post(CREATE, {}), 401, 'API_KEY_MISSING');
 });
 
 test('Permissions - Envoy learns that a key may only read from a refusal, too', async (t) => {
@@ -103,17 +109,17 @@ test('Permissions - Envoy learns that a key may only read from a refusal, too', 
   const { id: accountId } = await operator.account({ perMinute: 1_000_000, perDay: 1 });
   const described = { accountId, permission: Permission.PERMISSION_READ, expireTime: undefined };
   const { key } = await operator.call(Admin.createKey, described);
-  await grpc.withKey(key).call(Pets.listPets, { ids: [], pageToken: '' });
+  await grpc.withKey(key).call(LIST_METHOD, undefined);
   const reader = rest.withKey(key);
-  isError(t, await reader.get('/pets'), 429, 'RATE_LIMITED');
+  isError(t, await reader.get(LIST), 429, 'RATE_LIMITED');
   await operator.call(Admin.updateAccount, { accountId, perDay: 1_000 });
-  await until(async () => (await reader.get('/pets')).status === 200, 'the new limit');
-  const { status } = await reader.send('POST', '/pets', { raw: 'x'.repeat(70_000) });
+  await until(async () => (await reader.get(LIST)).status === 200, 'the new limit');
+  const { status } = await reader.send('POST', CREATE, { raw: 'x'.repeat(70_000) });
   t.is(status, 403, 'not 413: nothing of the body is read');
 });
 
 async function works(t: ExecutionContext<TestStack>, key: string): Promise<boolean> {
-  const { status, body } = await t.context.rest.withKey(key).get('/pets');
+  const { status, body } = await t.context.rest.withKey(key).get(LIST);
   if (status !== 200) t.is(body.code, 'API_KEY_INVALID');
   return status === 200;
 }

@@ -3,44 +3,55 @@ import { type DescField, fromJson, ScalarType, toBinary } from '@bufbuild/protob
 import { loadOperations, type Operation } from '../../src/platform/proto/operations.ts';
 import { nextOf, walk } from '../support/calls/pages.ts';
 import { isInvalid } from '../support/contract/errors.ts';
-import { LISTS, PUBLIC, requestsTo } from '../support/contract/resources.ts';
+import { fill, LISTS, MAKERS, requestTo } from '../support/contract/resources.ts';
 import { sharing } from '../support/service/sharing.ts';
 import { startTestStack } from '../support/service/stack.ts';
 
 /** Each list has as many rows, or more: one resource may need another. */
 const ROWS = 101;
-type Row = Readonly<Record<string, number>>;
+type Row = Readonly<Record<string, string | number>>;
+type List = (typeof LISTS)[number];
 
 const test = sharing(undefined, async (t) => {
   const stack = await startTestStack(t);
   const { rest } = stack;
-  for (const { template } of PUBLIC.filter(({ takesIdempotencyKey }) => takesIdempotencyKey)) {
-    const missing = ROWS - (await walk(rest, template)).flat().length;
-    const makeOne = async () => {
-      const [request] = await requestsTo(rest, (one) => one.takesIdempotencyKey && one.template === template);
-      await rest.created(template, request?.json);
-    };
+  /** The path of each list, some of which are in a resource. */
+  const paths = new Map<List, string>();
+  for (const list of LISTS) paths.set(list, (await requestTo(rest, list)).path);
+  for (const maker of MAKERS) {
+    const { path, ids } = await requestTo(rest, maker);
+    const list = LISTS.find(({ response }) => response.list?.message === maker.output);
+    const listed = list && fill(list.template, ids);
+    if (list === undefined || listed === undefined) continue;
+    paths.set(list, listed);
+    const missing = ROWS - (await walk(rest, listed)).flat().length;
+    const makeOne = async () => rest.created(path, (await requestTo(rest, maker, ids)).json);
     await Promise.all(Array.from({ length: missing }, makeOne));
   }
-  return stack;
+  return { ...stack, pathOf: (list: List) => paths.get(list) ?? list.template };
 });
 
-/** The field by which a list is ordered. */
+/** What tells rows apart. */
 const idOf = ({ response }: Operation) => response.list?.message?.fields[0]?.jsonName ?? '';
+
+/** The values of a field in the order of the list: a time is a text, whose precision may differ. */
+const valuesIn = (rows: readonly Row[], { by }: List) =>
+  rows.map(({ [by]: value = 0 }) => (typeof value === 'string' ? Date.parse(value) : value));
 
 /** Two values or more. No row has two of them. */
 function valuesOf({ enum: names, scalar, message }: DescField): readonly string[] {
   if (names) return names.values.flatMap(({ name, number }) => (number === 0 ? [] : name));
   if (scalar === ScalarType.BOOL) return ['true', 'false'];
+  if (scalar === ScalarType.STRING) return ['one', 'another'];
   return message ? ['1970-01-01T00:00:00Z', '1970-01-01T00:00:01Z'] : ['9223372036854775806', '9223372036854775807'];
 }
 
 test('Filters - every parameter of every list selects: no row is in the lists of two of its values', async (t) => {
-  const { rest } = t.context;
+  const { rest, pathOf } = t.context;
   for (const list of LISTS) {
     for (const [name, field] of list.queryParameters) {
-      if (name === 'limit' || name === 'pageToken') continue;
-      const lists = valuesOf(field).map((value) => rest.get(`${list.template}?limit=100&${name}=${value}`));
+      if (['limit', 'pageToken', list.range?.from, list.range?.to].includes(name)) continue;
+      const lists = valuesOf(field).map((value) => rest.get(`${pathOf(list)}?limit=100&${name}=${value}`));
       const rows: readonly Row[] = (await Promise.all(lists)).flatMap(({ body }) => body);
       const ids = rows.map((row) => row[idOf(list)]);
       t.is(new Set(ids).size, ids.length, `${list.template}?${name}`);
@@ -51,31 +62,59 @@ test('Filters - every parameter of every list selects: no row is in the lists of
 for (const list of LISTS) {
   const [path, idName] = [list.template, idOf(list)];
   test(`GET ${path} - limit is 1 to 100, and 20 by default`, async (t) => {
-    const { rest } = t.context;
+    const { rest, pathOf } = t.context;
     for (const [query, length] of [
       ['', 20],
       ['?limit=1', 1],
       ['?limit=100', 100],
     ] as const) {
-      t.is((await rest.get(path + query)).body.length, length);
+      t.is((await rest.get(pathOf(list) + query)).body.length, length);
     }
     for (const limit of ['0', '-1', '101', '2147483648', '1.5', 'abc', '']) {
-      isInvalid(t, await rest.get(`${path}?limit=${limit}`), 'limit');
+      isInvalid(t, await rest.get(`${pathOf(list)}?limit=${limit}`), 'limit');
     }
   });
 
-  test(`GET ${path} - following the links returns every row once, in ascending order of id`, async (t) => {
-    const { rest } = t.context;
-    const whole = (await walk<Row>(rest, `${path}?limit=100`)).flat();
-    const ids = whole.map((row) => row[idName] ?? 0);
+  const order = list.isDescending ? 'descending' : 'ascending';
+  test(`GET ${path} - following the links returns every row once, in ${order} order of ${list.by}`, async (t) => {
+    const { rest, pathOf } = t.context;
+    const whole = (await walk<Row>(rest, `${pathOf(list)}?limit=100`)).flat();
+    const ids = whole.map((row) => row[idName]);
     t.true(new Set(ids).size === ids.length && ids.length >= ROWS);
-    t.true(ids.every((id, index) => index === 0 || id > (ids[index - 1] ?? 0)));
-    const pages = await walk<Row>(rest, `${path}?limit=7`);
+    const values = valuesIn(whole, list);
+    const isInOrder = (one: number, next: number) => (list.isDescending ? one >= next : one <= next);
+    t.true(values.every((value, at) => at === 0 || isInOrder(values[at - 1] ?? 0, value)));
+    const pages = await walk<Row>(rest, `${pathOf(list)}?limit=7`);
     t.deepEqual(pages.flat(), whole);
     t.true(pages.slice(0, -1).every(({ length }) => length === 7));
-    const exact = nextOf((await rest.get(`${path}?limit=${ids.length % 100 || 100}`)).headers) ?? '';
+    const exact = nextOf((await rest.get(`${pathOf(list)}?limit=${ids.length % 100 || 100}`)).headers) ?? '';
     const full = await walk<Row>(rest, exact.replace(/limit=\d+/, 'limit=100')); // whole pages, and the last
     t.true(full.every(({ length }) => length === 100));
+  });
+
+  const { range } = list;
+  if (range === undefined) continue;
+  test(`GET ${path} - ${range.from} and ${range.to} show what is in between, and what is at ${range.from}`, async (t) => {
+    const { rest, pathOf } = t.context;
+    const whole = (await walk<Row>(rest, `${pathOf(list)}?limit=100`)).flat();
+    const all = valuesIn(whole, list);
+    const ends = [whole[20], whole[70]].toSorted(
+      (one, other) => (one && other && valuesIn([one, other], list).reduce((a, b) => a - b)) || 0,
+    );
+    const [from, to] = ends.map((row) => row?.[list.by] ?? '');
+    const [first = 0, last = 0] = valuesIn(ends as Row[], list);
+    const asked = `${pathOf(list)}?limit=7&${range.from}=${encodeURIComponent(String(from))}`;
+    const between = (await walk<Row>(rest, `${asked}&${range.to}=${encodeURIComponent(String(to))}`)).flat();
+    t.deepEqual(
+      between,
+      whole.filter((_, at) => (all[at] ?? 0) >= first && (all[at] ?? 0) < last),
+    );
+    t.true(between.length > 0 && between.length < whole.length);
+    const since = (await walk<Row>(rest, asked)).flat();
+    t.deepEqual(
+      since,
+      whole.filter((_, at) => (all[at] ?? 0) >= first),
+    );
   });
 }
 
@@ -98,23 +137,31 @@ test('Page tokens - every list has a number here, of its own', (t) => {
 const tokenOf = (list: number) => Buffer.of(list, 0x7f, ...Array(7).fill(0xff)).toString('base64url');
 /** What is no token, or one in another spelling. */
 const malformed = (good: string) => ['7', 'x', '\0', '💥', good.slice(1), good.slice(0, -1), `${good}A`, `${good}=`];
+/** The same token with the number of another list. */
+const withNumber = (token: string, list: number) =>
+  Buffer.concat([Buffer.of(list), Buffer.from(token, 'base64url').subarray(1)]).toString('base64url');
 
 test('Page tokens - a list takes those with its number, and no others', async (t) => {
-  const { grpc, operator, rest } = t.context;
+  const { grpc, operator, rest, pathOf } = t.context;
   for (const { template } of LISTS.filter(({ queryParameters }) => queryParameters.has('ids'))) {
     isInvalid(t, await rest.get(`${template}?ids=1&pageToken=garbage`), 'pageToken'); // it has no pages
   }
   for (const { path, input } of lists) {
-    const account = path.endsWith('/ListKeys') ? { accountId: '1' } : {};
+    const list = LISTS.find((one) => one.path === path);
+    const next = list && nextOf((await rest.get(`${pathOf(list)}?limit=1`)).headers);
+    const parent = list && new RegExp(`^${list.template.replace(/\{(\w+)\}/g, '(?<$1>[^/]+)')}$`).exec(pathOf(list));
+    const ids = path.endsWith('/ListKeys') ? { accountId: '1' } : { ...parent?.groups };
     const asking = (pageToken: string) => {
-      const bytes = Buffer.from(toBinary(input, fromJson(input, { ...account, pageToken })));
+      const bytes = Buffer.from(toBinary(input, fromJson(input, { ...ids, pageToken })));
       return { path, requestSerialize: () => bytes, responseDeserialize: (response: Buffer) => response };
     };
     const caller = path.startsWith('/apiplatform.admin.') ? operator : grpc;
-    const good = tokenOf(NUMBERS[path] ?? 0);
+    const number = NUMBERS[path] ?? 0;
+    const good = next ? (new URLSearchParams(next.split('?')[1]).get('pageToken') ?? '') : tokenOf(number);
+    t.is(Buffer.from(good, 'base64url')[0], number, path);
     await t.notThrowsAsync(caller.call(asking(good), undefined), path);
-    const others = Array.from({ length: lists.length + 2 }, (_, list) => tokenOf(list)).filter((one) => one !== good);
-    for (const token of [...others, ...malformed(good)]) {
+    const numbers = Array.from({ length: lists.length + 2 }, (_, index) => index).filter((one) => one !== number);
+    for (const token of [...numbers.map((one) => withNumber(good, one)), ...malformed(good)]) {
       t.deepEqual((await caller.failure(asking(token), undefined)).fields, ['page_token'], `${path} ${token}`);
     }
   }

@@ -43,7 +43,12 @@ const ajv = new Ajv2020({ strict: false, validateSchema: false, allErrors: true 
 formatsPlugin.default(ajv);
 ajv.addSchema(described, ROOT);
 
-const paths = Object.entries(described.paths).map(([template, operations]) => ({
+const hasVerb = (template: string) => /:\w+$/.test(template);
+/** The paths with a verb at their end come first: `{id}` matches it too. */
+const templates = Object.entries(described.paths).sort(
+  ([one], [other]) => Number(hasVerb(other)) - Number(hasVerb(one)),
+);
+const paths = templates.map(([template, operations]) => ({
   template,
   operations,
   // Like the transcoder: an id is anything but a slash, and slashes at the end are ignored.
