@@ -8,6 +8,12 @@ export const SHOP_ERRORS = {
   UNKNOWN_BOAT: unknown('boat', 'boatId', 'rental.boat_id'),
   BOAT_NOT_FOUND: notFound('boat', 'boatId'),
   RENTAL_NOT_FOUND: notFound('rental', 'rentalId'),
+  INSPECTION_NOT_FOUND: notFound('inspection', 'inspectionId'),
+  INSPECTION_CLOSED: row<{ inspectionId: string }>(
+    409,
+    Status.FAILED_PRECONDITION,
+    ({ inspectionId }) => `inspection ${inspectionId} is closed: store another one`,
+  ),
   BOAT_IN_USE: conflict(({ boatId }) => `a rental names boat ${boatId}: cancel it first`),
   RENTAL_TOO_LONG: row(
     400,

@@ -2,11 +2,13 @@
 import type { Row } from '../platform/storage/fields.ts';
 import { boatMessage } from './boats/service.ts';
 import { BOATS } from './boats/table.ts';
+import { toMessage } from './inspections/service.ts';
+import { INSPECTIONS } from './inspections/table.ts';
 import { RENTALS } from './rentals/table.ts';
 
 /** The resource after the change, or before its deletion. */
 export function resourceOf(type: string, columns: Row) {
-  return type.startsWith('boat.')
-    ? { boat: boatMessage(BOATS.toRecord(columns)) }
-    : { rental: RENTALS.toRecord(columns) };
+  if (type.startsWith('boat.')) return { boat: boatMessage(BOATS.toRecord(columns)) };
+  if (type.startsWith('rental.')) return { rental: RENTALS.toRecord(columns) };
+  return { inspection: toMessage(INSPECTIONS.toRecord(columns)) };
 }

@@ -3,6 +3,13 @@ import type { Resource } from '../support/contract/resources.ts';
 
 const [START, END] = ['2027-01-01T12:00:00Z', '2027-01-01T14:00:00Z'];
 
+let notes = 0;
+/** No two are alike. */
+const anInspection = () => ({
+  finding: { severity: 'minor', note: `The rope is worn: ${++notes}.` },
+  estimate: { amount: 12_900, currency: 'EUR' },
+});
+
 /** The resources, by service of the public package. */
 export const RESOURCES: Readonly<Record<string, Resource>> = {
   BoatService: {
@@ -12,6 +19,17 @@ export const RESOURCES: Readonly<Record<string, Resource>> = {
   },
   // A boat of its own: rentals of one boat may not overlap.
   RentalService: { pages: 2, whole: async (rest) => ({ boatId: await rest.boat(), start: START, end: END }) },
+  // Newest first, within a boat, and with a bulk and a verb, which have bodies of their own.
+  InspectionService: {
+    pages: {
+      ListInspections: { pages: 3, by: 'time', isDescending: true, range: { from: 'from', to: 'to' } },
+    },
+    whole: async () => anInspection(),
+    bodies: {
+      BatchCreateInspections: async () => ({ inspections: [anInspection(), anInspection()] }),
+      CloseInspection: async () => ({ cost: { amount: 9_007_199_254_740_991, currency: 'EUR' } }),
+    },
+  },
   EventService: {},
 };
 

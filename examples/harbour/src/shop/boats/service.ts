@@ -45,6 +45,7 @@ export function boatService(store: ShopStore): Service<BoatServiceServer> {
     deleteBoat: ({ boatId }, call) =>
       change(boatId, call, async (tx, { id }) => {
         if (await tx.rentals.existsFor(id)) throw shopError('BOAT_IN_USE', { boatId });
+        await tx.inspections.deleteOf(id);
         await tx.boats.delete(id);
         return {};
       }),

@@ -1,4 +1,4 @@
-/** Boats, and their rentals, each of an account, with their events. */
+/** Boats with their inspections, and rentals, each of an account, with their events. */
 import type { Knex } from 'knex';
 import { recordEvents, recordOwnedEvents } from '../../platform/events/migrations/event-triggers.ts';
 
@@ -21,6 +21,19 @@ export async function up(knex: Knex): Promise<void> {
     table.index(['account_id', 'boat_id', 'id']);
     table.index(['boat_id', 'start_seconds']);
   });
-  await recordEvents(knex, { boat: 'boats' });
+  await knex.schema.createTable('inspections', (table) => {
+    table.text('id').primary();
+    table.bigInteger('boat_id').notNullable().references('boats.id');
+    table.bigInteger('time_seconds').notNullable();
+    table.integer('time_nanos').notNullable();
+    table.text('severity').notNullable();
+    table.text('note');
+    for (const name of ['estimate', 'cost']) {
+      table.bigInteger(`${name}_amount`);
+      table.text(`${name}_currency`);
+    }
+    table.index(['boat_id', 'time_seconds', 'time_nanos', 'id']);
+  });
+  await recordEvents(knex, { boat: 'boats', inspection: 'inspections' });
   await recordOwnedEvents(knex, { rental: 'rentals' });
 }
