@@ -207,7 +207,19 @@ async function take(revision: string): Promise<void> {
   }
 }
 
+const HELP = `npm run own -- REVISION
+
+Takes the platform of REVISION, such as upstream/main, into a service of one's own, under the names of src/identity.ts:
+the first time it makes the service out of the sample, in two commits; later it merges what the platform has changed
+since, by way of the branch "platform". Commit everything first. docs/own-service.md tells the rest.
+`;
+
 const [revision] = process.argv.slice(2);
+if (revision === '--help' || revision === '-h') {
+  process.stdout.write(HELP);
+  process.exit();
+}
+if (revision?.startsWith('-')) throw new Error(`there is no option ${revision}: npm run own -- --help`);
 const changed = gitHere('status', '--porcelain', '--untracked-files=no').split('\n');
 if (revision === undefined) throw new Error('say which revision: npm run own -- upstream/main');
 if (changed.some((line) => line !== '' && !line.endsWith('src/identity.ts')))

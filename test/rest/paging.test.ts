@@ -94,7 +94,7 @@ for (const list of LISTS) {
 
   const { range } = list;
   if (range === undefined) continue;
-  test(`GET ${path} - ${range.from} and ${range.to} show what is in between, and what is at ${range.from}`, async (t) => {
+  test(`GET ${path} - ${range.from} and ${range.to} show what is between, with ${range.from} itself`, async (t) => {
     const { rest, pathOf } = t.context;
     const whole = (await walk<Row>(rest, `${pathOf(list)}?limit=100`)).flat();
     const all = valuesIn(whole, list);
