@@ -27,7 +27,7 @@ import { shopServices as all } from './shop-services.ts';
 export const shopServices = (...parts: Parameters<typeof all>) => [...all(...parts), conformanceService()];\n`,
   );
   // This one reads its messages itself.
-  edit(join(folder, 'src/server.ts'), /(?<=methods: \[)/, '...serve(operations, interopService(), judged),');
+  edit(join(folder, 'src/server.ts'), /(?<=methods: \[)/, '...serve(operations, interopService(), of.unknown),');
   edit(
     join(folder, 'src/server.ts'),
     /^import/m,
