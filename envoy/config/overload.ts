@@ -46,12 +46,11 @@ export function overloadManager(): Message {
       { name: 'envoy.overload_actions.stop_accepting_requests', triggers: [from(0.98)] },
     ],
     // A response that its caller does not read holds 35 KB with its stream, and one connection has room for 100 of
-    // them. Closing the connections that still send requests is all that frees these. Requests that have been read
-    // wait for their turn (bootstrap.ts), so there is little time from the first to the last.
+    // them. Closing the connections that still send requests is all that frees these.
     loadshed_points: [
       {
         name: 'envoy.load_shed_points.http2_server_go_away_and_close_on_dispatch',
-        triggers: [scaled(HEAP, 0.6, 0.65)],
+        triggers: [scaled(HEAP, 0.6, 0.8)],
       },
     ],
   };
