@@ -1,47 +1,19 @@
 /** What is the shop's own of retrying.test.ts: which error comes first, one of several ids, spellings of an order. */
-import type { ExecutionContext } from 'ava';
 import { PetServiceService as Pets } from '../../gen/petstore/v1/pets.ts';
-import type { RestClient, RestResponse } from '../support/calls/rest-client.ts';
+import type { RestClient } from '../support/calls/rest-client.ts';
 import { isError, isInvalid } from '../support/contract/errors.ts';
+import { etagOf, isReplayOf, newKey, readIf, sendIf, tagAt } from '../support/contract/retries.ts';
 import { stackTest } from '../support/service/shared-stack.ts';
-import type { TestStack } from '../support/service/stack.ts';
-
-type Test = ExecutionContext<TestStack>;
 
 const test = stackTest();
 
-const etagOf = ({ headers }: RestResponse) => headers.get('etag') ?? 'none';
-const tagAt = async (rest: RestClient, path: string) => etagOf(await rest.get(path));
-const readIf = (rest: RestClient, path: string, tags: string) =>
-  rest.send('GET', path, { headers: { 'if-none-match': tags } });
-
-interface Write {
-  readonly method: string;
-  readonly path: string;
-  readonly json: object | undefined;
-}
-
-const send = (rest: RestClient, { method, path, json }: Write, ifMatch: string) =>
-  rest.send(method, path, { json, headers: { 'if-match': ifMatch } });
-
 const ORDERS = '/store/orders';
-let keys = 0;
-const newKey = () => `key-${++keys}`;
 
 /** Sends a POST with a key. A text is sent as it is. */
 function post(rest: RestClient, path: string, key: string, body?: object | string, type = 'application/json') {
   const content = typeof body === 'string' ? { raw: body } : { json: body };
   const headers = { 'idempotency-key': key, ...(typeof body === 'string' ? { 'content-type': type } : {}) };
   return rest.send('POST', path, { ...content, headers });
-}
-
-function isReplayOf(t: Test, first: RestResponse, again: RestResponse, message?: string): void {
-  t.deepEqual([again.status, again.text], [first.status, first.text], message);
-  t.deepEqual(
-    [first, again].map(({ headers }) => headers.get('idempotency-replayed')),
-    [null, 'true'],
-    message,
-  );
 }
 
 test('ETag - GET /pets with exactly one of ids has that pet’s, absent pets and other lists have none', async (t) => {
@@ -67,8 +39,8 @@ test('If-Match - a 412 comes after a 400 for an invalid request and a 404, and b
   const pet = `/pets/${petId}`;
   const { id: open } = await rest.order({ petId });
   const { id: closed } = await rest.order({ complete: true });
-  isInvalid(t, await send(rest, { method: 'PUT', path: pet, json: { name: '' } }, '"x"'), 'name', 'categoryId');
-  isInvalid(t, await send(rest, { method: 'PATCH', path: `${pet}?colour=red`, json: {} }, '"x"'), 'colour');
+  isInvalid(t, await sendIf(rest, { method: 'PUT', path: pet, json: { name: '' } }, '"x"'), 'name', 'categoryId');
+  isInvalid(t, await sendIf(rest, { method: 'PATCH', path: `${pet}?colour=red`, json: {} }, '"x"'), 'colour');
   const nowhere = { name: 'Tom', categoryId: 999_999 };
   for (const [method, path, json, status, code] of [
     ['PUT', pet, nowhere, 400, 'UNKNOWN_CATEGORY'],
@@ -79,8 +51,8 @@ test('If-Match - a 412 comes after a 400 for an invalid request and a 404, and b
     ['PATCH', `/store/orders/${closed}`, { quantity: 9 }, 409, 'ORDER_COMPLETE'],
     ['DELETE', `/store/orders/${closed}`, undefined, 409, 'ORDER_COMPLETE'],
   ] as const) {
-    isError(t, await send(rest, { method, path, json }, '"x"'), 412, 'PRECONDITION_FAILED');
-    isError(t, await send(rest, { method, path, json }, await tagAt(rest, path)), status, code);
+    isError(t, await sendIf(rest, { method, path, json }, '"x"'), 412, 'PRECONDITION_FAILED');
+    isError(t, await sendIf(rest, { method, path, json }, await tagAt(rest, path)), status, code);
   }
 });
 

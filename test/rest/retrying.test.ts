@@ -17,17 +17,13 @@ import {
   sibling,
   type TestRequest,
 } from '../support/contract/resources.ts';
+import { etagOf, isReplayOf, newKey, readIf, sendAs, sendIf, shown, tagAt } from '../support/contract/retries.ts';
 import { stackTest } from '../support/service/shared-stack.ts';
 import type { TestStack } from '../support/service/stack.ts';
 
 type Test = ExecutionContext<TestStack>;
 
 const test = stackTest();
-
-const etagOf = ({ headers }: RestResponse) => headers.get('etag') ?? 'none';
-const tagAt = async (rest: RestClient, path: string) => etagOf(await rest.get(path));
-const readIf = (rest: RestClient, path: string, tags: string, method = 'GET') =>
-  rest.send(method, path, { headers: { 'if-none-match': tags } });
 
 /** The path of the resource that a request is about: without a verb. */
 const resourceOf = ({ operation, ids }: TestRequest) => fill(operation.resource, ids);
@@ -97,16 +93,12 @@ test('If-None-Match - a 304 has the other headers of the 200: rate limits, depre
 /** Every operation that supports If-Match, verbs too, each on its own resource. */
 const writes = (rest: RestClient) => requestsTo(rest, ({ condition }) => condition === 'if-match');
 
-function send(rest: RestClient, { method, path, json }: TestRequest, ifMatch: string): Promise<RestResponse> {
-  return rest.send(method, path, { json, headers: { 'if-match': ifMatch } });
-}
-
 test('Conditions - a malformed or empty one is a 400 INVALID_ARGUMENT that names it', async (t) => {
   const { rest } = t.context;
   for (const list of ['', '*, "x"', '\u00e9']) {
     for (const { path } of await reads(rest)) isInvalid(t, await readIf(rest, path, list), 'If-None-Match');
     for (const write of await writes(rest)) {
-      isInvalid(t, await send(rest, write, list), 'If-Match');
+      isInvalid(t, await sendIf(rest, write, list), 'If-Match');
       t.is((await rest.get(resourceOf(write))).status, 200, list);
     }
   }
@@ -132,10 +124,10 @@ test('If-Match - without the current tag is a 412 PRECONDITION_FAILED, and nothi
     const why = `what is stored has the ETag ${tag} now, which If-Match does not name`;
     const message = `${why}: read it again before you change it`;
     for (const list of ['"x"', `W/${tag}`]) {
-      isError(t, await send(rest, write, list), 412, 'PRECONDITION_FAILED', message);
+      isError(t, await sendIf(rest, write, list), 412, 'PRECONDITION_FAILED', message);
       t.deepEqual((await rest.get(path)).body, body);
     }
-    const response = await send(rest, write, `"x", ${tag}`);
+    const response = await sendIf(rest, write, `"x", ${tag}`);
     t.is(response.status, write.operation.response.status, `${write.method} ${write.path}`);
     t.is((await rest.get(path)).status, write.method === 'DELETE' ? 404 : 200);
   }
@@ -145,32 +137,13 @@ test('If-Match - * matches any existing resource; what does not exist is a 404, 
   const { rest } = t.context;
   for (const write of await writes(rest)) {
     const { template, idName = '' } = write.operation;
-    t.true((await send(rest, write, '*')).status < 300, write.path);
+    t.true((await sendIf(rest, write, '*')).status < 300, write.path);
     const nowhere = { ...write, path: fill(template, { ...write.ids, [idName]: '999999' }) };
     const { status, body } = await rest.send(nowhere.method, nowhere.path, { json: nowhere.json });
     t.is(status, 404);
-    for (const list of ['*', '"x"']) isError(t, await send(rest, nowhere, list), 404, body.code, body.message);
+    for (const list of ['*', '"x"']) isError(t, await sendIf(rest, nowhere, list), 404, body.code, body.message);
   }
 });
-
-let keys = 0;
-const newKey = () => `key-${++keys}`;
-
-/** Sends a request with a key. */
-function sendAs(rest: RestClient, key: string, { method, path, json }: TestRequest): Promise<RestResponse> {
-  return rest.send(method, path, { json, headers: { 'idempotency-key': key } });
-}
-
-/** What a replay repeats, and whether it says that it is one. */
-const shown = ({ status, headers, text }: RestResponse, isReplay = headers.get('idempotency-replayed')) => ({
-  ...{ status, text, isReplay, etag: headers.get('etag'), location: headers.get('location') },
-});
-
-/** Asserts that the second response is a replay of the first. */
-function isReplayOf(t: Test, first: RestResponse, again: RestResponse, message?: string): void {
-  t.is(first.headers.get('idempotency-replayed'), null, message);
-  t.deepEqual(shown(again), shown(first, 'true'), message);
-}
 
 /** Every operation that takes an idempotency key, verbs and bulks too. */
 const keyed = (rest: RestClient) => requestsTo(rest, ({ takesIdempotencyKey }) => takesIdempotencyKey);
