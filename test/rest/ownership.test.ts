@@ -2,16 +2,19 @@
  * Whose rows are whose, by the table of test/support/contract/resources.ts: each operation is asked with the key of
  * another account. What a service whose proto file says `owned` has does not exist for it; all else is the same.
  */
-import { type DescField, fromBinary, fromJson, type JsonObject, toBinary, toJson } from '@bufbuild/protobuf';
+import type { DescField } from '@bufbuild/protobuf';
 import { openEvents } from '../support/calls/event-source.ts';
 import { bearer, stream } from '../support/calls/grpc.ts';
 import type { GrpcCaller } from '../support/calls/grpc-caller.ts';
 import { nextOf, readAll, walk } from '../support/calls/pages.ts';
 import type { RestClient } from '../support/calls/rest-client.ts';
 import {
+  EVENT_STREAM,
+  EVENTS,
   fill,
   LISTS,
   MAKERS,
+  overGrpc,
   PUBLIC,
   type PublicOperation,
   requestsTo,
@@ -50,14 +53,6 @@ async function named(rest: RestClient, holds: (operation: PublicOperation) => bo
     const missing = { ...ids, [operation.idName ?? '']: /^\d+$/.test(id) ? ABSENT[0] : ABSENT[1] };
     return { ...request, id, missing, absent: fill(operation.template, missing), own: fill(operation.resource, ids) };
   });
-}
-
-/** An operation over gRPC: its request is what REST has in path and body, its response in JSON. */
-function overGrpc({ path, input, output, bodyField }: PublicOperation, ids: object, json: object = {}) {
-  const body = bodyField === undefined || bodyField === '*' ? json : { [bodyField]: json };
-  const bytes = Buffer.from(toBinary(input, fromJson(input, { ...body, ...ids } as JsonObject)));
-  const responseDeserialize = (response: Buffer) => toJson(output, fromBinary(output, response)) as Row;
-  return { path, requestSerialize: () => bytes, responseDeserialize };
 }
 
 /** The rows of the first page of a list over gRPC. */
@@ -160,8 +155,6 @@ test.serial('Idempotency-Key - one of an account is not the key of another: noth
   }
 });
 
-const FEED = PUBLIC.find(({ isEventStream }) => isEventStream);
-const EVENTS = PUBLIC.find(({ service, isEventStream }) => service === FEED?.service && !isEventStream);
 /** The fields of an event that have what services of accounts make. */
 const resourceFields = (EVENTS?.response.list?.message?.fields ?? []).filter(({ oneof }) => oneof !== undefined);
 const isOwnedType = ({ message }: DescField) =>
@@ -172,22 +165,22 @@ test.serial(
   'Events - an account has its own and those for all: in lists, by types, by cursor and in streams',
   async (t) => {
     const { rest, other, grpc, otherGrpc, otherKey, key } = t.context;
-    if (EVENTS === undefined || FEED === undefined) return void t.pass('there are no events');
-    const template = EVENTS.template;
+    if (EVENTS === undefined || EVENT_STREAM === undefined) return void t.pass('there are no events');
+    const [{ template }, { template: streamAt }] = [EVENTS, EVENT_STREAM];
     const newest = async (by: RestClient) => Number((await readAll<Row>(by, template)).at(-1)?.id ?? 0);
     const after = Math.max(await newest(rest), await newest(other));
     const make = async (by: RestClient) => {
       for (const { method, path, json } of await requestsTo(by, ({ isRead }) => !isRead))
         await by.send(method, path, { json });
     };
-    const live = (whose: string) => openEvents(`${rest.url}${FEED.template}`, whose);
+    const live = (whose: string) => openEvents(`${rest.url}${streamAt}`, whose);
     const [now, otherNow] = [await live(key), await live(otherKey)];
     for (const source of [now, otherNow]) t.is((await source.next())?.event, 'ready');
     await make(rest);
     await make(other);
     await make(rest);
     const read = async (by: RestClient, query = '') =>
-      (await walk<Row>(by, `${EVENTS.template}?limit=100&after=${after}${query}`)).flat();
+      (await walk<Row>(by, `${template}?limit=100&after=${after}${query}`)).flat();
     const [mine, theirs] = [await read(rest), await read(other)];
     const owned = (events: readonly Row[]) =>
       events.filter((event) => ownedFields.some((name) => event[name] !== undefined));
@@ -210,14 +203,14 @@ test.serial(
     }
     const [foreign] = owned(mine);
     if (foreign !== undefined) {
-      const behind = await other.get(`${EVENTS.template}?limit=1&after=${Number(foreign.id) - 1}`);
+      const behind = await other.get(`${template}?limit=1&after=${Number(foreign.id) - 1}`);
       t.false(idsOf(behind.body).includes(foreign.id), 'by cursor');
     }
     for (const [caller, whose, events, begun] of [
       [otherGrpc, otherKey, theirs, otherNow],
       [grpc, key, mine, now],
     ] as const) {
-      const replayed = await openEvents(`${rest.url}${FEED.template}?after=${after}`, whose);
+      const replayed = await openEvents(`${rest.url}${streamAt}?after=${after}`, whose);
       for (const source of [begun, replayed]) {
         const streamed = await source.take(events.length);
         source.close();
@@ -229,7 +222,7 @@ test.serial(
       }
       const ids = idsOf(events).map(String);
       t.deepEqual(idsOf(await rowsOf(caller, EVENTS, { after })), ids.slice(0, 100), 'a page over gRPC');
-      const messages = stream(caller.client, overGrpc(FEED, { after }), undefined, bearer(whose), {});
+      const messages = stream(caller.client, overGrpc(EVENT_STREAM, { after }), undefined, bearer(whose), {});
       const received: unknown[] = [];
       for await (const message of messages) {
         const { event } = message as { event?: Row };

@@ -1,9 +1,9 @@
 /** Lists, page by page, through the whole. test/storage has them while rows come and go. */
-import { type DescField, fromJson, ScalarType, toBinary } from '@bufbuild/protobuf';
+import { type DescField, ScalarType } from '@bufbuild/protobuf';
 import { loadOperations, type Operation } from '../../src/platform/proto/operations.ts';
 import { nextOf, walk } from '../support/calls/pages.ts';
 import { isInvalid } from '../support/contract/errors.ts';
-import { fill, LISTS, MAKERS, requestTo } from '../support/contract/resources.ts';
+import { fill, LISTS, MAKERS, overGrpc, requestTo } from '../support/contract/resources.ts';
 import { sharing } from '../support/service/sharing.ts';
 import { startTestStack } from '../support/service/stack.ts';
 
@@ -146,15 +146,13 @@ test('Page tokens - a list takes those with its number, and no others', async (t
   for (const { template } of LISTS.filter(({ queryParameters }) => queryParameters.has('ids'))) {
     isInvalid(t, await rest.get(`${template}?ids=1&pageToken=garbage`), 'pageToken'); // it has no pages
   }
-  for (const { path, input } of lists) {
+  for (const operation of lists) {
+    const { path } = operation;
     const list = LISTS.find((one) => one.path === path);
     const next = list && nextOf((await rest.get(`${pathOf(list)}?limit=1`)).headers);
     const parent = list && new RegExp(`^${list.template.replace(/\{(\w+)\}/g, '(?<$1>[^/]+)')}$`).exec(pathOf(list));
     const ids = path.endsWith('/ListKeys') ? { accountId: '1' } : { ...parent?.groups };
-    const asking = (pageToken: string) => {
-      const bytes = Buffer.from(toBinary(input, fromJson(input, { ...ids, pageToken })));
-      return { path, requestSerialize: () => bytes, responseDeserialize: (response: Buffer) => response };
-    };
+    const asking = (pageToken: string) => overGrpc(operation, { ...ids, pageToken });
     const caller = path.startsWith('/apiplatform.admin.') ? operator : grpc;
     const number = NUMBERS[path] ?? 0;
     const good = next ? (new URLSearchParams(next.split('?')[1]).get('pageToken') ?? '') : tokenOf(number);

@@ -2,7 +2,6 @@
  * What makes a request safe to send again, through Envoy, by the table of every operation: entity tags, conditions and
  * idempotency keys. How lists of tags are parsed: test/rpc/operations.test.ts.
  */
-import { fromBinary, fromJson, toBinary, toJson } from '@bufbuild/protobuf';
 import type { ExecutionContext } from 'ava';
 import { GrpcCaller } from '../support/calls/grpc-caller.ts';
 import type { RestClient, RestResponse } from '../support/calls/rest-client.ts';
@@ -11,6 +10,7 @@ import { isError, isInvalid } from '../support/contract/errors.ts';
 import {
   fill,
   MAKERS,
+  overGrpc,
   type PublicOperation,
   requestsTo,
   requestTo,
@@ -251,16 +251,9 @@ test('Idempotency-Key - is 1 to 255 visible ASCII characters without a comma, el
   }
 });
 
-/** The request over gRPC, and its response as JSON. */
-async function overGrpc(caller: GrpcCaller, { operation, ids, json }: TestRequest, metadata: Record<string, string>) {
-  const { path, input, output, bodyField } = operation;
-  const bytes = Buffer.from(
-    toBinary(input, fromJson(input, { ...ids, ...(bodyField === '*' ? json : bodyField && { [bodyField]: json }) })),
-  );
-  const method = { path, requestSerialize: () => bytes, responseDeserialize: (response: Buffer) => response };
-  const { message, headers } = await caller.exchange(method, undefined, { metadata });
-  return { headers, json: toJson(output, fromBinary(output, message)) };
-}
+/** The request over gRPC. */
+const exchange = (caller: GrpcCaller, { operation, ids, json }: TestRequest, metadata: Record<string, string>) =>
+  caller.exchange(overGrpc(operation, ids, json), undefined, { metadata });
 
 test('The same request - REST and gRPC share the keys, on the public port and on the private one', async (t) => {
   const { rest, key, grpc, grpcAddress } = t.context;
@@ -270,15 +263,15 @@ test('The same request - REST and gRPC share the keys, on the public port and on
       const [restFirst, grpcFirst] = [newKey(), newKey()];
       const request = await requestTo(rest, maker);
       const placed = await sendAs(rest, restFirst, request);
-      const replayed = await overGrpc(caller, request, { 'idempotency-key': restFirst });
-      t.is(String((replayed.json as { id: unknown }).id), String(placed.body.id));
+      const replayed = await exchange(caller, request, { 'idempotency-key': restFirst });
+      t.is(String(replayed.message.id), String(placed.body.id));
       t.deepEqual(replayed.headers.get('idempotency-replayed'), ['true']);
       t.deepEqual(replayed.headers.get('etag'), [etagOf(placed)]);
 
       const other = await requestTo(rest, maker);
-      const { json } = await overGrpc(caller, other, { 'idempotency-key': grpcFirst });
+      const { message } = await exchange(caller, other, { 'idempotency-key': grpcFirst });
       const again = await sendAs(rest, grpcFirst, other);
-      t.is(String(again.body.id), String((json as { id: unknown }).id));
+      t.is(String(again.body.id), String(message.id));
       t.like(shown(again), {
         status: 201,
         isReplay: 'true',
@@ -293,9 +286,9 @@ test('If-Match - over gRPC, where it is metadata, a 412 is ABORTED with the same
   const { rest, grpc } = t.context;
   for (const write of await writes(rest)) {
     const { body } = await rest.get(resourceOf(write));
-    const failed = await t.throwsAsync(overGrpc(grpc, write, { 'if-match': '"x"' }), undefined, write.path);
+    const failed = await t.throwsAsync(exchange(grpc, write, { 'if-match': '"x"' }), undefined, write.path);
     t.like(failed, { code: 10 });
     t.deepEqual((await rest.get(resourceOf(write))).body, body);
-    await t.notThrowsAsync(overGrpc(grpc, write, { 'if-match': await tagAt(rest, resourceOf(write)) }));
+    await t.notThrowsAsync(exchange(grpc, write, { 'if-match': await tagAt(rest, resourceOf(write)) }));
   }
 });

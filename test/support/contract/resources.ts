@@ -2,6 +2,7 @@
  * The public operations, and a valid request to each. What holds for all of them is tested by this table. It comes from
  * the proto files, but for what the bodies of each resource say.
  */
+import { fromBinary, fromJson, type JsonObject, toBinary, toJson } from '@bufbuild/protobuf';
 import { API_PACKAGE } from '../../../src/identity.ts';
 import { loadOperations, type Operation } from '../../../src/platform/proto/operations.ts';
 import { operationOptions } from '../../../src/platform/proto/options.ts';
@@ -108,6 +109,19 @@ export const LISTS = PUBLIC.filter(({ queryParameters }) => queryParameters.has(
   const byId = { by: list.response.list?.message?.fields[0]?.jsonName ?? '', isDescending: false, range: undefined };
   return { ...list, ...byId, ...(typeof own === 'number' ? { pages: own } : own) };
 });
+
+/** The stream of the shop's events, and their list. */
+export const EVENT_STREAM = PUBLIC.find(({ isEventStream }) => isEventStream);
+export const EVENTS = PUBLIC.find(({ service, isStream }) => service === EVENT_STREAM?.service && !isStream);
+
+/** An operation over gRPC: its request is what REST has in path, query and body, its response is JSON. */
+export function overGrpc({ path, input, output, bodyField }: Operation, fields: object, json: object = {}) {
+  const body = bodyField === undefined || bodyField === '*' ? json : { [bodyField]: json };
+  const bytes = Buffer.from(toBinary(input, fromJson(input, { ...body, ...fields } as JsonObject)));
+  const responseDeserialize = (response: Buffer) =>
+    toJson(output, fromBinary(output, response)) as Readonly<Record<string, unknown>>;
+  return { path, requestSerialize: () => bytes, responseDeserialize };
+}
 
 export interface TestRequest {
   readonly operation: PublicOperation;
