@@ -16,12 +16,10 @@ local MAX_BYTES = 100
 -- How long a key is known. Then one request has the server check it again, while the others go on for the grace.
 local TTL_MS, GRACE_MS = 60000, 10000
 
--- When each key expires, by its one spelling, and the keys that are being checked again.
-local expires, is_renewing, count = {}, {}, 0
--- Those whose permission is `read`, and the account of each. Neither ever changes.
-local reads_only, account_of = {}, {}
--- Until when the server refuses a known key: it is banned, or its account is over its limit.
-local refused_until = {}
+-- The known keys, by their one spelling: when each expires; whether it is being checked again; its account and whether
+-- it may only read, neither of which ever changes; and until when the server refuses it, for a ban or its account's
+-- limit.
+local known, count = {}, 0
 
 -- When the server was last asked about each key that it has not judged since. At the limit, and after the time that an
 -- answer may take, all are forgotten.
@@ -38,15 +36,14 @@ end
 
 -- Whether a key, in its one spelling, is known. The second result is true if its request must have it checked again.
 function M.is_known(spelling, now_ms)
-  local expires_ms = expires[spelling]
-  if not expires_ms then return false, false end
-  if now_ms < expires_ms then return true, false end
-  if is_renewing[spelling] then
-    expires[spelling], is_renewing[spelling], reads_only[spelling], count = nil, nil, nil, count - 1
-    refused_until[spelling], account_of[spelling] = nil, nil
+  local key = known[spelling]
+  if not key then return false, false end
+  if now_ms < key.expires_ms then return true, false end
+  if key.is_renewing then
+    known[spelling], count = nil, count - 1
     return false, false
   end
-  expires[spelling], is_renewing[spelling] = now_ms + GRACE_MS, true
+  key.expires_ms, key.is_renewing = now_ms + GRACE_MS, true
   return true, true
 end
 
@@ -67,36 +64,35 @@ end
 function M.learn(spelling, now_ms, permission, account)
   asked[spelling] = nil
   if not permission then return end
-  if not expires[spelling] then
+  if not known[spelling] then
     if count >= MAX_KEYS then
-      expires, is_renewing, reads_only, account_of, refused_until, count = {}, {}, {}, {}, {}, 0
+      known, count = {}, 0
     end
     count = count + 1
   end
-  expires[spelling], is_renewing[spelling], refused_until[spelling] = now_ms + TTL_MS, nil, nil
-  if permission == "read" then reads_only[spelling] = true end
-  account_of[spelling] = account
+  known[spelling] = { expires_ms = now_ms + TTL_MS, reads_only = permission == "read", account = account }
 end
 
 -- The server has refused a known key, for so many seconds.
 function M.refuse(spelling, seconds, now_ms)
-  if expires[spelling] and seconds then refused_until[spelling] = now_ms + seconds * 1000 end
+  local key = known[spelling]
+  if key and seconds then key.refused_until_ms = now_ms + seconds * 1000 end
 end
 
 -- Whether the server is likely to refuse a key. Only it knows: a ban may have been lifted.
 function M.is_refused(spelling, now_ms)
-  local until_ms = refused_until[spelling]
-  return until_ms and now_ms < until_ms
+  local key = known[spelling]
+  return key and key.refused_until_ms and now_ms < key.refused_until_ms
 end
 
 -- Whether a known key may only read.
 function M.may_only_read(spelling)
-  return reads_only[spelling] or false
+  return known[spelling] ~= nil and known[spelling].reads_only
 end
 
 -- The account of a known key.
 function M.account_of(spelling)
-  return account_of[spelling]
+  return known[spelling] and known[spelling].account
 end
 
 -- Whether a spelling has the form of a key (src/platform/access/keys/format.ts).
