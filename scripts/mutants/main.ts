@@ -2,9 +2,8 @@
  * `npm run test:mutants`: makes small faults, one at a time, and tells which of them no test notices. Known tools run
  * the code within the process of its tests, and neither Lua nor what runs in another process.
  */
-import { execFileSync, spawn, spawnSync } from 'node:child_process';
+import { spawn, spawnSync } from 'node:child_process';
 import {
-  cpSync,
   existsSync,
   globSync,
   mkdtempSync,
@@ -12,7 +11,6 @@ import {
   readFileSync,
   readlinkSync,
   rmSync,
-  symlinkSync,
   writeFileSync,
 } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -20,6 +18,7 @@ import { join, resolve } from 'node:path';
 import ts from 'typescript';
 import { Random } from '../../test/chaos/campaign/random.ts';
 import { createCommand, integer, run } from '../../test/support/command-line.ts';
+import { copyTree } from '../../test/support/machine/copy-tree.ts';
 import { type Fault, faultsOf } from './faults.ts';
 import { testsOf } from './parts.ts';
 
@@ -46,10 +45,7 @@ interface Options {
 await run(command, async ({ seed, count, only }: Options, signal) => {
   const copy = mkdtempSync(join(tmpdir(), 'mutants-'));
   try {
-    const listed = ['ls-files', '--cached', '--others', '--exclude-standard', '--deduplicate', '-z'];
-    const files = execFileSync('git', listed, { encoding: 'utf8' }).split('\0').filter(Boolean);
-    for (const file of files) cpSync(file, join(copy, file));
-    for (const made of ['node_modules', '.envoy']) symlinkSync(resolve(made), join(copy, made));
+    copyTree(copy);
     await tryFaults(copy, { seed, count, only }, signal);
   } finally {
     for (const pid of processesOf(copy)) process.kill(pid, 'SIGKILL');
