@@ -3,7 +3,7 @@
  * in its order as base64url, so that a token of another list is refused.
  */
 import { invalidArgument } from '../errors.ts';
-import type { Key, Page, PageRequest } from '../storage/model.ts';
+import { type Key, mayBe, type Page, type PageRequest } from '../storage/model.ts';
 import { BY_ID, isBehind, type Order, type Range } from '../storage/order.ts';
 
 export const DEFAULT_LIMIT = 20;
@@ -38,7 +38,7 @@ export function pageTokens(list: number, order: Order = BY_ID) {
       const parts = Array.from({ length: integers }, (_, index) => token.readBigInt64BE(1 + 8 * index));
       const key = hasText ? [...parts, token.toString('utf8', end)] : parts;
       // So it is one that `next` has made: of this list, in one spelling, and with an id at its end.
-      if (encode(key) === text && (!hasText || /^[\w-]+$/.test(token.toString('latin1', end)))) return key;
+      if (encode(key) === text && (!hasText || mayBe(token.toString('latin1', end)))) return key;
     }
     const description = 'is not a page token of this list: use the one that the page before gave';
     throw invalidArgument([{ path: 'page_token', name: 'pageToken', description }]);

@@ -1,4 +1,4 @@
-/** The interface between the tables' SQL and the database engine that runs it: sqlite.ts or postgres.ts (open.ts). */
+/** The interface between the tables' SQL and the database engine that runs it: sqlite.ts or postgres.ts. */
 import type { Knex } from 'knex';
 import type { Row } from './fields.ts';
 import type { IsCancelled } from './model.ts';

@@ -6,11 +6,11 @@
  * all rows, whoever has them, is a statement of the table's own, outside of `of`.
  */
 import type { Engine, Runner } from './engine.ts';
-import type { Owner, OwnerId, PageRequest } from './model.ts';
+import { mayBe, type Owner, type OwnerId, type PageRequest } from './model.ts';
 import { type Filter, pages } from './pages.ts';
 import { sharedReads } from './shared-reads.ts';
 import { compile } from './statement.ts';
-import { mayBe, type ResourceOptions, recordWrites, type Table } from './table.ts';
+import { type ResourceOptions, recordWrites, type Table } from './table.ts';
 
 const OWNER = 'account_id';
 

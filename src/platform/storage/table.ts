@@ -2,6 +2,7 @@
 import type { Knex } from 'knex';
 import type { Engine, Runner } from './engine.ts';
 import { type Field, type Fields, id as idField, integer, type Row, record, type SqlValue } from './fields.ts';
+import { mayBe } from './model.ts';
 import type { Order } from './order.ts';
 import { pages } from './pages.ts';
 import { sharedReads } from './shared-reads.ts';
@@ -48,9 +49,6 @@ export function onlyRow(rows: readonly Row[]): Row {
   if (row === undefined || rows.length > 1) throw new Error(`expected one row, not ${rows.length}`);
   return row;
 }
-
-/** Whether a record may have this id. A text is a caller's, and PostgreSQL refuses some of them. */
-export const mayBe = (id: bigint | string) => typeof id === 'bigint' || /^[\w-]+$/.test(id);
 
 /** Finds records by the field `id`. Concurrent calls of `find` share a statement. */
 export function lookup<R extends { readonly id: bigint | string }>(engine: Engine, table: Table<R>) {
