@@ -175,7 +175,7 @@ test('Restore - a refused one leaves the file of a killed one, which prevents an
   t.deepEqual(files(), ['petstore.sqlite.restoring']);
   await t.throwsAsync(startOn(dataDir), { instanceOf: ConfigError, message: /a restore was not finished/ });
   await succeeds(t, run('restore', [good], settings));
-  t.deepEqual(files(), ['petstore.sqlite'], 'restore-sqlite.ts names another file than storage/open.ts');
+  t.deepEqual(files(), ['petstore.sqlite'], 'restore-sqlite.ts names another file than process/database.ts');
   t.deepEqual(categoriesIn(dataDir), ['good']);
 });
 

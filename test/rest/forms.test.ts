@@ -17,6 +17,14 @@ import { startTranscoder } from '../support/service/transcoder.ts';
 
 const test = testUnless(missing('luajit'));
 
+const FIELDS = `
+  int64 id = 1;
+  string name = 2;
+  Color color = 3;
+  bool flag = 4;
+  int32 small = 5;
+  repeated int64 ids = 7;
+  google.protobuf.Timestamp time = 8;`;
 const MESSAGES = `
 enum Color { COLOR_UNSPECIFIED = 0; red = 1; }
 message Inner { string name = 1; repeated string list = 2; Inner own = 3; }
@@ -27,25 +35,8 @@ message Plain {
   repeated int32 list = 4;
 }
 message Labels { repeated string values = 1; }
-message M {
-  int64 id = 1;
-  string name = 2;
-  Color color = 3;
-  bool flag = 4;
-  int32 small = 5;
-  Plain inner = 6;
-  repeated int64 ids = 7;
-  google.protobuf.Timestamp time = 8;
-}
-message Flat {
-  int64 id = 1;
-  string name = 2;
-  Color color = 3;
-  bool flag = 4;
-  int32 small = 5;
-  repeated int64 ids = 7;
-  google.protobuf.Timestamp time = 8;
-}
+message M { ${FIELDS} Plain inner = 6; }
+message Flat { ${FIELDS} }
 message Other {
   int64 id = 1;
   double real = 2;

@@ -73,8 +73,8 @@ export function orderTests(): void {
       return ORDERS[index]?.isDescending ? sorted.reverse() : sorted;
     };
     const walk = async (index: number, limit: number, from?: Instant, to?: Instant, place?: number) => {
-      const [order] = [ORDERS[index] ?? ORDERS[0]];
-      const range = index === 2 ? undefined : ORDERS[(0 + index) as 0 | 1].range(from, to);
+      const order = ORDERS[index] ?? ORDERS[0];
+      const range = index === 2 ? undefined : ORDERS[index === 0 ? 0 : 1].range(from, to);
       const tokens = pageTokens(9, order);
       const ids: string[] = [];
       for (let pageToken = ''; ; ) {
