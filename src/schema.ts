@@ -2,7 +2,7 @@
 import { ACCESS_MIGRATIONS, ACCESS_TABLES } from './platform/access/tables/tables.ts';
 import { EVENT_MIGRATIONS, EVENT_TABLES } from './platform/events/table.ts';
 import type { Migration } from './platform/storage/migrate.ts';
-import { PLATFORM_MIGRATIONS, PLATFORM_TABLES, type Store as StoreOf } from './platform/storage/store.ts';
+import { PLATFORM_MIGRATIONS, PLATFORM_TABLES, type Store as StoreOf } from './platform/tables/store.ts';
 import { SHOP_MIGRATIONS, SHOP_TABLES } from './shop/tables.ts';
 
 export const TABLES = { ...SHOP_TABLES, ...ACCESS_TABLES, ...EVENT_TABLES, ...PLATFORM_TABLES };

@@ -48,7 +48,7 @@ import { READINESS_SERVICE, Readiness } from './platform/rpc/readiness.ts';
 import { reflection } from './platform/rpc/reflection.ts';
 import { createGrpcServer, serve } from './platform/rpc/server.ts';
 import { Turns } from './platform/rpc/turns.ts';
-import { hasOwners } from './platform/storage/owned.ts';
+import { hasOwners } from './platform/tables/owned.ts';
 import { webService } from './platform/web/web-service.ts';
 import type { Store } from './schema.ts';
 import { shopServices } from './shop/services.ts';

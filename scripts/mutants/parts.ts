@@ -20,6 +20,7 @@ const PARTS: readonly (readonly [prefix: string, ...tests: readonly string[]])[]
   ['src/platform/protocols/', 'rpc/*', REST, 'hostile/*-errors*'],
   ['src/platform/rpc/', 'rpc/*', 'interceptors/*', REST],
   ['src/platform/storage/', 'storage/*', 'walk/{sqlite,postgres-session}*', 'concurrency/*', 'process/*'],
+  ['src/platform/tables/', 'storage/*', 'concurrency/*', 'rest/{paging,resources}*'],
   ['src/platform/web/', 'docs/served*', 'rest/requests*'],
   ['src/shop/', 'shop/*', REST, 'concurrency/*', 'storage/sqlite*'],
   ['src/', '*', 'process/*', 'rest/{requests,failures}*'],

@@ -1,5 +1,5 @@
 /** What an event has of the shop. */
-import type { Row } from '../platform/storage/fields.ts';
+import type { Row } from '../platform/storage/statement.ts';
 import { CATEGORIES } from './categories/table.ts';
 import { inventoryMessage } from './inventory/service.ts';
 import { ORDERS } from './orders/table.ts';

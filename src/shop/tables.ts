@@ -1,6 +1,6 @@
 /** The shop's tables, and the migrations that make them. */
 import type { Migration } from '../platform/storage/migrate.ts';
-import type { CallStore, Transaction } from '../platform/storage/store.ts';
+import type { CallStore, Transaction } from '../platform/tables/store.ts';
 import { categoryTable } from './categories/table.ts';
 import * as catalogue from './migrations/001-catalogue.ts';
 import * as events from './migrations/006-events.ts';

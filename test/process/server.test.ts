@@ -16,7 +16,7 @@ import { generateKey } from '../../src/platform/access/keys/format.ts';
 import { version } from '../../src/platform/config/constants.ts';
 import { openSqlite } from '../../src/platform/storage/sqlite.ts';
 import { compile } from '../../src/platform/storage/statement.ts';
-import { createStore } from '../../src/platform/storage/store.ts';
+import { createStore } from '../../src/platform/tables/store.ts';
 import { MIGRATIONS, TABLES } from '../../src/schema.ts';
 import { toCategoryId } from '../../src/shop/categories/table.ts';
 import { GrpcCaller } from '../support/calls/grpc-caller.ts';

@@ -1,7 +1,7 @@
 /** Storage through PgBouncer in transaction mode, whose server sessions must keep no state of a client. */
 import { ConfigError } from '../../src/platform/config/config.ts';
 import { openPostgres } from '../../src/platform/storage/postgres.ts';
-import { createStore } from '../../src/platform/storage/store.ts';
+import { createStore } from '../../src/platform/tables/store.ts';
 import { MIGRATIONS, TABLES } from '../../src/schema.ts';
 import { run, succeeds } from '../deploy/backups.ts';
 import { temporaryFolder } from '../support/machine/folder.ts';

@@ -2,8 +2,8 @@
 import type { ExecutionContext } from 'ava';
 import { Client } from 'pg';
 import { openPostgres } from '../../src/platform/storage/postgres.ts';
-import { createStore } from '../../src/platform/storage/store.ts';
 import { StoreUnavailable } from '../../src/platform/storage/store-errors.ts';
+import { createStore } from '../../src/platform/tables/store.ts';
 import { MIGRATIONS, type Store, TABLES } from '../../src/schema.ts';
 import { categoryService } from '../../src/shop/categories/service.ts';
 import { inventoryService } from '../../src/shop/inventory/service.ts';

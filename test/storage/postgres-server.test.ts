@@ -6,8 +6,8 @@ import { demoKeyFile, ensureDemoKey } from '../../src/platform/access/keys/key-f
 import { ConfigError } from '../../src/platform/config/config.ts';
 import { openPostgres } from '../../src/platform/storage/postgres.ts';
 import { compile } from '../../src/platform/storage/statement.ts';
-import { createStore } from '../../src/platform/storage/store.ts';
 import { StoreUnavailable } from '../../src/platform/storage/store-errors.ts';
+import { createStore } from '../../src/platform/tables/store.ts';
 import { MIGRATIONS, TABLES } from '../../src/schema.ts';
 import { temporaryFolder } from '../support/machine/folder.ts';
 import { holding, postgresMissing, query, startPostgres, type TestPostgres } from '../support/machine/postgres.ts';

@@ -1,5 +1,5 @@
 import test from 'ava';
-import { sharedReads } from '../../src/platform/storage/shared-reads.ts';
+import { sharedReads } from '../../src/platform/tables/shared-reads.ts';
 import { until } from '../support/until.ts';
 
 /** Waits for the callbacks of resolved promises. */

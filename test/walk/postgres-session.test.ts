@@ -1,6 +1,6 @@
 /** Every step of a transaction on PostgreSQL. Through PgBouncer: test/storage/pgbouncer.test.ts. */
 import { openPostgres } from '../../src/platform/storage/postgres.ts';
-import { createStore } from '../../src/platform/storage/store.ts';
+import { createStore } from '../../src/platform/tables/store.ts';
 import { MIGRATIONS, TABLES } from '../../src/schema.ts';
 import { CATS } from '../storage/suite/database.ts';
 import { postgresMissing, startPostgres } from '../support/machine/postgres.ts';

@@ -1,7 +1,7 @@
 /** The walk of one session: each step of a transaction on a connection to PostgreSQL fails once, in each way. */
 import type { ExecutionContext } from 'ava';
 import { openPostgres } from '../../src/platform/storage/postgres.ts';
-import { createStore } from '../../src/platform/storage/store.ts';
+import { createStore } from '../../src/platform/tables/store.ts';
 import { MIGRATIONS, type Store, TABLES } from '../../src/schema.ts';
 import { CATS } from '../storage/suite/database.ts';
 import { holding } from '../support/machine/postgres.ts';

@@ -2,7 +2,7 @@
 import { DatabaseSync } from 'node:sqlite';
 import test from 'ava';
 import { openSqlite } from '../../src/platform/storage/sqlite.ts';
-import { createStore } from '../../src/platform/storage/store.ts';
+import { createStore } from '../../src/platform/tables/store.ts';
 import { MIGRATIONS, TABLES } from '../../src/schema.ts';
 import { CATS } from '../storage/suite/database.ts';
 import { createTestDatabase } from '../support/machine/database.ts';

@@ -3,7 +3,7 @@ import { type Command, Option } from 'commander';
 import type { ApiKey } from '../../../gen/apiplatform/admin/v1/admin.ts';
 import { PERMISSIONS, toMs } from '../access/admin/admin-messages.ts';
 import type { Permission } from '../rpc/caller.ts';
-import { toTimestamp } from '../storage/model.ts';
+import { toTimestamp } from '../tables/model.ts';
 import { adminAction } from './admin.ts';
 import { toId, toInstant, toSeconds } from './arguments.ts';
 import { allPages, card, day, moment, nameOf, table } from './output.ts';

@@ -9,8 +9,8 @@
  * heartbeats, and go on when it is back.
  */
 import { setTimeout as delay } from 'node:timers/promises';
-import type { Owner, OwnerId, Page } from '../storage/model.ts';
 import { StoreUnavailable } from '../storage/store-errors.ts';
+import type { Owner, OwnerId, Page } from '../tables/model.ts';
 import { Backlog } from './backlog.ts';
 import { type EventReads, isWhole, SettledEvents } from './settled.ts';
 import { EVERYBODY, type EventId, isRead, type SeenEvent, type StoredEvent } from './stored-event.ts';

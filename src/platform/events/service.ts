@@ -1,8 +1,8 @@
 /** The methods of a shop's EventService, whose messages are those of any shop but for the resources of an event. */
 import { DEFAULT_LIMIT } from '../rpc/page-token.ts';
 import { SharedMessages } from '../rpc/shared-messages.ts';
-import type { Row } from '../storage/fields.ts';
-import { type Owner, toTimestamp } from '../storage/model.ts';
+import type { Row } from '../storage/statement.ts';
+import { type Owner, toTimestamp } from '../tables/model.ts';
 import type { EventFeed, Following, Progress } from './feed.ts';
 import { parseRow, START, type StoredEvent, toEventId } from './stored-event.ts';
 

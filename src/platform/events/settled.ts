@@ -11,9 +11,9 @@
  */
 import { setTimeout as delay } from 'node:timers/promises';
 import { apiError } from '../errors.ts';
-import type { Page } from '../storage/model.ts';
-import type { Reads } from '../storage/store.ts';
 import { StoreUnavailable } from '../storage/store-errors.ts';
+import type { Page } from '../tables/model.ts';
+import type { Reads } from '../tables/store.ts';
 import { EVERYBODY, type EventId, type EventRequest, type SeenEvent, START } from './stored-event.ts';
 import type { EVENT_TABLES } from './table.ts';
 

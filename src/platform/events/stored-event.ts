@@ -1,5 +1,5 @@
 /** Events as they are stored. */
-import type { Id, OwnerId, PageRequest } from '../storage/model.ts';
+import type { Id, OwnerId, PageRequest } from '../tables/model.ts';
 
 export type EventId = Id<'event'>;
 export const toEventId = (id: bigint) => id as EventId;

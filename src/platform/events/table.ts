@@ -1,12 +1,12 @@
 /** The `events` table: what changed. Triggers write it (migrations/event-triggers.ts). */
 import type { Knex } from 'knex';
 import type { Engine, Runner } from '../storage/engine.ts';
-import { id, integer, longText, optional, text } from '../storage/fields.ts';
 import type { Migration } from '../storage/migrate.ts';
-import type { OwnerId, Page } from '../storage/model.ts';
-import { fitting, PAGE_BYTES, pages } from '../storage/pages.ts';
 import { compile, param } from '../storage/statement.ts';
-import { lookup, oldest, onlyRow, table } from '../storage/table.ts';
+import { id, integer, longText, optional, text } from '../tables/fields.ts';
+import type { OwnerId, Page } from '../tables/model.ts';
+import { fitting, PAGE_BYTES, pages } from '../tables/pages.ts';
+import { lookup, oldest, onlyRow, table } from '../tables/table.ts';
 import * as feed from './migrations/006-event-table.ts';
 import * as histories from './migrations/008-event-histories.ts';
 import * as owners from './migrations/009-event-owners.ts';

@@ -14,9 +14,9 @@ import { toBinary } from '@bufbuild/protobuf';
 import { IDEMPOTENCY_KEY } from '../config/constants.ts';
 import { ApiError, apiError, invalidArgument } from '../errors.ts';
 import { type Call, interceptor, type UnaryResponse } from '../rpc/chain.ts';
-import type { IdempotencyRecord } from '../storage/model.ts';
-import type { PLATFORM_TABLES, Reads } from '../storage/store.ts';
 import { AlreadyDone } from '../storage/store-errors.ts';
+import type { IdempotencyRecord } from '../tables/model.ts';
+import type { PLATFORM_TABLES, Reads } from '../tables/store.ts';
 
 const HEADER = 'idempotency-key';
 

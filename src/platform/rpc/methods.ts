@@ -4,7 +4,7 @@
  * SQL.
  */
 import type { handleServerStreamingCall, handleUnaryCall } from '@grpc/grpc-js';
-import type { WritingCall } from '../storage/store.ts';
+import type { WritingCall } from '../tables/store.ts';
 import type { Caller } from './caller.ts';
 import type { Call, Codec } from './chain.ts';
 import type { EntityTags } from './entity-tags.ts';

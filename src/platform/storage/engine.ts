@@ -1,8 +1,9 @@
 /** The interface between the tables' SQL and the database engine that runs it: sqlite.ts or postgres.ts. */
 import type { Knex } from 'knex';
-import type { Row } from './fields.ts';
-import type { IsCancelled } from './model.ts';
-import type { Params, Statement } from './statement.ts';
+import type { Params, Row, Statement } from './statement.ts';
+
+/** Returns true once the caller's deadline has passed or the caller has left. */
+export type IsCancelled = () => boolean;
 
 /** Runs statements, inside or outside a transaction. */
 export interface Runner {

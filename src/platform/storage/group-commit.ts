@@ -9,8 +9,7 @@
  * writes form a batch: they run side by side in one savepoint, and share statements (sqlite-connection.ts). When some
  * of them fail, all are rolled back. Those that succeeded run again, together; those that failed, each by itself.
  */
-import type { Runner } from './engine.ts';
-import type { IsCancelled } from './model.ts';
+import type { IsCancelled, Runner } from './engine.ts';
 import type { SqliteWriter } from './sqlite-writer.ts';
 import { Cancelled, StoreUnavailable } from './store-errors.ts';
 

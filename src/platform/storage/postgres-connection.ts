@@ -23,10 +23,9 @@
  */
 import type { QueryConfig, QueryResult } from 'pg';
 import type { Runner } from './engine.ts';
-import type { Row } from './fields.ts';
 import type { Command, PostgresClient } from './postgres-client.ts';
 import { is, isAway, toStoreError, unavailable } from './postgres-errors.ts';
-import type { Params, Statement } from './statement.ts';
+import type { Params, Row, Statement } from './statement.ts';
 
 /** The server's timeouts, in ms. */
 const TIMEOUTS = Object.entries({

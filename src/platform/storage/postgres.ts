@@ -13,9 +13,8 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import makeKnex from 'knex';
 import { Availability } from './availability.ts';
-import { type Engine, type EngineOptions, SILENT } from './engine.ts';
+import { type Engine, type EngineOptions, type IsCancelled, SILENT } from './engine.ts';
 import type { Migration } from './migrate.ts';
-import type { IsCancelled } from './model.ts';
 import { namedMutex } from './named-mutex.ts';
 import type { Connection } from './postgres-connection.ts';
 import { is } from './postgres-errors.ts';

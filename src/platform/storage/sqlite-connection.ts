@@ -1,8 +1,7 @@
 /** A `sqlite3` connection with promises. Each statement is prepared when it first runs, and kept. */
 import sqlite3 from 'sqlite3';
 import type { Runner } from './engine.ts';
-import type { Row, SqlValue } from './fields.ts';
-import { type Params, type SharedRuns, type Statement, toJsonArray } from './statement.ts';
+import { type Params, type Row, type SharedRuns, type SqlValue, type Statement, toJsonArray } from './statement.ts';
 import { NotUnique, StoreUnavailable } from './store-errors.ts';
 
 type Callback = (error: Error | null) => void;

@@ -10,12 +10,11 @@ import makeKnex, { type Knex } from 'knex';
 import { ConfigError } from '../config/setting.ts';
 import { Availability } from './availability.ts';
 import { type Engine, type EngineOptions, SILENT } from './engine.ts';
-import type { Row } from './fields.ts';
 import { GroupCommit } from './group-commit.ts';
 import { type Migration, migrate } from './migrate.ts';
 import { isLocked, SqliteConnection, toStoreError } from './sqlite-connection.ts';
 import { SqliteWriter } from './sqlite-writer.ts';
-import { compile, type Params, param, toJson } from './statement.ts';
+import { compile, type Params, param, type Row, toJson } from './statement.ts';
 import { StoreUnavailable } from './store-errors.ts';
 
 /** How long a statement waits for another process's lock on the file. */

@@ -5,7 +5,11 @@
  * the SQL's placeholders. Composing a query costs about 60 µs, so it is not done per request.
  */
 import type { Knex } from 'knex';
-import type { Row, SqlValue } from './fields.ts';
+
+/** An array is a list of ids: texts of letters, digits, "-" and "_", or integers. */
+export type SqlValue = string | number | bigint | boolean | Buffer | null | readonly (bigint | string)[];
+
+export type Row = Readonly<Record<string, unknown>>;
 
 /** Parameter values by name. Names that the statement does not use are ignored. */
 export type Params = Readonly<Record<string, SqlValue | undefined>>;

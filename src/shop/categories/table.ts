@@ -1,8 +1,8 @@
 /** The `categories` table. */
 import type { Engine } from '../../platform/storage/engine.ts';
-import { id, longText, optional, text } from '../../platform/storage/fields.ts';
-import type { Id } from '../../platform/storage/model.ts';
-import { resource, table } from '../../platform/storage/table.ts';
+import { id, longText, optional, text } from '../../platform/tables/fields.ts';
+import type { Id } from '../../platform/tables/model.ts';
+import { resource, table } from '../../platform/tables/table.ts';
 
 export type CategoryId = Id<'category'>;
 export const toCategoryId = (id: bigint) => id as CategoryId;

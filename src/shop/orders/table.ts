@@ -1,9 +1,9 @@
 /** The `orders` table. */
 import type { Engine, Runner } from '../../platform/storage/engine.ts';
-import { boolean, id, instant, integer, optional } from '../../platform/storage/fields.ts';
-import type { Id, Instant } from '../../platform/storage/model.ts';
 import { compile, param } from '../../platform/storage/statement.ts';
-import { onlyRow, resource, table } from '../../platform/storage/table.ts';
+import { boolean, id, instant, integer, optional } from '../../platform/tables/fields.ts';
+import type { Id, Instant } from '../../platform/tables/model.ts';
+import { onlyRow, resource, table } from '../../platform/tables/table.ts';
 import type { PetId } from '../pets/table.ts';
 
 export type OrderId = Id<'order'>;

@@ -4,7 +4,7 @@ import { isRead, START, type StoredEvent } from '../../../src/platform/events/st
 import type { Engine } from '../../../src/platform/storage/engine.ts';
 import type { Migration } from '../../../src/platform/storage/migrate.ts';
 import { compile } from '../../../src/platform/storage/statement.ts';
-import { createStore } from '../../../src/platform/storage/store.ts';
+import { createStore } from '../../../src/platform/tables/store.ts';
 import { type Store, TABLES } from '../../../src/schema.ts';
 import type { CategoryId } from '../../../src/shop/categories/table.ts';
 import type { Pet, PetId } from '../../../src/shop/pets/table.ts';

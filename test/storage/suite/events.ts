@@ -4,7 +4,7 @@
  */
 import { toEventId } from '../../../src/platform/events/stored-event.ts';
 import { compile } from '../../../src/platform/storage/statement.ts';
-import { createStore } from '../../../src/platform/storage/store.ts';
+import { createStore } from '../../../src/platform/tables/store.ts';
 import { TABLES } from '../../../src/schema.ts';
 import { toCategoryId } from '../../../src/shop/categories/table.ts';
 import { PETS, toPetId } from '../../../src/shop/pets/table.ts';

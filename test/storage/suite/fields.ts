@@ -3,6 +3,7 @@ import type { Knex } from 'knex';
 import { recordEvents } from '../../../src/platform/events/migrations/event-triggers.ts';
 import { parseRow } from '../../../src/platform/events/stored-event.ts';
 import type { Engine } from '../../../src/platform/storage/engine.ts';
+import type { Row } from '../../../src/platform/storage/statement.ts';
 import {
   bigInteger,
   boolean,
@@ -10,13 +11,12 @@ import {
   integer,
   list,
   optional,
-  type Row,
   record,
   since,
   text,
-} from '../../../src/platform/storage/fields.ts';
-import { createStore } from '../../../src/platform/storage/store.ts';
-import { resource, table } from '../../../src/platform/storage/table.ts';
+} from '../../../src/platform/tables/fields.ts';
+import { createStore } from '../../../src/platform/tables/store.ts';
+import { resource, table } from '../../../src/platform/tables/table.ts';
 import { TABLES } from '../../../src/schema.ts';
 import type { Scope } from '../../support/scope.ts';
 import { eventsOf, type SuiteDatabase, test } from './database.ts';

@@ -5,7 +5,7 @@ import type { Engine, EngineOptions } from '../../../src/platform/storage/engine
 import type { Migration } from '../../../src/platform/storage/migrate.ts';
 import { openSqlite } from '../../../src/platform/storage/sqlite.ts';
 import { compile } from '../../../src/platform/storage/statement.ts';
-import { createStore } from '../../../src/platform/storage/store.ts';
+import { createStore } from '../../../src/platform/tables/store.ts';
 import { MIGRATIONS, type Store, TABLES } from '../../../src/schema.ts';
 import type { Scope } from '../scope.ts';
 import { temporaryFolder } from './folder.ts';

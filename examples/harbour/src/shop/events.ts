@@ -1,5 +1,5 @@
 /** What an event has of the shop. */
-import type { Row } from '../platform/storage/fields.ts';
+import type { Row } from '../platform/storage/statement.ts';
 import { boatMessage } from './boats/service.ts';
 import { BOATS } from './boats/table.ts';
 import { toMessage } from './inspections/service.ts';

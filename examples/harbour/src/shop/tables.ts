@@ -1,6 +1,6 @@
 /** The shop's tables, and the migrations that make them. */
 import type { Migration } from '../platform/storage/migrate.ts';
-import type { CallStore, Transaction } from '../platform/storage/store.ts';
+import type { CallStore, Transaction } from '../platform/tables/store.ts';
 import { boatTable } from './boats/table.ts';
 import { inspectionTable } from './inspections/table.ts';
 import * as harbour from './migrations/001-harbour.ts';

@@ -10,7 +10,7 @@ import { trimmed } from '../../proto/fields.ts';
 import { type KeyId, toAccountId, toKeyId } from '../../rpc/caller.ts';
 import type { Service } from '../../rpc/methods.ts';
 import { pageTokens } from '../../rpc/page-token.ts';
-import type { WritingCall } from '../../storage/store.ts';
+import type { WritingCall } from '../../tables/store.ts';
 import { generateKey } from '../keys/format.ts';
 import { insertKey } from '../keys/insert-key.ts';
 import type { Limiter } from '../limits/limiter.ts';

@@ -2,9 +2,9 @@
 import { PLANS, type Plan, type Quota } from '../../config/plans.ts';
 import { type AccountId, type KeyId, PERMISSIONS, type Permission } from '../../rpc/caller.ts';
 import type { Engine, Runner } from '../../storage/engine.ts';
-import { boolean, id, integer, oneOf, optional, record, text } from '../../storage/fields.ts';
 import { compile, param, paramsOf } from '../../storage/statement.ts';
-import { onlyRow, resource, table } from '../../storage/table.ts';
+import { boolean, id, integer, oneOf, optional, record, text } from '../../tables/fields.ts';
+import { onlyRow, resource, table } from '../../tables/table.ts';
 
 export interface Account {
   readonly id: AccountId;

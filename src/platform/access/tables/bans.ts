@@ -2,12 +2,12 @@
 import { type LimitWindow, WINDOWS } from '../../config/plans.ts';
 import type { AccountId, KeyId } from '../../rpc/caller.ts';
 import type { Engine, Runner } from '../../storage/engine.ts';
-import { type Field, id, integer, optional, text } from '../../storage/fields.ts';
-import type { PageRequest } from '../../storage/model.ts';
-import { BY_ID } from '../../storage/order.ts';
-import { pages } from '../../storage/pages.ts';
 import { compile, param } from '../../storage/statement.ts';
-import { put, table } from '../../storage/table.ts';
+import { type Field, id, integer, optional, text } from '../../tables/fields.ts';
+import type { PageRequest } from '../../tables/model.ts';
+import { BY_ID } from '../../tables/order.ts';
+import { pages } from '../../tables/pages.ts';
+import { put, table } from '../../tables/table.ts';
 
 /** A temporary ban of a key. It began `durationMs` before its end. */
 export interface Ban {

@@ -1,6 +1,6 @@
 /** The tables of accounts, keys, usage and bans, and the migrations that make them. */
 import type { Migration } from '../../storage/migrate.ts';
-import type { PLATFORM_TABLES, Store, Transaction } from '../../storage/store.ts';
+import type { PLATFORM_TABLES, Store, Transaction } from '../../tables/store.ts';
 import { accountTable, keyTable } from './accounts.ts';
 import { banTable } from './bans.ts';
 import * as accounts from './migrations/002-accounts.ts';

@@ -1,9 +1,9 @@
 /** The `usage` and `key_uses` tables: what each account used on each day, and when each key was last used. */
 import type { AccountId, KeyId } from '../../rpc/caller.ts';
 import type { Engine, Runner } from '../../storage/engine.ts';
-import { id, integer, optional } from '../../storage/fields.ts';
 import { compile, param } from '../../storage/statement.ts';
-import { onlyRow, put, table } from '../../storage/table.ts';
+import { id, integer, optional } from '../../tables/fields.ts';
+import { onlyRow, put, table } from '../../tables/table.ts';
 
 export interface KeyUse {
   readonly keyId: KeyId;

@@ -1,6 +1,6 @@
 /** Adds trace spans to storage: for each call of a table's method, and each transaction until it is durable. */
 import type { Engine, Runner } from '../../storage/engine.ts';
-import type { Tables } from '../../storage/store.ts';
+import type { Tables } from '../../tables/store.ts';
 import type { Tracing } from './otel.ts';
 
 type Methods = Readonly<Record<string, (...args: never[]) => Promise<unknown>>>;

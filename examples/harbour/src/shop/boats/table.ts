@@ -1,8 +1,8 @@
 /** The `boats` table. */
 import type { Engine } from '../../platform/storage/engine.ts';
-import { id, integer, list, text } from '../../platform/storage/fields.ts';
-import type { Id } from '../../platform/storage/model.ts';
-import { resource, table } from '../../platform/storage/table.ts';
+import { id, integer, list, text } from '../../platform/tables/fields.ts';
+import type { Id } from '../../platform/tables/model.ts';
+import { resource, table } from '../../platform/tables/table.ts';
 
 export type BoatId = Id<'boat'>;
 export const toBoatId = (id: bigint) => id as BoatId;

@@ -1,11 +1,11 @@
 /** The `inspections` table. Its ids are texts, which the server makes. */
 import { randomUUID } from 'node:crypto';
 import type { Engine, Runner } from '../../platform/storage/engine.ts';
-import { bigInteger, id, instant, oneOf, optional, record, text } from '../../platform/storage/fields.ts';
-import type { Id, Instant } from '../../platform/storage/model.ts';
-import { orderBy } from '../../platform/storage/order.ts';
 import { compile, param } from '../../platform/storage/statement.ts';
-import { resource, table } from '../../platform/storage/table.ts';
+import { bigInteger, id, instant, oneOf, optional, record, text } from '../../platform/tables/fields.ts';
+import type { Id, Instant } from '../../platform/tables/model.ts';
+import { orderBy } from '../../platform/tables/order.ts';
+import { resource, table } from '../../platform/tables/table.ts';
 import type { BoatId } from '../boats/table.ts';
 
 export type InspectionId = Id<'inspection', string>;

@@ -1,10 +1,10 @@
 /** The `rentals` table: each account has its own. */
 import type { Engine, Runner } from '../../platform/storage/engine.ts';
-import { id, instant } from '../../platform/storage/fields.ts';
-import type { Id, Instant } from '../../platform/storage/model.ts';
-import { ownedResource } from '../../platform/storage/owned.ts';
 import { compile, param } from '../../platform/storage/statement.ts';
-import { table } from '../../platform/storage/table.ts';
+import { id, instant } from '../../platform/tables/fields.ts';
+import type { Id, Instant } from '../../platform/tables/model.ts';
+import { ownedResource } from '../../platform/tables/owned.ts';
+import { table } from '../../platform/tables/table.ts';
 import type { BoatId } from '../boats/table.ts';
 
 export type RentalId = Id<'rental'>;

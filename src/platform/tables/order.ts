@@ -2,7 +2,9 @@
  * The order of a list, which is that of its pages: by one field of its records or several, the last of which tells any
  * two apart. A page is what lies behind a key, up to another one if a range has an end.
  */
-import type { Fields, SqlValue } from './fields.ts';
+
+import type { SqlValue } from '../storage/statement.ts';
+import type { Fields } from './fields.ts';
 import type { Key } from './model.ts';
 
 /** What a list shows of its order: those from one value of its first field up to another one, which it leaves out. */

@@ -5,11 +5,11 @@
  * The column is `account_id`; the record does not have it. Each index of a list begins with it. What a rule needs of
  * all rows, whoever has them, is a statement of the table's own, outside of `of`.
  */
-import type { Engine, Runner } from './engine.ts';
+import type { Engine, Runner } from '../storage/engine.ts';
+import { compile } from '../storage/statement.ts';
 import { mayBe, type Owner, type OwnerId, type PageRequest } from './model.ts';
 import { type Filter, pages } from './pages.ts';
 import { sharedReads } from './shared-reads.ts';
-import { compile } from './statement.ts';
 import { type ResourceOptions, recordWrites, type Table } from './table.ts';
 
 const OWNER = 'account_id';

@@ -1,8 +1,8 @@
 /** The `idempotency_records` table: completed requests with an idempotency key, and their responses. */
-import type { Engine, Runner } from './engine.ts';
+import type { Engine, Runner } from '../storage/engine.ts';
+import { AlreadyDone } from '../storage/store-errors.ts';
 import { bytes, integer, text } from './fields.ts';
 import type { IdempotencyRecord } from './model.ts';
-import { AlreadyDone } from './store-errors.ts';
 import { compileInsert, lookup, oldest, table } from './table.ts';
 
 const RECORDS = table<IdempotencyRecord>('idempotency_records', {

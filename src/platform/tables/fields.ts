@@ -2,13 +2,8 @@
  * The fields of a table's records. A field is stored in one column or several, and reads what either engine gives for
  * them: SQLite gives every integer and boolean as a number; PostgreSQL gives a 64-bit integer as text.
  */
-
+import type { Row, SqlValue } from '../storage/statement.ts';
 import type { Instant } from './model.ts';
-
-/** An array is a list of ids: texts of letters, digits, "-" and "_", or integers. */
-export type SqlValue = string | number | bigint | boolean | Buffer | null | readonly (bigint | string)[];
-
-export type Row = Readonly<Record<string, unknown>>;
 
 export interface Field<T> {
   readonly columns: readonly string[];

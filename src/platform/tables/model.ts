@@ -1,4 +1,4 @@
-/** The types of every table: ids, pages, the records of idempotency keys. */
+/** The types of every table: ids, owners, pages, the records of idempotency keys. */
 
 declare const kind: unique symbol;
 
@@ -33,9 +33,6 @@ export interface Page<T> {
   readonly rows: readonly T[];
   readonly hasMore: boolean;
 }
-
-/** Returns true once the caller's deadline has passed or the caller has left. */
-export type IsCancelled = () => boolean;
 
 /** A request that was carried out under an idempotency key, and its response. */
 export interface IdempotencyRecord {

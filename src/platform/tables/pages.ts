@@ -1,11 +1,10 @@
 /** Pages of a list by keyset. A page is bounded by rows, and by bytes where the table has long texts. */
 import type { Knex } from 'knex';
-import type { Engine, Given } from './engine.ts';
-import type { Row } from './fields.ts';
+import type { Engine, Given } from '../storage/engine.ts';
+import { type Params, param, paramsOf, type Row, type Statement, toJsonArray } from '../storage/statement.ts';
 import type { Key, Page, PageRequest } from './model.ts';
 import { BY_ID, type Order } from './order.ts';
 import { sharedReads } from './shared-reads.ts';
-import { type Params, param, paramsOf, type Statement, toJsonArray } from './statement.ts';
 
 /** What pages use of a table (table.ts). */
 interface ListedTable<R> {

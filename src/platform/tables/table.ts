@@ -1,12 +1,21 @@
 /** What the tables have in common: statements, reads and writes of records, made from their fields. */
 import type { Knex } from 'knex';
-import type { Engine, Runner } from './engine.ts';
-import { type Field, type Fields, id as idField, integer, type Row, record, type SqlValue } from './fields.ts';
+import type { Engine, Runner } from '../storage/engine.ts';
+import {
+  compile,
+  type Params,
+  param,
+  paramsOf,
+  type Row,
+  type SqlValue,
+  type Statement,
+  toJson,
+} from '../storage/statement.ts';
+import { type Field, type Fields, id as idField, integer, record } from './fields.ts';
 import { mayBe } from './model.ts';
 import type { Order } from './order.ts';
 import { pages } from './pages.ts';
 import { sharedReads } from './shared-reads.ts';
-import { compile, type Params, param, paramsOf, type Statement, toJson } from './statement.ts';
 
 export type Table<R extends object> = ReturnType<typeof table<R>>;
 

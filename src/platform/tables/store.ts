@@ -4,12 +4,12 @@
  * A change is a `transaction`, or a `write` if it runs exactly one statement: with 64 callers on SQLite a write takes
  * 39 µs of CPU time, a transaction 141.
  */
-import type { Engine, Runner } from './engine.ts';
+import type { Engine, IsCancelled, Runner } from '../storage/engine.ts';
+import type { Migration } from '../storage/migrate.ts';
+import { StoreUnavailable } from '../storage/store-errors.ts';
 import { idempotencyTable } from './idempotency.ts';
-import type { Migration } from './migrate.ts';
 import * as idempotency from './migrations/004-idempotency.ts';
-import type { IsCancelled, Remember } from './model.ts';
-import { StoreUnavailable } from './store-errors.ts';
+import type { Remember } from './model.ts';
 
 /** Makes the reads of each table, and what makes its writes in a transaction. */
 export type Tables = Readonly<Record<string, (engine: Engine) => Table>>;
