@@ -313,11 +313,10 @@ end
 
 -- The fields of the request's body; nil if it has none.
 local function body_of(method, path)
-  local route, first = method .. " " .. path:match("^[^?]*"), nil
-  for pattern, body in pairs(settings.bodies) do
-    if (not first or body.rank < first.rank) and route:find(pattern) then first = body end
+  local name = path:match("^[^?]*")
+  for _, body in ipairs(settings.bodies[method] or {}) do
+    if name:find(body.path) then return body end
   end
-  return first
 end
 
 -- Reads a body. Returns the finding, or nil; and the body for the transcoder, which is none if the request has no

@@ -16,7 +16,7 @@ import { loadPatterns } from './patterns/script.ts';
  * Patterns that Lua gets from elsewhere: sets without a repetition, numbers with spaces between (redis.ts), and those
  * of bodies, which are added below.
  */
-const OF_SETTINGS = ['settings.in_bad_host', 'settings.key_pattern', 'USED', 'pattern'];
+const OF_SETTINGS = ['settings.in_bad_host', 'settings.key_pattern', 'USED', 'body.path'];
 
 const found = new Map<string, string>();
 const add = (file: string, literals: Iterable<string>) => {
@@ -25,7 +25,11 @@ const add = (file: string, literals: Iterable<string>) => {
 
 for (const { file, literal } of await loadPatterns('src/**/*.ts')) add(file, [literal]);
 for (const file of globSync('{envoy,src}/**/*.lua')) add(file, patternsOfLua(readFileSync(file, 'utf8'), OF_SETTINGS));
-add('envoy/config/json.ts', Object.keys(bodiesToRead(loadOperations().byPath.values())).map(toLiteral));
+const bodies = Object.values(bodiesToRead(loadOperations().byPath.values())).flat();
+add(
+  'envoy/config/json.ts',
+  bodies.map(({ path }) => toLiteral(path)),
+);
 for (const file of globSync('proto/**/*.proto')) {
   const rules = readFileSync(file, 'utf8').matchAll(/\bpattern: "((?:[^"\\]|\\.)*)"|\.matches\('(.*?)'\)/g);
   // CEL has its texts within those of the proto file, and \x{9f} for \x9f.

@@ -4,14 +4,14 @@ import { jsonTypeOf, wrappedList } from '../../src/platform/proto/fields.ts';
 import { bodyOf, type Operation } from '../../src/platform/proto/operations.ts';
 import { compareAsEnvoy, toLuaPattern } from '../../src/platform/proto/paths.ts';
 
-export type LuaValue = string | number | boolean | undefined | LuaTable;
+export type LuaValue = string | number | boolean | undefined | LuaTable | readonly LuaValue[];
 
 export interface LuaTable {
   readonly [key: string]: LuaValue;
 }
 
-/** The bodies by a Lua pattern of method and path. Of several that match, that of the lowest rank is taken. */
-export function bodiesToRead(operations: Iterable<Operation>): LuaTable {
+/** The bodies of each HTTP method, with a Lua pattern of the path. The first one that matches is the request's. */
+export function bodiesToRead(operations: Iterable<Operation>) {
   const bodies = [...operations].flatMap((operation) => {
     const { input, bodyField, routes } = operation;
     const field = input.fields.find(({ name }) => name === bodyField);
@@ -20,8 +20,13 @@ export function bodiesToRead(operations: Iterable<Operation>): LuaTable {
     return body === undefined ? [] : routes.map((route) => ({ route, body }));
   });
   bodies.sort((one, other) => compareAsEnvoy(one.route, other.route));
-  const ranked = bodies.map(({ route, body }, rank) => [toLuaPattern(route.method, route), { ...body, rank }]);
-  return Object.fromEntries(ranked);
+  const byMethod = Map.groupBy(bodies, ({ route }) => route.method);
+  return Object.fromEntries(
+    [...byMethod].map(([method, all]) => [
+      method,
+      all.map(({ route, body }) => ({ path: toLuaPattern(route), ...body })),
+    ]),
+  );
 }
 
 /** The fields by their keys in quotes. A caller may use both names of a field. */

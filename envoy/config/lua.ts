@@ -95,6 +95,7 @@ function reply(status: number, error: ApiError, body: string, more: Readonly<Rec
 export function toLua(value: LuaValue, indent = ''): string {
   if (typeof value === 'string') return quote(value);
   if (typeof value !== 'object') return String(value ?? 'nil');
+  if (Array.isArray(value)) return `{ ${value.map((item) => toLua(item, indent)).join(', ')} }`;
   const lines = Object.entries(value).map(
     ([key, item]) => `${indent}  ${toKey(key)} = ${toLua(item, `${indent}  `)},\n`,
   );

@@ -7,10 +7,10 @@ local test, equal, fresh = harness.test, harness.equal, harness.fresh
 test("bodies - a verb's is read by its own fields, beside that of the resource", function()
   local settings = fresh("settings")
   local inner = { name = "inner", type = "object", fields = {} }
-  settings.bodies =
-    { ["^POST /things/[^/]+/*$"] = { rank = 2, name = "", type = "object", fields = { ['"inner"'] = inner } } }
+  local bodies = { { path = "^/things/[^/]+/*$", name = "", type = "object", fields = { ['"inner"'] = inner } } }
+  settings.bodies = { POST = bodies }
   for verb in ("abcdefgh"):gmatch(".") do
-    settings.bodies["^POST /things/[^/]+%:" .. verb .. "/*$"] = { rank = 1, name = "", type = "object", fields = {} }
+    table.insert(bodies, 1, { path = "^/things/[^/]+%:" .. verb .. "/*$", name = "", type = "object", fields = {} })
   end
   local read = require("json").read
   local text = '{"inner":{}}'

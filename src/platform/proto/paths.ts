@@ -78,10 +78,10 @@ export function toRegExp({ parts, verb }: Path, verbs: readonly string[]): RegEx
   return new RegExp(`^${pieces.join('')}${behind(verb, '\\')}/*$`);
 }
 
-/** The same in Lua, behind a method: without groups, and without regard to other paths' verbs. */
-export function toLuaPattern(method: string, { parts, verb }: Path): string {
+/** The same in Lua: without groups, and without regard to other paths' verbs. */
+export function toLuaPattern({ parts, verb }: Path): string {
   const pieces = parts.map((part) => (typeof part === 'object' ? (part.value ?? '[^/]+') : escaped(part, '%')));
-  return `^${method} ${pieces.join('')}${behind(verb, '%')}/*$`;
+  return `^${pieces.join('')}${behind(verb, '%')}/*$`;
 }
 
 function behind(verb: string | undefined, sign: string): string {
