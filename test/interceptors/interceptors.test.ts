@@ -10,7 +10,7 @@ import { operatorOnly } from '../../src/platform/interceptors/operator-only.ts';
 import { logging } from '../../src/platform/observe/logging/log-calls.ts';
 import { addressOf } from '../../src/platform/rpc/address.ts';
 import type { Next } from '../../src/platform/rpc/chain.ts';
-import { run as end, handler, newCall, RESPONSE, type TestCall } from '../support/service/call.ts';
+import { run as end, newCall, RESPONSE, type TestCall } from '../support/service/call.ts';
 
 // biome-ignore lint/suspicious/noExplicitAny: a log line is whatever was logged
 type Line = any;
@@ -23,7 +23,10 @@ function newAudit() {
   /** Sends a call without the operator's key, whose address may be beyond its limit. */
   const attempt = (count: () => Promise<void>) => {
     const enter = operatorOnly(generateKey('operator'), { countForAddress: count }, refused);
-    return end(operatorCall('ListAccounts'), (call) => enter.run(call, handler().next));
+    return end(operatorCall('ListAccounts'), async (call) => {
+      await enter.check(call);
+      return RESPONSE;
+    });
   };
   return { lines, run, attempt };
 }
@@ -102,10 +105,10 @@ test('Operator - a call with the operator key passes, any other is OPERATOR_KEY_
     refused += 1;
   });
   const send = (authorization: string) =>
-    interceptor
-      .run(newCall('PetService/GetPet', { metadata: { authorization } }), handler().next)
-      .catch((error: ApiError) => error.code);
-  t.is(await send(`Bearer ${operatorKey}`), RESPONSE);
+    Promise.resolve(interceptor.check(newCall('PetService/GetPet', { metadata: { authorization } }))).catch(
+      (error: ApiError) => error.code,
+    );
+  t.is(await send(`Bearer ${operatorKey}`), undefined);
   const others = [generateKey(), generateKey('operator'), operatorKey.slice(0, -1), `${operatorKey}0`];
   const wrong = ['', ...others.map((key) => `Bearer ${key}`)];
   t.deepEqual([counted, refused], [0, 0]);

@@ -8,8 +8,7 @@ import { edgeService } from '../../src/platform/edge/edge-service.ts';
 import { ApiError } from '../../src/platform/errors.ts';
 import { rest } from '../../src/platform/interceptors/rest.ts';
 import { loadOperations } from '../../src/platform/proto/operations.ts';
-import type { Response } from '../../src/platform/rpc/chain.ts';
-import { handler, newCall, RESPONSE } from '../support/service/call.ts';
+import { newCall } from '../support/service/call.ts';
 
 const edge = edgeService(loadOperations().byPath.values());
 
@@ -72,8 +71,8 @@ test("Refusal - a value of the wrong type is INVALID_ARGUMENT under the field's 
   t.is(onEveryMethod.message, 'colour: is not a query parameter here');
 });
 
-async function request(path: string, originalPath: string): Promise<Response> {
-  return rest.run(newCall(path, { metadata: { 'x-envoy-original-path': originalPath } }), handler().next);
+async function request(path: string, originalPath: string): Promise<void> {
+  await rest.check(newCall(path, { metadata: { 'x-envoy-original-path': originalPath } }));
 }
 
 const UNKNOWN = 'is not a query parameter here';
@@ -111,7 +110,7 @@ const QUERIES: readonly (readonly [path: string, originalPath: string, message?:
 
 test('REST request - path and query are read as by the transcoder, and values as JSON spells them', async (t) => {
   for (const [path, originalPath, message] of QUERIES) {
-    if (message === undefined) t.is(await request(path, originalPath), RESPONSE, originalPath);
+    if (message === undefined) await t.notThrowsAsync(request(path, originalPath), originalPath);
     else await t.throwsAsync(request(path, originalPath), { code: 'INVALID_ARGUMENT', message }, originalPath);
   }
 });

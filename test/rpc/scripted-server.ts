@@ -15,7 +15,7 @@ import { loadOperations } from '../../src/platform/proto/operations.ts';
 import { createValidation } from '../../src/platform/proto/validation-rules.ts';
 import type { IncomingCall } from '../../src/platform/rpc/call.ts';
 import { toAccountId, toKeyId } from '../../src/platform/rpc/caller.ts';
-import { type Call, type End, interceptor } from '../../src/platform/rpc/chain.ts';
+import { type Call, check, type End } from '../../src/platform/rpc/chain.ts';
 import { implement } from '../../src/platform/rpc/methods.ts';
 import { OpenCalls } from '../../src/platform/rpc/open-calls.ts';
 import { createGrpcServer, serve } from '../../src/platform/rpc/server.ts';
@@ -67,7 +67,7 @@ export async function startScriptedServer(t: Scope, { maxStreamMs = FOREVER_MS }
     countEventStreams: (_, own) => told.push(own) > 0,
   });
   /** Takes the account of the caller from a header. A call with the header `x-share` has none. */
-  const shares = interceptor({ name: 'shares', leaves: ['caller'] }, async (call, next) => {
+  const shares = check({ name: 'shares', leaves: ['caller'] }, async (call) => {
     const account = call.header('x-account');
     if (account !== undefined) {
       const accountId = toAccountId(BigInt(account));
@@ -75,11 +75,9 @@ export async function startScriptedServer(t: Scope, { maxStreamMs = FOREVER_MS }
       const quota = { perMinute: 1, perDay: 1 };
       call.caller = { accountId, keyId: toKeyId(1n), permission: 'write', plan: 'free', quota };
     } else if (call.header('x-share') !== undefined) openCalls.holdForAddress(call, 'key');
-    return next(call);
   });
-  const gate = interceptor({ name: 'gate' }, async (call, next) => {
+  const gate = check({ name: 'gate' }, async (call) => {
     if (call.header('x-gate') !== undefined) await scriptOf(call).gate;
-    return next(call);
   });
   const { registry, byPath } = loadOperations();
   const all = [...byPath.values()].filter(({ path }) => path.startsWith('/apiplatform.web.v1.'));

@@ -10,7 +10,7 @@ import type { Logger } from 'pino';
 import { createAllowance } from '../access/limits/allowance.ts';
 import { WINDOWS } from '../config/plans.ts';
 import type { ApiError } from '../errors.ts';
-import { type Call, interceptor, type Response } from '../rpc/chain.ts';
+import { around, type Call, type Response } from '../rpc/chain.ts';
 import { toApiError } from '../rpc/errors.ts';
 
 const MAX_USER_AGENT = 128;
@@ -33,7 +33,7 @@ export function audit(log: Pick<Logger, 'info' | 'warn'>, nowMs = () => performa
   const write = (call: Call, outcome: string, made?: object) =>
     log.info({ ...fieldsOf(call, outcome), arguments: argumentsOf(call), made }, 'the operator');
   const after = { operatorOnly: 'it logs what the operator does' };
-  const passed = interceptor({ name: 'audit', after }, async (call, next) => {
+  const passed = around({ name: 'audit', after }, async (call, next) => {
     try {
       const response = await next(call);
       write(call, 'OK', createdIds(call, response));

@@ -4,12 +4,12 @@ import { bearerToken } from '../access/keys/format.ts';
 import type { RequestLimits } from '../access/limits/request-limits.ts';
 import { apiError } from '../errors.ts';
 import type { Caller } from '../rpc/caller.ts';
-import { interceptor } from '../rpc/chain.ts';
+import { check } from '../rpc/chain.ts';
 
 type Limits = Pick<RequestLimits, 'countForAddress' | 'holdForAddress' | 'checkGuesses' | 'show'>;
 
 export const authentication = (keys: Pick<ApiKeyCache, 'identify'>, limits: Limits) =>
-  interceptor({ name: 'authentication', leaves: ['caller', 'identify'] }, async (call, next) => {
+  check({ name: 'authentication', leaves: ['caller', 'identify'] }, (call) => {
     const key = bearerToken(call.header('authorization'));
     let release = (): void => undefined;
     // A call without a known key is open on the account of its address.
@@ -20,23 +20,24 @@ export const authentication = (keys: Pick<ApiKeyCache, 'identify'>, limits: Limi
       await hold();
       await limits.checkGuesses(call);
     };
-    const found = key === undefined ? undefined : keys.identify(key, holdGuess);
     const admit = (caller: Caller) => {
       call.caller = caller;
       if (call.operation.isEventStream && key !== undefined) call.identify = () => keys.identify(key);
-      return next(call);
     };
-    if (isCaller(found)) return admit(found);
-    // The response needs the headers when the look-up fails, or takes longer than the caller waits.
-    const [identity] = await Promise.all([found ?? hold(), found instanceof Promise && limits.show(call)]);
-    if (!isCaller(identity)) {
-      await limits.countForAddress(call, found !== undefined);
-      throw key === undefined
-        ? apiError('API_KEY_MISSING')
-        : apiError('API_KEY_INVALID', { isSuspended: identity === 'suspended' });
-    }
-    release();
-    return admit(identity);
+    const lookUp = async (found: ReturnType<ApiKeyCache['identify']>) => {
+      // The response needs the headers when the look-up fails, or takes longer than the caller waits.
+      const [identity] = await Promise.all([found ?? hold(), found instanceof Promise && limits.show(call)]);
+      if (!isCaller(identity)) {
+        await limits.countForAddress(call, found !== undefined);
+        throw key === undefined
+          ? apiError('API_KEY_MISSING')
+          : apiError('API_KEY_INVALID', { isSuspended: identity === 'suspended' });
+      }
+      release();
+      admit(identity);
+    };
+    const found = key === undefined ? undefined : keys.identify(key, holdGuess);
+    return isCaller(found) ? admit(found) : lookUp(found);
   });
 
 function isCaller(identity: unknown): identity is Caller {

@@ -5,30 +5,27 @@
 import { BinaryReader } from '@bufbuild/protobuf/wire';
 import { invalidArgument } from '../errors.ts';
 import { CONDITIONS } from '../proto/operations.ts';
-import { type Call, encoded, interceptor } from '../rpc/chain.ts';
+import { around, type Call, encoded } from '../rpc/chain.ts';
 import { type EntityTags, entityTag, matchesWeakly, parseEntityTags } from '../rpc/entity-tags.ts';
 
 const after = { pages: 'a page is encoded in its turn' };
 
-export const etags = interceptor(
-  { name: 'etags', needs: ['request'], leaves: ['ifMatch'], after },
-  async (call, next) => {
-    const { isTagged, oneOf, condition, response: shape } = call.operation;
-    const isOneOfList = oneOf !== undefined && (call.request as unknown as IdLists)[oneOf.localName]?.length === 1;
-    const ifMatch = condition === 'if-match' ? readCondition(call, condition) : undefined;
-    if (ifMatch !== undefined) call.ifMatch = ifMatch;
-    const isRead = condition === 'if-none-match' && call.protocol.name === 'REST' && (isTagged || isOneOfList);
-    const ifNoneMatch = isRead ? readCondition(call, condition) : undefined;
-    const response = await next(call);
-    if ('messages' in response || !(isTagged || isOneOfList)) return response;
-    const bytes = encoded(call, response);
-    const tagged = isOneOfList ? firstItem(bytes, shape.list?.number) : bytes;
-    if (tagged === undefined) return { ...response, bytes };
-    const etag = entityTag(tagged);
-    call.responseHeaders.set('etag', etag);
-    return { ...response, bytes, isUnmodified: ifNoneMatch !== undefined && matchesWeakly(ifNoneMatch, etag) };
-  },
-);
+export const etags = around({ name: 'etags', needs: ['request'], leaves: ['ifMatch'], after }, async (call, next) => {
+  const { isTagged, oneOf, condition, response: shape } = call.operation;
+  const isOneOfList = oneOf !== undefined && (call.request as unknown as IdLists)[oneOf.localName]?.length === 1;
+  const ifMatch = condition === 'if-match' ? readCondition(call, condition) : undefined;
+  if (ifMatch !== undefined) call.ifMatch = ifMatch;
+  const isRead = condition === 'if-none-match' && call.protocol.name === 'REST' && (isTagged || isOneOfList);
+  const ifNoneMatch = isRead ? readCondition(call, condition) : undefined;
+  const response = await next(call);
+  if ('messages' in response || !(isTagged || isOneOfList)) return response;
+  const bytes = encoded(call, response);
+  const tagged = isOneOfList ? firstItem(bytes, shape.list?.number) : bytes;
+  if (tagged === undefined) return { ...response, bytes };
+  const etag = entityTag(tagged);
+  call.responseHeaders.set('etag', etag);
+  return { ...response, bytes, isUnmodified: ifNoneMatch !== undefined && matchesWeakly(ifNoneMatch, etag) };
+});
 
 type IdLists = Readonly<Record<string, readonly unknown[]>>;
 

@@ -13,7 +13,7 @@ import { hash } from 'node:crypto';
 import { toBinary } from '@bufbuild/protobuf';
 import { IDEMPOTENCY_KEY } from '../config/constants.ts';
 import { ApiError, apiError, invalidArgument } from '../errors.ts';
-import { type Call, interceptor, type UnaryResponse } from '../rpc/chain.ts';
+import { around, type Call, type Next, type Notes, type UnaryResponse } from '../rpc/chain.ts';
 import { AlreadyDone } from '../storage/store-errors.ts';
 import type { IdempotencyRecord } from '../tables/model.ts';
 import type { PLATFORM_TABLES, Reads } from '../tables/store.ts';
@@ -21,6 +21,7 @@ import type { PLATFORM_TABLES, Reads } from '../tables/store.ts';
 const HEADER = 'idempotency-key';
 
 type Request = Pick<IdempotencyRecord, 'id' | 'requestDigest'>;
+type Remembering = Call & Required<Pick<Call, 'caller'>> & Pick<Notes, 'remember'>;
 
 const after = {
   limits: 'a replay counts',
@@ -30,9 +31,7 @@ const after = {
 
 export const idempotency = (records: Reads<typeof PLATFORM_TABLES>['idempotency']) => {
   const rules = { name: 'idempotency', needs: ['caller', 'request'], leaves: ['remember'], after } as const;
-  return interceptor(rules, async (call, next) => {
-    const key = call.operation.takesIdempotencyKey ? idempotencyKeyOf(call) : undefined;
-    if (key === undefined) return next(call);
+  const once = async (call: Remembering, key: string, next: Next) => {
     // In a canonical encoding, fields in the order of their numbers, without absent and unknown ones: so the same
     // request has the same digest from the transcoder and from any gRPC client.
     const requestDigest = hash('sha256', toBinary(call.operation.input, call.request), 'buffer');
@@ -51,6 +50,10 @@ export const idempotency = (records: Reads<typeof PLATFORM_TABLES>['idempotency'
       if (other === undefined) throw error;
       return replay(call, request, other);
     }
+  };
+  return around(rules, (call, next) => {
+    const key = call.operation.takesIdempotencyKey ? idempotencyKeyOf(call) : undefined;
+    return key === undefined ? next(call) : once(call, key, next);
   });
 };
 

@@ -1,6 +1,6 @@
 /** Bounds the open calls of an address and their messages, for services that need no key. */
 import type { RequestLimits } from '../access/limits/request-limits.ts';
-import { interceptor } from '../rpc/chain.ts';
+import { check } from '../rpc/chain.ts';
 
 /**
  * The largest message of a service that needs no key. The name of a file, a symbol or a service is shorter. To read
@@ -9,8 +9,7 @@ import { interceptor } from '../rpc/chain.ts';
 const MAX_KEYLESS_BYTES = 1_024;
 
 export const keyless = ({ holdForAddress }: Pick<RequestLimits, 'holdForAddress'>) =>
-  interceptor({ name: 'keyless' }, async (call, next) => {
+  check({ name: 'keyless' }, async (call) => {
     call.boundMessages(MAX_KEYLESS_BYTES);
     await holdForAddress(call, call.operation.path);
-    return next(call);
   });

@@ -1,12 +1,12 @@
 /** Lets the pages of an account take turns (turns.ts), from the look for their rows until the response is written. */
 import { apiError } from '../errors.ts';
 import type { Operation } from '../proto/operations.ts';
-import { interceptor } from '../rpc/chain.ts';
+import { around } from '../rpc/chain.ts';
 import { DEFAULT_LIMIT } from '../rpc/page-token.ts';
 import type { Turns } from '../rpc/turns.ts';
 
 export const pages = (turns: Turns) =>
-  interceptor({ name: 'pages', needs: ['caller', 'request'] }, async (call, next) => {
+  around({ name: 'pages', needs: ['caller', 'request'] }, (call, next) => {
     const { operation, caller } = call;
     if (operation.response.list === undefined) return next(call);
     return turns.run(caller.accountId, rowsIn(operation, call.request as unknown as Asked), () => {

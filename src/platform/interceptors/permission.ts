@@ -2,7 +2,7 @@
 import { apiError } from '../errors.ts';
 import type { Operation } from '../proto/operations.ts';
 import type { Permission } from '../rpc/caller.ts';
-import { interceptor } from '../rpc/chain.ts';
+import { check } from '../rpc/chain.ts';
 
 /** What each permission allows. A method that does not exist is no read. */
 const ALLOWS: Readonly<Record<Permission, (operation: Operation) => boolean>> = {
@@ -12,7 +12,6 @@ const ALLOWS: Readonly<Record<Permission, (operation: Operation) => boolean>> = 
 
 const after = { limits: 'a refused request counts like any' };
 
-export const permission = interceptor({ name: 'permission', needs: ['caller'], after }, async (call, next) => {
+export const permission = check({ name: 'permission', needs: ['caller'], after }, (call) => {
   if (!ALLOWS[call.caller.permission](call.operation)) throw apiError('PERMISSION_DENIED');
-  return next(call);
 });

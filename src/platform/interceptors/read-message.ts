@@ -4,7 +4,7 @@
  */
 import { invalidArgument } from '../errors.ts';
 import type { FindViolations } from '../proto/validation-rules.ts';
-import { interceptor } from '../rpc/chain.ts';
+import { check } from '../rpc/chain.ts';
 import { rowsOf, type Turns } from '../rpc/turns.ts';
 
 const WHY = 'nothing of the message of a refused caller is read';
@@ -15,7 +15,7 @@ const after = {
 };
 
 export const readMessage = (findViolations: FindViolations, turns: Turns) =>
-  interceptor({ name: 'readMessage', leaves: ['request'], after }, async (call, next) => {
+  check({ name: 'readMessage', leaves: ['request'], after }, async (call) => {
     const { caller } = call;
     await call.receive((bytes, read) => {
       const rows = rowsOf(bytes);
@@ -23,5 +23,4 @@ export const readMessage = (findViolations: FindViolations, turns: Turns) =>
     });
     const violations = findViolations(call.operation, call.request);
     if (violations.length > 0) throw invalidArgument(violations);
-    return next(call);
   });

@@ -2,15 +2,14 @@
 import { EDGE_HEADERS, ORIGINAL_PATH } from '../edge-headers.ts';
 import { lastEventId } from '../protocols/rest/event-stream.ts';
 import { checkContentType, checkParameters } from '../protocols/rest/requests.ts';
-import { interceptor } from '../rpc/chain.ts';
+import { check } from '../rpc/chain.ts';
 
 const after = { permission: 'the caller is judged first', host: 'the Host is the first thing of a request' };
 
-export const rest = interceptor({ name: 'rest', leaves: ['resumeAfter'], after }, async (call, next) => {
-  if (call.protocol.name !== 'REST') return next(call);
+export const rest = check({ name: 'rest', leaves: ['resumeAfter'], after }, (call) => {
+  if (call.protocol.name !== 'REST') return;
   checkContentType(call.header(EDGE_HEADERS.bodyType)?.slice(1));
   checkParameters(call.header(ORIGINAL_PATH) ?? '', call.operation);
   const lastId = call.operation.isEventStream ? lastEventId(call) : undefined;
   if (lastId !== undefined) call.resumeAfter = lastId;
-  return next(call);
 });

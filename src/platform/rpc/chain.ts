@@ -1,9 +1,10 @@
 /**
- * The chain of interceptors that every call passes: each is `(call, next) => response`, around one handler. Each says
- * what it needs, what it leaves, and what must be before it. A chain in another order does not start.
+ * The chain of interceptors that every call passes before its handler. Most only check the call: `(call) => void`. The
+ * others are around what follows: `(call, next) => response`. Each says what it needs, what it leaves, and what must be
+ * before it. A chain in another order does not start.
  *
- * An interceptor works on a call of our own, not on grpc-js's, so it is a plain async function that can be tested
- * without a server. The chain starts as soon as the headers of a call have arrived. The interceptor `readMessage` reads
+ * An interceptor works on a call of our own, not on grpc-js's, so it is a plain function that can be tested without a
+ * server. The chain starts as soon as the headers of a call have arrived. The interceptor `readMessage` reads
  * the message, for calls that the interceptors before it have admitted.
  *
  * Streams: the response of a method that streams is a sequence of messages. The chain ends when the sequence is there,
@@ -157,14 +158,14 @@ export interface Protocol {
   piece(method: Pick<Call, 'operation' | 'codec'>, message: unknown): Buffer;
 }
 
-/** The rest of the chain: the interceptors behind this one, and the handler. */
+/** The rest of the chain: the interceptors behind this one, and the handler. An error may be thrown at once. */
 export type Next = (call: Call) => Promise<Response>;
 
 /** The notes, and the message once it has been read. */
 type Left = keyof Notes | 'request';
 type Note<Names extends Left> = Extract<Names, keyof Notes>;
 
-export interface Interceptor {
+interface Rules {
   readonly name: string;
   /** What those before it must have left. */
   readonly needs?: readonly Left[];
@@ -172,17 +173,36 @@ export interface Interceptor {
   readonly leaves?: readonly Left[];
   /** The interceptors that must be before it in a chain that has them, and why. */
   readonly after?: Readonly<Record<string, string>>;
+}
+
+/** Refuses the call by an error, or lets it go on. A promise only where it waits: each costs a microsecond. */
+export interface Check extends Rules {
+  check(call: Call): void | Promise<void>;
+}
+
+interface Around extends Rules {
   run(call: Call, next: Next): Promise<Response>;
 }
 
-/** Makes an interceptor. Its call has what it needs, and lets it set what it leaves. */
-export function interceptor<Needs extends Left = never, Leaves extends Left = never>(
-  rules: Omit<Interceptor, 'run'> & { readonly needs?: readonly Needs[]; readonly leaves?: readonly Leaves[] },
-  run: (
-    call: Call & Readonly<Required<Pick<Notes, Note<Needs>>>> & Pick<Notes, Note<Leaves>>,
-    next: Next,
-  ) => Promise<Response>,
-): Interceptor {
+export type Interceptor = Check | Around;
+
+/** What an interceptor says of itself, and its call, which has what it needs and lets it set what it leaves. */
+type RulesOf<Needs, Leaves> = Rules & { readonly needs?: readonly Needs[]; readonly leaves?: readonly Leaves[] };
+type CallOf<Needs extends Left, Leaves extends Left> = Call &
+  Readonly<Required<Pick<Notes, Note<Needs>>>> &
+  Pick<Notes, Note<Leaves>>;
+
+export function check<Needs extends Left = never, Leaves extends Left = never>(
+  rules: RulesOf<Needs, Leaves>,
+  run: (call: CallOf<Needs, Leaves>) => void | Promise<void>,
+): Check {
+  return { ...rules, check: run };
+}
+
+export function around<Needs extends Left = never, Leaves extends Left = never>(
+  rules: RulesOf<Needs, Leaves>,
+  run: (call: CallOf<Needs, Leaves>, next: Next) => Promise<Response>,
+): Around {
   return { ...rules, run };
 }
 
@@ -202,7 +222,13 @@ export function chain(interceptors: readonly Interceptor[], handler: Next): Next
     if (twice !== undefined) throw new Error(`${name} leaves \`${twice}\`, which one before it leaves`);
     for (const note of leaves) left.add(note);
   }
-  return interceptors.reduceRight<Next>((next, one) => (call) => one.run(call, next), handler);
+  return interceptors.reduceRight<Next>((next, one) => {
+    if ('run' in one) return (call) => one.run(call, next);
+    return (call) => {
+      const checking = one.check(call);
+      return checking instanceof Promise ? checking.then(() => next(call)) : next(call);
+    };
+  }, handler);
 }
 
 /** Adds a link to a response, behind those that it has (RFC 8288, section 3). */

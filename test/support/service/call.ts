@@ -2,7 +2,7 @@
 import type { IncomingHttpHeaders } from 'node:http2';
 import { Metadata, status as Status } from '@grpc/grpc-js';
 import { origins } from '../../../src/platform/edge/origins.ts';
-import { ApiError } from '../../../src/platform/errors.ts';
+import type { ApiError } from '../../../src/platform/errors.ts';
 import { loadOperations, type Operation } from '../../../src/platform/proto/operations.ts';
 import { readRequest } from '../../../src/platform/proto/request.ts';
 import { toAccountId, toKeyId } from '../../../src/platform/rpc/caller.ts';
@@ -89,8 +89,12 @@ export function newCall(
 
 /** Passes the call through a chain. Resolves with how it ended, as the server tells observers. */
 export async function run(call: Call, enter: Next): Promise<End> {
-  const outcome = await enter(call).catch((thrown: unknown) => toApiError(thrown, call.requestId));
-  const error = outcome instanceof ApiError ? outcome : undefined;
+  let error: ApiError | undefined;
+  try {
+    await enter(call);
+  } catch (thrown) {
+    error = toApiError(thrown, call.requestId);
+  }
   return { code: error?.grpcStatus ?? Status.OK, error, durationMs: 1 };
 }
 

@@ -34,12 +34,15 @@ export function requestLimits(limiter: Limiter, { shares, onBan, addressPerMinut
   const attemptOf = (call: Call, kind: 'address' | 'guesses' = 'address'): Attempt => {
     return { kind, address: call.address, quota: addressQuota, ...momentOf(call) };
   };
-  const count = async (call: Call, attempt: Attempt): Promise<void> => {
-    const decision = await limiter.admit(attempt);
-    setHeaders(call, decision);
-    if (decision.allowed) return;
-    if (decision.begunBan !== undefined && call.caller !== undefined) onBan(decision.begunBan, call.caller);
-    throw limitError(attempt, decision);
+  const count = (call: Call, attempt: Attempt): void | Promise<void> => {
+    const obey = (decision: Decision) => {
+      setHeaders(call, decision);
+      if (decision.allowed) return;
+      if (decision.begunBan !== undefined && call.caller !== undefined) onBan(decision.begunBan, call.caller);
+      throw limitError(attempt, decision);
+    };
+    const decision = limiter.admit(attempt);
+    return decision instanceof Promise ? decision.then(obey) : obey(decision);
   };
   const peek = async (call: Call, attempt: Attempt): Promise<Decision> => {
     const decision = await limiter.peek(attempt);
@@ -47,22 +50,30 @@ export function requestLimits(limiter: Limiter, { shares, onBan, addressPerMinut
     return decision;
   };
   /** Holds a share of the open calls. A refusal shows the limits like any response, and counts for nothing. */
-  const hold = async <T>(call: Call, attempt: Attempt, occupy: () => T | Promise<T>): Promise<T> => {
-    try {
-      return await occupy();
-    } catch (error) {
+  const hold = <T>(call: Call, attempt: Attempt, occupy: () => T | Promise<T>): T | Promise<T> => {
+    const refuse = async (error: unknown): Promise<never> => {
       await peek(call, attempt);
       throw error;
+    };
+    try {
+      const share = occupy();
+      return share instanceof Promise ? share.catch(refuse) : share;
+    } catch (error) {
+      return refuse(error);
     }
   };
   return {
-    /** Counts a request against the account of its caller. Rejects beyond the limit. */
-    async countForAccount(call: Call, { accountId, keyId, quota }: Caller): Promise<void> {
+    /** Counts a request against the account of its caller. Throws or rejects beyond the limit. */
+    countForAccount(call: Call, { accountId, keyId, quota }: Caller): void | Promise<void> {
       const attempt = { kind: 'account', accountId, keyId, quota, ...momentOf(call) } as const;
-      await hold(call, attempt, () => shares.holdForAccount(call, accountId));
-      const { counting } = call.operation; // one that is never counted has the headers too, by `peek`
-      if (counting === 'always') await count(call, attempt);
-      else if (!(await peek(call, attempt)).allowed && counting === 'refusals') await count(call, attempt);
+      const { counting } = call.operation;
+      const countOrShow = async () => {
+        const { allowed } = await peek(call, attempt); // one that is never counted has the headers too
+        if (!allowed && counting === 'refusals') await count(call, attempt);
+      };
+      const next = () => (counting === 'always' ? count(call, attempt) : countOrShow());
+      const holding = hold(call, attempt, () => shares.holdForAccount(call, accountId));
+      return holding instanceof Promise ? holding.then(next) : next();
     },
     /** Counts a request against its address; a `guess` had a key of the right form. Rejects beyond the limit. */
     async countForAddress(call: Call, isGuess: boolean): Promise<void> {
