@@ -1,7 +1,6 @@
 /** What the commands print as JSON, and texts that no session of the docs shows (test/docs), on a real server. */
 import { symlink } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
-import type { ExecutionContext } from 'ava';
 import { Plan } from '../../gen/apiplatform/admin/v1/admin.ts';
 import { PetServiceService as Pets } from '../../gen/petstore/v1/pets.ts';
 import { isWellFormed } from '../../src/platform/access/keys/format.ts';
@@ -13,11 +12,10 @@ import { freePorts } from '../support/machine/ports.ts';
 import { testUnless } from '../support/machine/programs.ts';
 import { makeCertificates, noOpenssl } from '../support/machine/tls.ts';
 import { withinOneDay } from '../support/service/limit-windows.ts';
-import { Program, TestProcess } from '../support/service/process.ts';
+import { TestProcess } from '../support/service/process.ts';
 import { startTestServer } from '../support/service/server.ts';
-import { type SharedBy, sharing } from '../support/service/sharing.ts';
-import { until } from '../support/until.ts';
-import { json, MAIN, type Petstore, petstore, run, text } from './command.ts';
+import { sharing } from '../support/service/sharing.ts';
+import { json, type Petstore, petstore, run, text } from './command.ts';
 
 const REFUSALS = 5;
 const PER_DAY = 3;
@@ -27,7 +25,6 @@ const test = sharing(undefined, async (t) => {
   const settings = { GRPC_PORT: server.address.replace(/^.*:/, ''), DATA_DIR: dirname(server.database.file) };
   return { ...server, settings, command: petstore(settings) };
 });
-type Test = ExecutionContext<SharedBy<typeof test>>;
 test.beforeEach(() => withinOneDay(60_000));
 
 const RFC_3339 = /^\d{4}-\d{2}-\d{2}T\d{2}:\d{2}:\d{2}\.\d{3}Z$/;
@@ -180,60 +177,6 @@ test('petstore - runs as an npm script, and through a symlink in another folder'
   t.deepEqual(linked, { exitCode: 1, stdout: '', stderr: 'petstore: account 999 does not exist\n' });
 });
 
-/** Starts the command, which runs until it is interrupted. */
-function start(t: Test, ...args: string[]): Program {
-  const env = { ...process.env, ...t.context.settings, API_KEY: t.context.key };
-  const tail = new Program(process.execPath, [MAIN, 'events', 'tail', '--after', '0', ...args], { env });
-  t.teardown(() => tail.process.kill('SIGKILL'));
-  return tail;
-}
-
-async function endsCleanly(t: Test, tail: Program): Promise<void> {
-  t.deepEqual([(await tail.ended).code, tail.errors], [0, '']);
-}
-
-test.serial('Events tail - prints the JSON of GET /events until Ctrl-C', async (t) => {
-  const { grpc } = t.context;
-  const tail = start(t, '--json', '--types', 'pet.created', 'order.created');
-  await grpc.pet({ stock: 2 });
-  await tail.says(/\n/);
-  await grpc.order({ quantity: 3 });
-  await tail.says(/\n.*\n/);
-  tail.process.kill('SIGINT');
-  await endsCleanly(t, tail);
-  const [pet, order] = tail.output.split('\n', 2).map((line) => JSON.parse(line));
-  t.like(pet, { id: 2, type: 'pet.created', pet: { id: 1, status: 'available' }, inventory: { quantity: 0 } });
-  t.like(order, { id: 4, type: 'order.created', order: { id: 1, quantity: 3, complete: false } });
-});
-
-test.serial('Events tail - ends without an error when the reader of its output has left', async (t) => {
-  const tail = start(t);
-  await tail.says(/\n/);
-  tail.process.stdout?.destroy();
-  const create = async () => {
-    await t.context.grpc.category();
-    return tail.hasEnded;
-  };
-  // Not always at the first event: a process that another test starts has a copy of the pipe for a moment.
-  await until(create, 'the end of the command');
-  await endsCleanly(t, tail);
-});
-
-test.serial('Events tail - reads no further while its output is not read', async (t) => {
-  const { write } = process.stdout;
-  const [lines, counts]: [unknown[], number[]] = [[], []];
-  process.stdout.write = (line: unknown) => lines.push(line) === 0; // false: its buffer is full
-  const ended = petstore({ ...t.context.settings, API_KEY: t.context.key })(['events', 'tail', '--after', '0']);
-  for (let read = 1; read <= 3; read += 1) {
-    await until(() => lines.length >= read, `line ${read}`);
-    counts.push(lines.length);
-    process.stdout.emit('drain');
-  }
-  process.emit('SIGINT');
-  t.deepEqual([(await ended).exitCode, counts], [0, [1, 2, 3]]);
-  process.stdout.write = write;
-});
-
 testUnless(noOpenssl)("mutual TLS - the command works with the settings of the server's host alone", async (t) => {
   const folder = temporaryFolder(t);
   const [certificates, [port = 0]] = await Promise.all([makeCertificates(t), freePorts(1)]);
@@ -249,9 +192,4 @@ testUnless(noOpenssl)("mutual TLS - the command works with the settings of the s
   await server.says(/"serving"/);
   const command = petstore(settings);
   t.is(JSON.parse((await command(['account', 'list', '--json'])).stdout)[0].name, 'Demo');
-  const tail = await command(['events', 'tail', '--after', '99', '--key-file', `${folder}/demo.key`]);
-  t.regex(
-    tail.stderr,
-    /^petstore: --after 99 has not been reached, the newest event is 0: .*: read the lists again, then go on\n$/,
-  );
 });

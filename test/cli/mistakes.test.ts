@@ -117,18 +117,6 @@ test('server - one that is away, refuses the key, or is another, is named with w
   }
 });
 
-test('API key - one that is missing or damaged is named, and never repeated', async (t) => {
-  const operatorKey = `${t.context.config.dataDir}/operator.key`;
-  const missing = 'an API key is needed: set API_KEY, or name a file that has one with --key-file';
-  for (const [code, message, API_KEY, ...more] of [
-    ['API_KEY_MISSING', missing, ' '],
-    ['API_KEY_INVALID', 'API_KEY has no API key, or it is damaged', 'two\nlines'],
-    ['API_KEY_INVALID', 'API_KEY has no API key, or it is damaged', `${generateKey()}x`],
-    ['API_KEY_INVALID', `${operatorKey} has no API key, or it is damaged`, '', '--key-file', operatorKey],
-  ] as const)
-    await fails(t, ['events', 'tail', ...more], [FAILED, code], message, { API_KEY });
-});
-
 test('output - that can not be written is a failure on one line, with exit code 1', async (t) => {
   const list = `"${process.execPath}" "${MAIN}" account list`;
   const [plain, inJson] = [

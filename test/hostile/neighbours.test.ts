@@ -131,9 +131,9 @@ test('Keys - of 1000 guesses from one address, one after another, at most a minu
   const { accounts } = server.store;
   const findKey = accounts.findKey.bind(accounts);
   Object.assign(accounts, {
-    findKey: (hashes: Parameters<typeof findKey>[0]) => {
+    findKey: (hash: Buffer) => {
       lookUps += 1;
-      return findKey(hashes);
+      return findKey(hash);
     },
   });
   const guess = async () => {

@@ -1,7 +1,7 @@
 /** What PostgreSQL's own features guarantee: its plans, how long migrations wait, refused starts. */
 import { readFile } from 'node:fs/promises';
 import type { Knex } from 'knex';
-import { storedHashes } from '../../src/platform/access/keys/format.ts';
+import { hashKey } from '../../src/platform/access/keys/format.ts';
 import { demoKeyFile, ensureDemoKey } from '../../src/platform/access/keys/key-files.ts';
 import { ConfigError } from '../../src/platform/config/config.ts';
 import { openPostgres } from '../../src/platform/storage/postgres.ts';
@@ -31,7 +31,7 @@ test('PostgreSQL - several processes that start at once migrate once and create 
   const key = (await readFile(demoKeyFile(folder), 'utf8')).trim();
   for (const store of stores) {
     t.is((await store.accounts.page({ after: 0n, limit: 10 })).rows.length, 1);
-    t.is((await store.accounts.findKey(storedHashes(key)))?.account.name, 'Demo');
+    t.is((await store.accounts.findKey(hashKey(key)))?.account.name, 'Demo');
     await store.close();
   }
 });

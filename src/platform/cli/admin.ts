@@ -44,12 +44,12 @@ export function adminAction<Inputs extends unknown[]>(call: (admin: Admin, ...in
   };
 }
 
-export interface Server {
+interface Server {
   readonly address: string;
   readonly tls: TlsOptions | false;
 }
 
-export async function findServer(command: Command, config = readConfig()): Promise<Server> {
+async function findServer(command: Command, config: Config): Promise<Server> {
   const { address } = command.optsWithGlobals<{ address?: ServerAddress }>();
   const { host, port } = address ?? { host: toReachableHost(config.grpcHost), port: config.grpcPort };
   return { address: formatAddress(host, port), tls: await toTls(config, host) };
@@ -84,9 +84,9 @@ async function findOperatorKey({ operatorKey, dataDir }: Config): Promise<{ key:
 
 /**
  * What went wrong and what to do about it, in one line. Messages of the server are unchanged, but for what does not
- * print. `keySource` tells where the operator key is from; undefined for a call with an API key.
+ * print. `keySource` tells where the operator key is from.
  */
-export function explain(error: CallError, command: Command, { address, tls }: Server, keySource?: string): Error {
+function explain(error: CallError, command: Command, { address, tls }: Server, keySource: string): Error {
   const { code, grpcStatus, retryAfterMs } = error;
   if (code === 'OPERATOR_KEY_INVALID')
     return failure(
@@ -102,8 +102,7 @@ export function explain(error: CallError, command: Command, { address, tls }: Se
     const advice = `start the service with "npm start", or name another --address${hint}`;
     return failure('SERVER_AWAY', `nothing answers at ${where}: ${advice}`);
   }
-  const isUnknown = grpcStatus === status.UNAUTHENTICATED || grpcStatus === status.UNIMPLEMENTED;
-  if (isUnknown && keySource !== undefined) {
+  if (grpcStatus === status.UNAUTHENTICATED || grpcStatus === status.UNIMPLEMENTED) {
     const advice = 'it is on the private gRPC port (GRPC_PORT), not on the public one';
     return failure('NO_ADMIN_SERVICE', `there is no admin service at ${address}: ${advice}`);
   }

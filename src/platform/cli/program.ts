@@ -1,11 +1,10 @@
 /** The commands and their common options and help. */
 import { Command } from 'commander';
-import { KEY_PREFIXES, NAME, TITLE } from '../../identity.ts';
+import { NAME, TITLE } from '../../identity.ts';
 import { version } from '../config/constants.ts';
 import { accountCommand, usageCommand } from './account-command.ts';
 import { toServerAddress } from './arguments.ts';
 import { banCommand } from './ban-command.ts';
-import { eventsCommand } from './events-command.ts';
 import { toFailure } from './failure.ts';
 import { keyCommand } from './key-command.ts';
 import { printableJson } from './output.ts';
@@ -16,11 +15,10 @@ Examples:
   ${NAME} key create --account 2 --label laptop
   ${NAME} ban list
   ${NAME} usage --account 2 --days 7
-  API_KEY=${KEY_PREFIXES.account}… ${NAME} events tail --after 0
 
 It calls the admin service of a running ${TITLE}, with the operator key in the
 environment variable OPERATOR_KEY, or else in the file operator.key in DATA_DIR,
-which the service creates when it first starts. "events tail" needs an API key.
+which the service creates when it first starts.
 
 Exit codes: 0 done, 1 failed, 2 the command line is wrong. With --json an error
 is JSON too, on standard error: {"code": …, "message": …}. Times are UTC.`;
@@ -78,6 +76,5 @@ function program(isJson: boolean, out: Writer, err: Writer): Command {
   keyCommand(root.command('key').helpCommand(false));
   banCommand(root.command('ban').helpCommand(false));
   usageCommand(root.command('usage').helpCommand(false));
-  eventsCommand(root.command('events').helpCommand(false));
   return root;
 }

@@ -14,7 +14,7 @@ function callEach(store: Store): Promise<unknown>[] {
     store.pets.find(toPetId(1n)),
     store.pets.findAll([toPetId(1n)]),
     store.orders.page({ after: 0n, limit: 10 }),
-    store.accounts.findKey({ read: Buffer.alloc(32), write: Buffer.alloc(32) }),
+    store.accounts.findKey(Buffer.alloc(32)),
     store.bans.inForce(0),
     store.transaction((tx) => tx.pets.lock(toPetId(1n))),
     store.write(({ categories }) => categories.delete(toCategoryId(1_000n))),

@@ -90,7 +90,7 @@ export function runPlanSuite(missing: string | undefined, createPlanner: (t: Sco
       [keyTable(engine).reads.page(PAGE, { accountId: ACCOUNT }), 'account_id=? AND id>?'],
       [petTable(engine).reads.findAll([PET, toPetId(2n)]), 'id=?'],
       [idempotencyTable(engine).reads.find('record-1'), 'id=?'],
-      [accountTable(engine).reads.findKey({ read: Buffer.alloc(32), write: Buffer.alloc(32) }), 'hash=?'],
+      [accountTable(engine).reads.findKey(Buffer.alloc(32)), 'hash=?'],
       [usage.reads.ofDay(1), 'day_index=?'],
       [usage.reads.ofAccount(ACCOUNT, 1), 'account_id=? AND day_index>?'],
       [petTable(engine).writes(tx).lock(PET), 'id=?'],

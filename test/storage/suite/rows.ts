@@ -1,6 +1,5 @@
 /** Rows of pets, categories, orders, accounts and keys: what is written is what is read. */
 import { randomBytes } from 'node:crypto';
-import { storedHashes } from '../../../src/platform/access/keys/format.ts';
 import type { Account, ApiKey } from '../../../src/platform/access/tables/accounts.ts';
 import { PLANS } from '../../../src/platform/config/plans.ts';
 import { type AccountId, toAccountId, toKeyId } from '../../../src/platform/rpc/caller.ts';
@@ -136,18 +135,16 @@ export function rowTests(): void {
       const key = await newKey(store, account.id, fields, hash);
       t.like(key, { ...fields, accountId: account.id, revokedAtMs: undefined });
       await t.throwsAsync(newKey(store, account.id, {}, hash));
-      t.deepEqual(await store.accounts.findKey({ read: randomBytes(32), write: hash }), { key, account });
+      t.deepEqual(await store.accounts.findKey(hash), { key, account });
       const revoked = { ...key, revokedAtMs: NOW_MS + 7 };
       await store.transaction((tx) => tx.keys.update(revoked));
-      t.deepEqual((await store.accounts.findKey({ read: randomBytes(32), write: hash }))?.key, revoked);
+      t.deepEqual((await store.accounts.findKey(hash))?.key, revoked);
       t.deepEqual(await store.transaction((tx) => tx.keys.lock(key.id)), revoked);
     }
-    t.is(await store.accounts.findKey({ read: randomBytes(32), write: randomBytes(32) }), undefined);
-    const hashes = storedHashes('a key that may only read');
-    const reader = await newKey(store, account.id, { permission: 'read', replaces: toKeyId(1n) }, hashes.read);
-    t.deepEqual(await store.accounts.findKey(hashes), { key: reader, account });
-    const byOlderRelease = { ...hashes, read: hashes.write };
-    t.is(await store.accounts.findKey(byOlderRelease), undefined, 'older servers look for the plain SHA-256 alone');
+    t.is(await store.accounts.findKey(randomBytes(32)), undefined);
+    const hash = randomBytes(32);
+    const reader = await newKey(store, account.id, { permission: 'read', replaces: toKeyId(1n) }, hash);
+    t.deepEqual(await store.accounts.findKey(hash), { key: reader, account });
     t.is(await store.keys.find(toKeyId(999n)), undefined);
     await t.throwsAsync(newKey(store, toAccountId(999n)), undefined, 'a key of an unknown account');
   });

@@ -11,8 +11,7 @@ import { type KeyId, toAccountId, toKeyId } from '../../rpc/caller.ts';
 import type { Service } from '../../rpc/methods.ts';
 import { pageTokens } from '../../rpc/page-token.ts';
 import type { WritingCall } from '../../tables/store.ts';
-import { generateKey } from '../keys/format.ts';
-import { insertKey } from '../keys/insert-key.ts';
+import { displayPrefix, generateKey, hashKey } from '../keys/format.ts';
 import type { Limiter } from '../limits/limiter.ts';
 import { dayIndexAt, dayStartMs } from '../limits/windows.ts';
 import type { Account, ApiKey } from '../tables/accounts.ts';
@@ -99,10 +98,10 @@ export function adminService(parts: AdminParts): Service<AdminServiceServer, Wri
     async createKey({ label, expireTime, ...request }) {
       const key = generateKey();
       const permission = toPermission(request.permission);
-      const described = { label, permission, createdAtMs: Date.now(), expiresAtMs: toMs(expireTime) };
+      const described = { label, permission, prefix: displayPrefix(key), expiresAtMs: toMs(expireTime) };
       const created = await store.transaction(async (tx) => {
         const { id: accountId } = await lock(tx, request.accountId);
-        return insertKey(tx, key, { accountId, ...described });
+        return tx.keys.insert({ accountId, ...described, createdAtMs: Date.now() }, hashKey(key));
       });
       return { apiKey: toKeyMessage(created), key };
     },
@@ -117,7 +116,8 @@ export function adminService(parts: AdminParts): Service<AdminServiceServer, Wri
         const agreed = old.replacedBy === undefined ? old : ((await tx.keys.lock(old.replacedBy)) ?? old);
         if (old.revokedAtMs !== undefined || expiresAtMs <= nowMs) throw apiError('API_KEY_ENDED', { keyId });
         const described = { accountId, label, permission, createdAtMs: nowMs, expiresAtMs: agreed.expiresAtMs };
-        const created = await insertKey(tx, key, { ...described, replaces: keyId });
+        const added = { ...described, prefix: displayPrefix(key), replaces: keyId };
+        const created = await tx.keys.insert(added, hashKey(key));
         const endsAtMs = Math.min(expiresAtMs, nowMs + overlapSeconds * 1_000);
         const replaced = { ...old, expiresAtMs: endsAtMs, replacedBy: created.id };
         await tx.keys.update(replaced);

@@ -13,7 +13,7 @@
 import { type PlanQuotas, quotaOf } from '../../config/plans.ts';
 import type { Caller, Identity } from '../../rpc/caller.ts';
 import type { AccessStore } from '../tables/tables.ts';
-import { hashKey, isWellFormed, storedHashes } from './format.ts';
+import { hashKey, isWellFormed } from './format.ts';
 
 /** How long an entry is fresh. The contract allows 5 seconds until a change takes effect everywhere. */
 const FRESH_MS = 4_000;
@@ -85,7 +85,7 @@ export function createApiKeyCache(
   ): Promise<Identity> => {
     try {
       await check?.();
-      const found = await accounts.findKey(storedHashes(key));
+      const found = await accounts.findKey(hashKey(key));
       if (isLast()) entries.delete(hash);
       if (found === undefined || found.key.revokedAtMs !== undefined) return undefined;
       const { id: accountId, plan, agreed, isSuspended } = found.account;

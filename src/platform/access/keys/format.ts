@@ -9,7 +9,6 @@ import { hash, randomInt } from 'node:crypto';
 import { crc32 } from 'node:zlib';
 import { KEY_PREFIXES } from '../../../identity.ts';
 import { KEY_LENGTH } from '../../config/constants.ts';
-import type { Permission } from '../../rpc/caller.ts';
 
 type KeyKind = keyof typeof KEY_PREFIXES;
 
@@ -47,14 +46,6 @@ export function hashKey(key: string): Buffer;
 export function hashKey(key: string, encoding: 'hex'): string;
 export function hashKey(key: string, encoding: 'hex' | 'buffer' = 'buffer'): Buffer | string {
   return hash('sha256', key, encoding);
-}
-
-/**
- * The hash by which an account's key is stored and found, by its permission. Servers of a release that knows no
- * permissions look for that of `write`: they don't find a key that may only read, so they refuse it.
- */
-export function storedHashes(key: string): Readonly<Record<Permission, Buffer>> {
-  return { read: hashKey(`read ${key}`), write: hashKey(key) };
 }
 
 /** Returns the first characters of a key, which tell its owner's keys apart. */

@@ -7,8 +7,7 @@ import { link, readFile, rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { AlreadyDone } from '../../storage/store-errors.ts';
 import type { AccessStore } from '../tables/tables.ts';
-import { generateKey, isWellFormed } from './format.ts';
-import { insertKey } from './insert-key.ts';
+import { displayPrefix, generateKey, hashKey, isWellFormed } from './format.ts';
 
 export function demoKeyFile(dataDir: string): string {
   return join(dataDir, 'demo.key');
@@ -35,7 +34,7 @@ export async function ensureDemoKey(store: AccessStore, dataDir: string): Promis
     const described = { name: 'Demo', plan: 'business', agreed: undefined, isSuspended: false } as const;
     const account = await tx.accounts.insert({ ...described, createdAtMs });
     const ofDemo = { label: 'demo', permission: 'write', createdAtMs, expiresAtMs: undefined } as const;
-    await insertKey(tx, key, { accountId: account.id, ...ofDemo });
+    await tx.keys.insert({ accountId: account.id, ...ofDemo, prefix: displayPrefix(key) }, hashKey(key));
   });
   await created.catch((error: unknown) => {
     if (!(error instanceof AlreadyDone)) throw error;

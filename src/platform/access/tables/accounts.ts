@@ -61,17 +61,14 @@ const KEYS = table<ApiKey>('api_keys', {
 export function accountTable(engine: Engine) {
   const { knex, reader } = engine;
   const accounts = resource(engine, ACCOUNTS);
-  const hashes = PERMISSIONS.map((permission) => param(permission));
-  const keyByHash = compile('api_keys.by_hash', knex('api_keys').select(KEYS.columns).whereIn('hash', hashes));
+  const keyByHash = compile('api_keys.by_hash', knex('api_keys').select(KEYS.columns).where('hash', param('hash')));
   return {
     writes: accounts.writes,
     reads: {
       ...accounts.reads,
-      /** A key and its account, by the hashes that it would have with each permission. */
-      async findKey(
-        hashes: Readonly<Record<Permission, Buffer>>,
-      ): Promise<{ readonly key: ApiKey; readonly account: Account } | undefined> {
-        const [row] = await reader.all(keyByHash, hashes);
+      /** A key, by its hash, and its account. */
+      async findKey(hash: Buffer): Promise<{ readonly key: ApiKey; readonly account: Account } | undefined> {
+        const [row] = await reader.all(keyByHash, { hash });
         if (row === undefined) return undefined;
         const key = KEYS.toRecord(row);
         const account = await accounts.reads.find(key.accountId);
