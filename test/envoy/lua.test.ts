@@ -238,9 +238,13 @@ test('Lists - an item of another type is refused; a null, a list or an object is
   for (const [body, message] of NO_ITEMS) t.is(await check('POST', body), message);
 });
 
-test('Lists - what the transcoder finds in an item has no index: it counts only such items', async (t) => {
-  const reply = 'parcel.item_sizes[0]: invalid value "1,2" for type TYPE_INT32';
-  await t.throwsAsync(refuse('POST', reply), { message: 'itemSizes: "1,2" is not a whole number' });
+// In an item without its index: the transcoder counts only such items.
+test('Refusal - what the transcoder finds has its name in JSON', async (t) => {
+  for (const [reply, message] of [
+    ['parcel.item_sizes[0]: invalid value "1,2" for type TYPE_INT32', 'itemSizes: "1,2" is not a whole number'],
+    ["parcel: invalid value oneof field '_size' is already set.", 'body: has two fields of which it may have one'],
+  ] as const)
+    await t.throwsAsync(refuse('POST', reply), { message });
 });
 
 test('Lists that may be absent - an array is there, also an empty one; absent and null are not', async (t) => {

@@ -141,20 +141,6 @@ for (const list of LISTS) {
   });
 }
 
-test.serial('Idempotency-Key - one of an account is not the key of another: nothing is replayed', async (t) => {
-  const { rest, other } = t.context;
-  for (const { operation, method, path, json } of await requestsTo(rest, (one) => one.takesIdempotencyKey)) {
-    const headers = { 'idempotency-key': `of-one-${operation.name}` };
-    const first = await rest.send(method, path, { json, headers });
-    t.true(first.status < 300, `${method} ${path} ${first.text}`);
-    t.is((await rest.send(method, path, { json, headers })).headers.get('idempotency-replayed'), 'true');
-    const foreign = await other.send(method, path, { json, headers });
-    t.is(foreign.headers.get('idempotency-replayed'), null, `${method} ${path}`);
-    if (foreign.status < 300)
-      t.not(foreign.headers.get('location') ?? foreign.text, first.headers.get('location') ?? first.text);
-  }
-});
-
 /** The fields of an event that have what services of accounts make. */
 const resourceFields = (EVENTS?.response.list?.message?.fields ?? []).filter(({ oneof }) => oneof !== undefined);
 const isOwnedType = ({ message }: DescField) =>

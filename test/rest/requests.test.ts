@@ -158,6 +158,43 @@ test('order of errors - size of the body, path and method, content type, body or
   }
 });
 
+const UNKNOWN = 'is not a query parameter here';
+/** What is said of each; nothing of what is read. */
+const QUERIES: readonly (readonly [path: string, said?: string])[] = [
+  ...['&&limit=5&', 'st%61tus=so%6cd', 'ids=1&&ids=2&'].map((query) => [`/pets?${query}`] as const),
+  ['/pets/%31/?'],
+  ['/pets?colour=red&limit=5&size=1&size=2', `colour: ${UNKNOWN}; size: ${UNKNOWN}`],
+  [`/pets?${'ids=1&'.repeat(501)}`, 'ids: is one of more than 500 parameters'],
+  ...['%ff', '%EF%BF%BD%ff', '%ed%a0%80'].map(
+    (text) => [`/pets?pageToken=${text}`, 'pageToken: is not UTF-8'] as const,
+  ),
+  ['/pets?ids&ids=1', 'ids: has no value'],
+  ['/pets?status&status=sold', 'status: is given more than once'],
+  ['/pets?limit=5&l%69mit=6', 'limit: is given more than once'],
+  ['/pets?status%3Dsold=1', `status=sold: ${UNKNOWN}`],
+  ['/pets?st+atus=1', `st+atus: ${UNKNOWN}`],
+  ['/pets?%ff=1', `\ufffd: ${UNKNOWN}`],
+  ['/pets?ids=1,2', 'ids: "1,2" is not a whole number: repeat the name for each, ids=1&ids=…'],
+  ['/pets?limit=x&a=1', `a: ${UNKNOWN}`],
+  ['/pets?limit=%2B1', 'limit: "+1" is not a whole number'],
+  ['/pets?status=01', 'status: "01" is none of available, pending, sold'],
+  ['/pets/%ff', 'petId: is not UTF-8'],
+  ['/store/orders/01?x=1', `orderId: "01" is not a whole number; x: ${UNKNOWN}`],
+  ['/store/orders?complete=yes', 'complete: "yes" is neither true nor false'],
+];
+
+test('query - each parameter is read as it is written, or named in a 400; of many only some', async (t) => {
+  const { rest } = t.context;
+  await rest.pet();
+  for (const [path, said] of QUERIES) {
+    const { status, text } = await rest.get(path);
+    t.deepEqual([status, status === 200 ? undefined : JSON.parse(text).message], [said ? 400 : 200, said], path);
+  }
+  const many = await rest.get(`/pets?${Array.from({ length: 1_000 }, (_, index) => `p${index}=1`).join('&')}`);
+  isError(t, many, 400, 'INVALID_ARGUMENT');
+  t.true(many.text.length < 2_000);
+});
+
 test('headers - internal headers from a caller have no effect', async (t) => {
   const { rest } = t.context;
   const path = `/categories/${await rest.category()}`;

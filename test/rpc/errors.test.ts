@@ -17,7 +17,7 @@ import { serverTest } from '../support/service/shared-stack.ts';
 const test = serverTest();
 
 const NOBODY = 999_999n;
-const { UNAUTHENTICATED, INVALID_ARGUMENT, UNIMPLEMENTED } = Code;
+const { INVALID_ARGUMENT, UNIMPLEMENTED } = Code;
 
 test('Violations - every error about a field has a BadRequest, with its name in protobuf', async (t) => {
   const { grpc } = t.context;
@@ -36,19 +36,6 @@ test('Violations - every error about a field has a BadRequest, with its name in 
   ] as const) {
     const { fields: named, message } = await failing;
     t.deepEqual(named, fields, message);
-  }
-});
-
-test('UNIMPLEMENTED - a method that does not exist, and a question of Envoy for Envoy alone', async (t) => {
-  const { grpc } = t.context;
-  const anonymous = grpc.withKey(undefined);
-  const judge = '/apiplatform.edge.v1.EdgeService/Judge';
-  const long = `/a.b.C/${'D'.repeat(300)}`; // the message has its beginning, and an ellipsis, which is not ASCII
-  for (const path of ['/petstore.v1.PetService/Fly', '/a.b.C/D', '/', long, judge]) {
-    if (path !== judge) t.like(await anonymous.failureOfBytes(path, Buffer.of()), { code: UNAUTHENTICATED });
-    const { message, ...failure } = await grpc.failureOfBytes(path, Buffer.of());
-    t.like(failure, { code: UNIMPLEMENTED, reason: 'ROUTE_NOT_FOUND' });
-    t.regex(message, /^nothing answers to POST \/[\w./]*…?$/);
   }
 });
 
