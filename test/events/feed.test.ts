@@ -139,6 +139,24 @@ test('Streams - stay open while the database is away, which is reported once, an
   await Promise.all([now.end(), behind.end()]);
 });
 
+test('Streams - have their heartbeats while the database hangs, and then miss and repeat nothing', async (t) => {
+  const { feed, reads } = t.context;
+  await addMany(t.context, 50);
+  const [now, behind] = [follow(feed), follow(feed, 0n)];
+  t.deepEqual([(await now.next()).events, (await behind.next()).events], [[], []]);
+  const hung = Promise.withResolvers<number>();
+  reads.before = () => hung.promise;
+  const heartbeats = Promise.all([now.next(), behind.next()]);
+  await addMany(t.context, 1);
+  t.deepEqual(
+    (await heartbeats).map(({ events }) => events),
+    [[], []],
+  );
+  hung.resolve(0);
+  t.deepEqual([await now.ids(1), (await behind.ids(51)).length], [[51], 51]);
+  await Promise.all([now.end(), behind.end()]);
+});
+
 test('Streams - however much is written, the table is read a hundred times a second at most', async (t) => {
   const { feed, reads } = t.context;
   const stream = follow(feed);
