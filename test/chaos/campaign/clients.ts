@@ -21,7 +21,7 @@ export interface Recorded {
   readonly breaches: string[];
 }
 
-interface Client extends Pick<Call, 'transport' | 'account'> {
+interface Client extends Pick<Call, 'transport'> {
   readonly key: string;
   readonly random: Random;
 }
@@ -29,7 +29,7 @@ interface Client extends Pick<Call, 'transport' | 'account'> {
 /** Sends requests until `over` is aborted, and records them. */
 export async function runClient(
   address: string,
-  { transport, account, key, random }: Client,
+  { transport, key, random }: Client,
   workload: Workload,
   { calls, breaches }: Recorded,
   over: AbortSignal,
@@ -40,7 +40,7 @@ export async function runClient(
     const request = workload.next(random);
     const startMs = trueMs();
     const outcome = await outcomeOf(ask, request, breaches);
-    calls.push({ id: calls.length + 1, transport, account, request, startMs, endMs: trueMs(), outcome });
+    calls.push({ id: calls.length + 1, transport, request, startMs, endMs: trueMs(), outcome });
     workload.record(request, outcome);
     const longestMs =
       outcome.kind === 'unknown' ? AFTER_FAILURE_MS : isTurnedAway(outcome) ? AFTER_REFUSAL_MS : THINK_MS;

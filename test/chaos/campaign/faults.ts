@@ -4,18 +4,6 @@ import { isRunning, signal } from '../../support/service/launcher.ts';
 import type { Deployment, Proxied } from './deployment.ts';
 import type { Random } from './random.ts';
 
-/** What a fault may make inexact, as docs/failures.md states. */
-export type Touches =
-  /** A server has ended and lost its memory. */
-  | 'server'
-  /** Each server may count the limits by itself. */
-  | 'redis'
-  /** Counts can't be stored. */
-  | 'storage';
-
-/** What happened, in words, and what it touches. */
-type Effect = readonly [what: string, ...touches: Touches[]];
-
 export interface Moment {
   readonly deployment: Deployment;
   readonly random: Random;
@@ -26,8 +14,8 @@ export interface Moment {
 export interface Fault {
   /** The name for reports and for `--only`. */
   readonly name: string;
-  /** Causes the fault and undoes it. */
-  readonly happen: (moment: Moment) => Promise<Effect>;
+  /** Causes the fault and undoes it. Resolves with what happened, in words. */
+  readonly happen: (moment: Moment) => Promise<string>;
   /** What a deployment must have for it. */
   readonly needs: 'disk' | 'shared' | 'servers' | undefined;
 }
@@ -46,56 +34,56 @@ const OF_PROCESSES: readonly Fault[] = [
   fault('kill-server', async (moment) => {
     const pid = await anyServer(moment);
     if (pid !== undefined) signal(pid, 'SIGKILL');
-    return ['kill -9 of a server', 'server'];
+    return 'kill -9 of a server';
   }),
   fault('freeze-server', async (moment) => {
     const pid = await anyServer(moment);
-    if (pid === undefined) return ['there was no server to freeze'];
+    if (pid === undefined) return 'there was no server to freeze';
     signal(pid, 'SIGSTOP');
     await moment.hold(() => signal(pid, 'SIGCONT'));
-    return isRunning({ pid }) ? ['a server stood still'] : ['a server stood still and was replaced', 'server'];
+    return `a server stood still${isRunning({ pid }) ? '' : ' and was replaced'}`;
   }),
   fault('kill-envoy', async ({ deployment }) => {
     const pid = await deployment.envoyPid();
     if (pid !== undefined) signal(pid, 'SIGKILL');
-    return ['kill -9 of Envoy'];
+    return 'kill -9 of Envoy';
   }),
   fault('kill-launcher', async ({ deployment }) => {
     await deployment.killLauncher();
-    return ['kill -9 of the launcher, which was started again', 'server'];
+    return 'kill -9 of the launcher, which was started again';
   }),
   fault(
     'rolling-restart',
     async ({ deployment, hold }) => {
       deployment.launcher.process.kill('SIGUSR2');
       await hold();
-      return ['SIGUSR2 of the launcher', 'server'];
+      return 'SIGUSR2 of the launcher';
     },
     'servers',
   ),
 ];
 
-/** A fault of PostgreSQL, Redis, or the connections to them. It resolves with what happened. */
-function ofData(name: string, touches: Touches, happen: (shared: Proxied, moment: Moment) => Promise<string>): Fault {
+/** A fault of PostgreSQL, Redis, or the connections to them. */
+function ofData(name: string, happen: (shared: Proxied, moment: Moment) => Promise<string>): Fault {
   const onShared: Fault['happen'] = async (moment) => {
     const { shared } = moment.deployment;
     if (shared === undefined) throw new Error(`${name} needs PostgreSQL and Redis`);
-    return [await happen(shared, moment), touches];
+    return happen(shared, moment);
   };
   return fault(name, onShared, 'shared');
 }
 
 /** Faults of the connections to either. */
-function ofNetwork(name: string, touches: Touches, proxyOf: (shared: Proxied) => TcpProxy): Fault[] {
+function ofNetwork(name: string, proxyOf: (shared: Proxied) => TcpProxy): Fault[] {
   const lasting = (how: string, begin: (proxy: TcpProxy, moment: Moment) => void) =>
-    ofData(`${name}-${how}`, touches, async (shared, moment) => {
+    ofData(`${name}-${how}`, async (shared, moment) => {
       const proxy = proxyOf(shared);
       begin(proxy, moment);
       await moment.hold(() => proxy.restore());
       return `connections to ${name} were ${how}`;
     });
   return [
-    ofData(`${name}-cut`, touches, async (shared) => {
+    ofData(`${name}-cut`, async (shared) => {
       proxyOf(shared).cut();
       return `all connections to ${name} were cut`;
     }),
@@ -111,18 +99,18 @@ const OF_DATA: readonly Fault[] = [
     async ({ deployment, hold }) => {
       deployment.disk?.fill();
       await hold(() => deployment.disk?.free());
-      return ['the disk was full', 'storage'];
+      return 'the disk was full';
     },
     'disk',
   ),
-  ...ofNetwork('redis', 'redis', ({ redisProxy }) => redisProxy),
-  ofData('redis-emptied', 'redis', async ({ redis }, { hold }) => {
+  ...ofNetwork('redis', ({ redisProxy }) => redisProxy),
+  ofData('redis-emptied', async ({ redis }, { hold }) => {
     await redis.kill();
     await hold(() => redis.startAgain());
     return 'Redis was killed and came back empty';
   }),
-  ...ofNetwork('postgres', 'storage', ({ postgresProxy }) => postgresProxy),
-  ofData('postgres-killed', 'storage', async ({ postgres }, { hold }) => {
+  ...ofNetwork('postgres', ({ postgresProxy }) => postgresProxy),
+  ofData('postgres-killed', async ({ postgres }, { hold }) => {
     await postgres.kill();
     await hold(() => postgres.start());
     return 'PostgreSQL was killed, and started again';

@@ -1,6 +1,5 @@
 /** The evidence of a chaos run: what its clients asked and were answered, and all else that the checkers rely on. */
 import type { components } from '../../../gen/openapi/types.ts';
-import type { Touches } from './faults.ts';
 
 type Schemas = components['schemas'];
 export type Pet = Readonly<Schemas['Pet']>;
@@ -50,8 +49,6 @@ export interface Call {
   /** The number of the call, from 1. */
   readonly id: number;
   readonly transport: 'REST' | 'gRPC';
-  /** The name of the account whose key was used. */
-  readonly account: string;
   readonly request: Request;
   readonly startMs: number;
   readonly endMs: number;
@@ -93,24 +90,14 @@ export interface Happened {
   readonly name: string;
   /** A short description. */
   readonly what: string;
-  readonly touches: readonly Touches[];
   readonly startMs: number;
   /** When it was undone. */
   readonly endMs: number;
 }
 
-export interface ChaosAccount {
-  readonly name: string;
-  readonly perMinute: number;
-  readonly perDay: number;
-}
-
 export interface Evidence {
-  /** The number of servers that count the limits. */
-  readonly servers: number;
   readonly calls: readonly Call[];
   readonly faults: readonly Happened[];
-  readonly accounts: readonly ChaosAccount[];
   /** All events, and what the lists of the shop say, at the end. */
   readonly feed: readonly FeedEvent[];
   readonly lists: Lists;

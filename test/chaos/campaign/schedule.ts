@@ -35,8 +35,8 @@ export async function runFaults(
       if (fault === undefined || trueMs() + holdMs > endAtMs) return;
       const hold = (undo?: () => unknown) => wait(holdMs).finally(undo);
       const startMs = trueMs();
-      const [what, ...touches] = await fault.happen({ deployment, random: own.fork(), hold });
-      happened.push({ name: fault.name, what: `${what} (${holdMs} ms)`, touches, startMs, endMs: trueMs() });
+      const what = await fault.happen({ deployment, random: own.fork(), hold });
+      happened.push({ name: fault.name, what: `${what} (${holdMs} ms)`, startMs, endMs: trueMs() });
     }
   });
   for (const kind of kinds) kind.catch((error: unknown) => failure.abort(error)); // the other faults undo themselves
