@@ -33,7 +33,7 @@ export function startLoad(callers: number, call: (count: number) => Promise<stri
 }
 
 /** The number of responses so far. */
-export function total({ answers }: Load): number {
+function total({ answers }: Load): number {
   return [...answers.values()].reduce((sum, count) => sum + count, 0);
 }
 
