@@ -6,13 +6,13 @@
  * all rows, whoever has them, is a statement of the table's own, outside of `of`.
  */
 import type { Engine, Runner } from '../storage/engine.ts';
-import { compile } from '../storage/statement.ts';
-import { mayBe, type Owner, type OwnerId, type PageRequest } from './model.ts';
+import { id } from './fields.ts';
+import type { Owner, OwnerId, PageRequest } from './model.ts';
 import { type Filter, pages } from './pages.ts';
-import { sharedReads } from './shared-reads.ts';
-import { type ResourceOptions, recordWrites, type Table } from './table.ts';
+import { lookup, type ResourceOptions, recordWrites, type Table } from './table.ts';
 
 const OWNER = 'account_id';
+const OWNERS = id<OwnerId>(OWNER);
 
 /** Like `resource`, for rows that belong to an account. */
 export function ownedResource<R extends { readonly id: bigint | string }>(
@@ -20,36 +20,25 @@ export function ownedResource<R extends { readonly id: bigint | string }>(
   table: Table<R>,
   options: ResourceOptions<R> = {},
 ) {
-  const { name, selected, toRecord } = table;
-  const { knex, reader } = engine;
-  interface Asked {
-    readonly owner: OwnerId;
-    readonly id: R['id'];
-  }
-  const nameOf = ({ owner, id }: Asked) => `${owner} ${id}`;
-  const query = engine.whereIdIn(knex(name).select([...selected(engine), OWNER]), 'id').orderBy('id');
-  const byIds = compile(`${name}.by_ids`, query);
-  /** The rows of all owners with these ids, by their names. */
-  const rowsOf = async (ids: readonly R['id'][]) =>
-    new Map((await reader.all(byIds, { ids: ids.filter(mayBe) })).map((row) => [`${row[OWNER]} ${row.id}`, row]));
-  const find = sharedReads<Asked, R | undefined>(async (asked) => {
-    const rows = await rowsOf(asked.map(({ id }) => id));
-    return asked.map((one) => {
-      const row = rows.get(nameOf(one));
-      return row && toRecord(row);
-    });
-  }, nameOf);
+  const { name, fields, selected, toRecord } = table;
+  const { knex } = engine;
+  /** The rows of all owners. */
+  const all = lookup<{ readonly id: R['id']; readonly owner: OwnerId; readonly record: R }>(engine, {
+    name,
+    selected: (engine) => [...selected(engine), OWNER],
+    toRecord: (row) => ({ id: fields.id.read(row), owner: OWNERS.read(row), record: toRecord(row) }),
+  });
   const page = pages(engine, table, (all, given) => knex(name).select(all).where(OWNER, given(OWNER)), options.order);
   const writes = recordWrites(engine, table, options, [OWNER]);
   return {
     reads: {
       of: ({ caller: { accountId: owner } }: Owner) => ({
-        find: (id: R['id']) => find({ owner, id }),
-        /** Every record of `ids` that exists, in ascending order of id. */
-        async findAll(ids: readonly R['id'][]): Promise<readonly R[]> {
-          const rows = await rowsOf(ids);
-          return [...rows].flatMap(([name, row]) => (name.startsWith(`${owner} `) ? toRecord(row) : []));
+        async find(id: R['id']): Promise<R | undefined> {
+          const found = await all.find(id);
+          return found?.owner === owner ? found.record : undefined;
         },
+        findAll: async (ids: readonly R['id'][]): Promise<readonly R[]> =>
+          (await all.findAll(ids)).filter((found) => found.owner === owner).map(({ record }) => record),
         page: (request: PageRequest, filter: Filter<R> = {}) => page(request, filter, { [OWNER]: owner }),
       }),
     },

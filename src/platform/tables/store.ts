@@ -143,9 +143,11 @@ async function during<R>(runner: Runner, isOne: boolean, work: (runner: Runner) 
     if (isOne) refusal = 'is the second statement of a write: it needs a transaction';
     return runner.all(statement, params);
   };
-  return work({ all }).finally(() => {
+  try {
+    return await work({ all });
+  } finally {
     refusal = 'came after the end of its work';
-  });
+  }
 }
 
 function mapTables<T extends object>(tables: T, map: (table: T[keyof T]) => unknown): unknown {

@@ -60,7 +60,10 @@ export function onlyRow(rows: readonly Row[]): Row {
 }
 
 /** Finds records by the field `id`. Concurrent calls of `find` share a statement. */
-export function lookup<R extends { readonly id: bigint | string }>(engine: Engine, table: Table<R>) {
+export function lookup<R extends { readonly id: bigint | string }>(
+  engine: Engine,
+  table: Pick<Table<R>, 'name' | 'selected' | 'toRecord'>,
+) {
   const { name, toRecord } = table;
   const query = engine.whereIdIn(engine.knex(name).select(table.selected(engine)), 'id').orderBy('id');
   const byIds = compile(`${name}.by_ids`, query);
