@@ -12,6 +12,7 @@ import { MIGRATIONS, TABLES } from '../../src/schema.ts';
 import { temporaryFolder } from '../support/machine/folder.ts';
 import { holding, postgresMissing, query, startPostgres, type TestPostgres } from '../support/machine/postgres.ts';
 import { sharing } from '../support/service/sharing.ts';
+import { until } from '../support/until.ts';
 import { openPool, settingsOf } from './postgres.ts';
 import { addOne, CATS, newPet } from './suite/database.ts';
 import { runPlanSuite } from './suite/query-plans.ts';
@@ -154,6 +155,23 @@ test('PostgreSQL - a failure of a call that began before the database was back i
   availability.noteResponse(performance.now() + 1_001);
   availability.noteFailure(new Error('no response'), performance.now() - 5_000);
   t.deepEqual(logged, ['away', 'the database is back']);
+});
+
+test('PostgreSQL - one that refuses a session and then says nothing, not even the end, holds up nobody', async (t) => {
+  const url = await server.createDatabase();
+  const { proxy, query: ask } = await openPool(t, url);
+  await query(
+    url,
+    `CREATE OR REPLACE FUNCTION adopt_event_history() RETURNS text LANGUAGE plpgsql AS
+    $$ BEGIN PERFORM pg_sleep(1); RAISE 'it is a standby' USING ERRCODE = '57P03'; END $$`,
+  );
+  const beganMs = performance.now();
+  const refused = t.throwsAsync(ask('SELECT 1'), { instanceOf: StoreUnavailable, message: 'it is a standby' });
+  const asked = "SELECT FROM pg_stat_activity WHERE query LIKE '%adopt_event_history%' AND wait_event = 'PgSleep'";
+  await until(async () => (await query(url, asked)).length > 0, 'the start of a session');
+  proxy.silenceBehindNext();
+  await refused;
+  t.true(performance.now() - beganMs < 10_000);
 });
 
 /** What no PostgreSQL sends: rows and errors that end too soon, lengths and types that do not exist. */

@@ -11,6 +11,8 @@ import { NAME } from '../../identity.ts';
 
 /** How long a client apart from the pools waits for its connection, and for each response. */
 const APART_MS = 2_000;
+/** How long the server may take to close a connection. pg's pool waits for it where a session could not begin. */
+const END_MS = 1_000;
 const AT_WORK = `SELECT pid FROM pg_stat_activity
   WHERE pid = ANY ($1) AND (state = 'active' OR state_change > now() - interval '5 s')`;
 
@@ -30,6 +32,7 @@ reader.string = function checked(this: Reader, length) {
 /** What pg's types lack. */
 interface Wire {
   attachListeners(stream: Pick<Duplex, 'on'>): void;
+  end(): void;
 }
 
 /**
@@ -47,6 +50,11 @@ export class PostgresClient extends Client {
     const wire = this.connection as unknown as Wire;
     const attach = wire.attachListeners.bind(wire);
     wire.attachListeners = (stream) => attach(guarded(stream as Duplex));
+    const end = wire.end.bind(wire);
+    wire.end = () => {
+      end();
+      setTimeout(() => this.connection.stream.destroy(), END_MS).unref();
+    };
   }
 
   /**

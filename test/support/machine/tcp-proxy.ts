@@ -20,7 +20,12 @@ export async function openProxy(t: Scope, targetPort: number) {
   /** Resolves when data may pass again; undefined while it may. */
   let silence: PromiseWithResolvers<void> | undefined;
 
+  /** Whether the target's next piece of data is the last that is passed on. */
+  let isLast = false;
+
   const response = (chunk: Buffer) => {
+    if (isLast) setImmediate(() => proxy.silence());
+    isLast = false;
     const sent = isDroppingResponses ? undefined : (replacement ?? chunk);
     replacement = undefined;
     return sent;
@@ -40,10 +45,11 @@ export async function openProxy(t: Scope, targetPort: number) {
       // One of the two was closed, so the other is closed too.
     }
   };
-  const server = createServer((near) => {
+  // Each side learns the end of the other by `pass`: while there is silence not even that.
+  const server = createServer({ allowHalfOpen: true }, (near) => {
     proxy.accepted += 1;
     if (isRefusing) return void near.resetAndDestroy();
-    const far = connect(proxy.targetPort, '127.0.0.1');
+    const far = connect({ port: proxy.targetPort, host: '127.0.0.1', allowHalfOpen: true });
     for (const socket of [near, far]) {
       sockets.add(socket);
       socket.setNoDelay(true);
@@ -85,6 +91,10 @@ export async function openProxy(t: Scope, targetPort: number) {
     /** Passes nothing on, and closes no connection. */
     silence() {
       silence ??= Promise.withResolvers();
+    },
+    /** The same behind the next piece of data that the target sends. */
+    silenceBehindNext() {
+      isLast = true;
     },
     /** Passes everything on again, including delayed data. */
     restore() {
