@@ -68,18 +68,21 @@ function unauthenticated<Fields = undefined>(more: string, message: (fields: Fie
   return { ...row(401, Status.UNAUTHENTICATED, message), headers: { 'www-authenticate': challenge } };
 }
 
-/** What an id in the path, in the field `name`, does not name. */
-export function notFound<Name extends string>(what: string, name: Name) {
-  return row<Record<Name, bigint | string>>(404, Status.NOT_FOUND, ({ [name]: id }) => {
+function doesNotExist<Name extends string>(what: string, name: Name) {
+  return ({ [name]: id }: Record<Name, bigint | string>) => {
     const isShown = typeof id === 'bigint' || /^[\w-]{1,64}$/.test(id); // a text is any, and of any length
     return isShown ? `${what} ${id} does not exist` : `there is no ${what} of this id`;
-  });
+  };
 }
 
-/** What an id in the body, in the field `name`, does not name. */
+/** What an id in the path, in the field `name`, does not name. */
+export function notFound<Name extends string>(what: string, name: Name) {
+  return row(404, Status.NOT_FOUND, doesNotExist(what, name));
+}
+
+/** What an id in the body, in the field `name`, does not name. Of an item of a list, the error is given its `field`. */
 export function unknown<Name extends string>(what: string, name: Name, path: string) {
-  const message = (ids: Record<Name, bigint>) => `${what} ${ids[name]} does not exist`;
-  return { ...invalid(message), field: { path, name } };
+  return { ...invalid(doesNotExist(what, name)), field: { path, name } };
 }
 
 function unavailable(message: () => string) {
@@ -229,15 +232,15 @@ export class ApiError extends Error {
   readonly quotaSubject: string | undefined;
 
   constructor(code: string, row: Row, said: string, options: ApiErrorOptions) {
-    super(short(row.field === undefined ? said : `${row.field.name}: ${said}`, MAX_TEXT), { cause: options.cause });
+    const { field = row.field } = options;
+    super(short(field === undefined ? said : `${field.name}: ${said}`, MAX_TEXT), { cause: options.cause });
     this.name = 'ApiError';
     this.code = code;
     this.grpcStatus = options.grpcStatus ?? row.grpc;
     this.httpStatus = options.httpStatus ?? row.http;
     this.headers = { ...row.headers, ...options.headers };
     this.violations =
-      options.violations ??
-      (row.field === undefined ? [] : [{ ...row.field, description: short(said, MAX_DESCRIPTION) }]);
+      options.violations ?? (field === undefined ? [] : [{ ...field, description: short(said, MAX_DESCRIPTION) }]);
     this.retryAfterSeconds = options.retryAfterSeconds ?? row.retryAfterSeconds;
     this.quotaSubject = options.quotaSubject;
   }
@@ -246,6 +249,8 @@ export class ApiError extends Error {
 export interface ApiErrorOptions {
   readonly headers?: Readonly<Record<string, string>>;
   readonly violations?: readonly Violation[];
+  /** In the place of the row's, as of an item: `{ path: 'things[2].color_id', name: 'things[2].colorId' }`. */
+  readonly field?: Row['field'];
   readonly retryAfterSeconds?: number;
   readonly quotaSubject?: string;
   /** These override the table where gRPC or Connect requires another status. */
