@@ -11,6 +11,8 @@ import { BASE, commentOf } from './parts.ts';
 export class Schemas {
   readonly #registry: Registry;
   readonly #components = new Map(Object.entries(BASE.components.schemas));
+  /** What each is the schema of. */
+  readonly #types = new Map<string, string>();
 
   constructor(registry: Registry) {
     this.#registry = registry;
@@ -21,15 +23,20 @@ export class Schemas {
     return Object.fromEntries([...this.#components].sort(([a], [b]) => (a < b ? -1 : 1)));
   }
 
-  /** Adds a schema, unless the name is there already, and returns a reference to it. */
-  add(name: string, schema: () => JsonObject): JsonObject {
-    if (!this.#components.has(name)) this.#components.set(name, schema());
+  /** Adds the schema of a type, unless it is there already, and returns a reference to it. */
+  add(name: string, type: string, schema: () => JsonObject): JsonObject {
+    if (!this.#components.has(name)) {
+      this.#types.set(name, type);
+      this.#components.set(name, schema());
+    }
+    if (this.#types.get(name) !== type)
+      throw new Error(`${type}: the document has another schema of the name ${name}: rename one`);
     return { $ref: `#/components/schemas/${name}` };
   }
 
   /** The schema of a message; of a request without what is in its path. */
   message(message: DescMessage, fields: readonly DescField[] = message.fields): JsonObject {
-    return this.add(message.name, () => {
+    return this.add(message.name, message.typeName, () => {
       const required = fields.filter(isRequired).map(({ jsonName }) => jsonName);
       return {
         type: 'object',
@@ -42,7 +49,8 @@ export class Schemas {
 
   /** A list response as REST has it: a bare array under the name of the list. */
   list(name: string, items: DescMessage, description: string): JsonObject {
-    return this.add(name, () => ({ type: 'array', description, items: this.message(items) }));
+    const type = `a list of ${items.typeName}`;
+    return this.add(name, type, () => ({ type: 'array', description, items: this.message(items) }));
   }
 
   /** The schema of a field, with its description, bounds and default. */
@@ -75,7 +83,7 @@ export class Schemas {
   /** The zero value is never accepted and never sent. */
   #enum(desc: DescEnum): JsonObject {
     const values = desc.values.filter(({ number }) => number !== 0);
-    return this.add(desc.name, () => ({
+    return this.add(desc.name, desc.typeName, () => ({
       type: 'string',
       description: [commentOf(desc), ...values.map((value) => `- \`${value.name}\`: ${commentOf(value)}`)].join('\n'),
       enum: values.map(({ name }) => name),

@@ -20,6 +20,7 @@ import fc from 'fast-check';
 import { exact, toKeywords } from '../../scripts/openapi/constraints.ts';
 import { describe } from '../../scripts/openapi/document.ts';
 import { exampleOf } from '../../scripts/openapi/examples.ts';
+import { Schemas } from '../../scripts/openapi/schemas.ts';
 import { parcelMessage, parcelRegistry } from '../support/lists/parcels.ts';
 
 const readFiles = () => fromBinary(FileDescriptorSetSchema, readFileSync('gen/descriptors.binpb'));
@@ -41,6 +42,13 @@ function ruled(rules: MessageInitShape<typeof FieldRulesSchema>): DescField {
   setExtension(field.options, fieldRules, create(FieldRulesSchema, rules));
   return fieldOf('NewPet', 'name', createFileRegistry(changed));
 }
+
+test('Schemas - two types of one name are refused, in the place of the first for both', (t) => {
+  const schemas = new Schemas(registry);
+  const add = (type: string) => schemas.add('State', type, () => ({ type: 'string' }));
+  t.deepEqual(add('a.Project.State'), add('a.Project.State'));
+  t.throws(() => add('a.Tool.State'), { message: /^a\.Tool\.State: .* another schema of the name State/ });
+});
 
 test('Rules - those of a list and of its items', (t) => {
   type Schemas = Record<string, { readonly required?: readonly string[] }>;
