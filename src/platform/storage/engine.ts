@@ -53,8 +53,8 @@ export interface Engine {
   /** Runs one read-only statement on the latest committed state. */
   readonly reader: Runner;
   /**
-   * Compiles a query of these columns, with at most `rows` rows. If the engine finds the rows of several callers as
-   * fast in one run, callers at the same time with the same `rows` share it.
+   * Compiles a query of these columns, with at most `#rows` rows. If the engine finds the rows of several callers as
+   * fast in one run, callers at the same time with the same `#rows` share it.
    */
   compilePage(name: string, columns: readonly string[], compose: (given: Given) => Knex.QueryBuilder): Statement;
   /** Restricts a query to rows whose `column` is in the list of ids in the parameter `ids`. */

@@ -24,7 +24,7 @@ async function promised<T>(run: (callback: Callback) => T): Promise<T> {
 export class SqliteConnection implements Runner {
   readonly #database: sqlite3.Database;
   readonly #prepared = new Map<Statement, Promise<sqlite3.Statement>>();
-  /** By the statement and, of a page (`compilePage`), the parameter `rows`: callers of a run share both. */
+  /** By the statement and, of a page (`compilePage`), the parameter `#rows`: callers of a run share both. */
   readonly #nextRuns = new Map<Statement, Map<Params[string], SharedRun>>();
 
   constructor(database: sqlite3.Database) {
@@ -52,7 +52,8 @@ export class SqliteConnection implements Runner {
   async all(statement: Statement, params: Params): Promise<readonly Row[]> {
     if (statement.shared === undefined) return this.#run(statement, statement.bind(params));
     const { callers, rows } =
-      this.#nextRuns.get(statement)?.get(params.rows) ?? this.#planRun(statement, statement.shared, params.rows);
+      this.#nextRuns.get(statement)?.get(params['#rows']) ??
+      this.#planRun(statement, statement.shared, params['#rows']);
     const index = callers.push(params) - 1;
     return (await rows)[index] ?? [];
   }

@@ -96,14 +96,15 @@ export async function openSqlite(
     compilePage(name, columns, compose) {
       const names: string[] = [];
       const page = compose((param) => knex.raw(`callers.value ->> ${names.push(param) - 1}`));
-      const json = knex.raw(`json_group_array(json_object(${columns.map((column) => `'${column}', ${column}`)}))`);
+      const json = knex.raw(`json_group_array(json_object(${columns.map((column) => `'${column}', "${column}"`)}))`);
       const callers = knex.raw('json_each(?) as callers', [param('callers')]);
       const query = knex
         .select(knex(page.as('page')).select(json).as('rows'))
         .from(callers)
         .orderBy('callers.rowid'); // json_each's own order: no sort
       const { bind, ...statement } = compile(name, query);
-      const bindAll = (all: readonly Params[]) => bind({ callers: toJson(all, names), rows: all[0]?.rows ?? 0 });
+      const bindAll = (all: readonly Params[]) =>
+        bind({ callers: toJson(all, names), '#rows': all[0]?.['#rows'] ?? 0 });
       const share = (_: unknown, found: readonly Row[]) => found.map(({ rows }) => JSON.parse(String(rows)) as Row[]);
       return { ...statement, bind: (params) => bindAll([params]), shared: { bindAll, share } };
     },

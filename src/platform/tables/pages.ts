@@ -10,6 +10,7 @@ import { sharedReads } from './shared-reads.ts';
 interface ListedTable<R> {
   readonly name: string;
   readonly columns: readonly string[];
+  readonly types: readonly string[];
   /** The columns of long texts. */
   readonly long: readonly string[];
   selected(engine: Engine): readonly (string | Knex.Raw)[];
@@ -39,7 +40,11 @@ const MAX_ESCAPED = 6;
 /** Any text is shorter. */
 const ANY_LENGTH = 2 ** 31 - 1;
 
-const bytesOf = (rows: readonly Row[]) => rows.reduce((sum, { bytes }) => sum + Number(bytes), 0);
+/** What the long texts of a row have. No column or parameter of a table has such a name. */
+const BYTES = '#bytes';
+const sizeOf = (row: Row) => Number(row[BYTES]);
+
+const bytesOf = (rows: readonly Row[]) => rows.reduce((sum, row) => sum + sizeOf(row), 0);
 
 /** The parameters of a key. */
 function keyed(name: string, key: Key | undefined): Params {
@@ -78,8 +83,10 @@ export function pages<R extends object>(
   const selected = table.selected(engine);
   const size = knex.raw(long.map(() => 'coalesce(octet_length(??), 0)').join(' + '), long);
   const shortOnly = (column: string, given: Given) =>
-    knex.raw('case when ? <= ? then ?? end as ??', [size, given('share'), column, column]);
+    knex.raw('case when ? <= ? then ?? end as ??', [size, given('#share'), column, column]);
   const { columns: by, types, isDescending } = order;
+  if (by.some((column, at) => types[at] !== table.types[table.columns.indexOf(column)]))
+    throw new Error(`${table.name}: its ids are texts, so its list needs an order: one that orderBy makes`);
   const row = (parts: readonly string[]) => (parts.length === 1 ? `${parts}` : `(${parts})`);
   /** The rows on one side of a key. */
   const side = (operator: '<' | '>', key: string, given: Given) =>
@@ -97,12 +104,12 @@ export function pages<R extends object>(
       const columns = table.columns.map((column, index) =>
         long.includes(column) ? shortOnly(column, given) : (selected[index] ?? column),
       );
-      const query = select(long.length === 0 ? columns : [...columns, knex.raw('? as bytes', [size])], given);
-      if (isEnded) query.where(side(isDescending ? '>' : '<', 'until', given));
-      query.where(side(isDescending ? '<' : '>', 'after', given)).where(paramsOf(filtered, given));
-      return query.orderByRaw(`${inOrder} limit ?`, [param('rows')]); // knex's `limit` takes no parameter
+      const query = select(long.length === 0 ? columns : [...columns, knex.raw('? as ??', [size, BYTES])], given);
+      if (isEnded) query.where(side(isDescending ? '>' : '<', '#until', given));
+      query.where(side(isDescending ? '<' : '>', '#after', given)).where(paramsOf(filtered, given));
+      return query.orderByRaw(`${inOrder} limit ?`, [param('#rows')]); // knex's `limit` takes no parameter
     };
-    const names = long.length === 0 ? table.columns : [...table.columns, 'bytes'];
+    const names = long.length === 0 ? table.columns : [...table.columns, BYTES];
     const name = `${table.name}.${order.name}:${isEnded ? [...filtered, 'until'] : filtered}`;
     return variants(name, () => compilePage(name, names, compose));
   };
@@ -123,16 +130,14 @@ export function pages<R extends object>(
     const read = readers(`${page.name} ${limit} ${maxBytes}`, () => {
       const readOne = async (params: Params) => {
         const rows = await reader.all(page, params);
-        if (long.length === 0 || rows.every(({ bytes }) => Number(bytes) <= share)) return toPage(rows, limit);
-        const count = fitting(
-          rows.slice(0, limit).map(({ bytes }) => Number(bytes)),
-          maxBytes,
-        );
-        return toPage(await reader.all(page, { ...params, share: ANY_LENGTH, rows: count + 1 }), count);
+        if (long.length === 0 || rows.every((row) => sizeOf(row) <= share)) return toPage(rows, limit);
+        const count = fitting(rows.slice(0, limit).map(sizeOf), maxBytes);
+        return toPage(await reader.all(page, { ...params, '#share': ANY_LENGTH, '#rows': count + 1 }), count);
       };
       const load = async (all: readonly Params[]) => all.map(readOne); // in one run if the engine can
       return sharedReads(load, (params) => toJsonArray(page.bind(params)), MAX_ROWS / (limit + 1));
     });
-    return read({ ...others, ...filters, ...keyed('after', after), ...keyed('until', until), share, rows: limit + 1 });
+    const range = { ...keyed('#after', after), ...keyed('#until', until) };
+    return read({ ...others, ...filters, ...range, '#share': share, '#rows': limit + 1 });
   };
 }

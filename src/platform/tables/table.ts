@@ -26,6 +26,8 @@ export function table<R extends object>(name: string, fields: Fields<R>) {
   return {
     name,
     columns,
+    /** The SQL types of the columns. */
+    types,
     /** The columns of long texts. */
     long: all.flatMap(([, { isLong, columns }]) => (isLong ? columns : [])),
     fields,

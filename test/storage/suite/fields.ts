@@ -61,7 +61,7 @@ const PARCELS = table<Parcel>('parcels', {
       value: optional(bigInteger('sender_value')),
     }),
   ),
-  seats: since(7, integer('seats')),
+  seats: since(7, integer('bytes')), // pages count bytes too
 });
 
 const EMPTY = { labels: [], sizes: [], petIds: [], flags: [], lines: [], note: undefined, sender: undefined };
@@ -98,7 +98,7 @@ async function makeTable(knex: Knex): Promise<void> {
 async function addColumns(knex: Knex): Promise<void> {
   await knex.schema.alterTable('parcels', (table) => {
     for (const name of LISTS) table.text(name).notNullable().defaultTo('[]');
-    table.integer('seats').notNullable().defaultTo(7);
+    table.integer('bytes').notNullable().defaultTo(7);
   });
   await recordEvents(knex, { parcel: 'parcels' });
 }
@@ -128,7 +128,7 @@ export function fieldTests(): void {
     const store = await openParcels(t, t.context.database);
     const read = async (one: bigint) => {
       const locked = await store.transaction(({ parcels }) => parcels.lock(one));
-      const { rows } = await store.parcels.page({ after: one - 1n, limit: 1 });
+      const { rows } = await store.parcels.page({ after: one - 1n, limit: 1 }, { seats: one === 1n ? 7 : 1 });
       const event = (await eventsOf(store, ['parcel.created', 'parcel.updated'])).findLast(
         ({ row }) => JSON.parse(row).id === Number(one),
       );
