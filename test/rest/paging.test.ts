@@ -34,9 +34,11 @@ const test = sharing(undefined, async (t) => {
 /** What tells rows apart. */
 const idOf = ({ response }: Operation) => response.list?.message?.fields[0]?.jsonName ?? '';
 
-/** The values of a field in the order of the list: a time is a text, whose precision may differ. */
-const valuesIn = (rows: readonly Row[], { by }: List) =>
-  rows.map(({ [by]: value = 0 }) => (typeof value === 'string' ? Date.parse(value) : value));
+/** The values of a field in the order of the list. A time is a message: a text, whose precision may differ. */
+function valuesIn(rows: readonly Row[], { by, response }: List) {
+  const isTime = response.list?.message?.fields.find(({ jsonName }) => jsonName === by)?.message !== undefined;
+  return rows.map(({ [by]: value = 0 }) => (isTime ? Date.parse(String(value)) : value));
+}
 
 /** Two values or more. No row has two of them. */
 function valuesOf({ enum: names, scalar, message }: DescField): readonly string[] {
@@ -82,8 +84,8 @@ for (const list of LISTS) {
     const ids = whole.map((row) => row[idName]);
     t.true(new Set(ids).size === ids.length && ids.length >= ROWS);
     const values = valuesIn(whole, list);
-    const isInOrder = (one: number, next: number) => (list.isDescending ? one >= next : one <= next);
-    t.true(values.every((value, at) => at === 0 || isInOrder(values[at - 1] ?? 0, value)));
+    const ascending = list.isDescending ? values.toReversed() : values;
+    t.true(ascending.every((value, at) => at === 0 || (ascending[at - 1] ?? value) <= value));
     const pages = await walk<Row>(rest, `${pathOf(list)}?limit=7`);
     t.deepEqual(pages.flat(), whole);
     t.true(pages.slice(0, -1).every(({ length }) => length === 7));
@@ -98,11 +100,9 @@ for (const list of LISTS) {
     const { rest, pathOf } = t.context;
     const whole = (await walk<Row>(rest, `${pathOf(list)}?limit=100`)).flat();
     const all = valuesIn(whole, list);
-    const ends = [whole[20], whole[70]].toSorted(
-      (one, other) => (one && other && valuesIn([one, other], list).reduce((a, b) => a - b)) || 0,
-    );
-    const [from, to] = ends.map((row) => row?.[list.by] ?? '');
-    const [first = 0, last = 0] = valuesIn(ends as Row[], list);
+    const ends = [20, 70].sort((one, other) => ((all[one] ?? 0) < (all[other] ?? 0) ? -1 : 1));
+    const [from, to] = ends.map((at) => whole[at]?.[list.by] ?? '');
+    const [first = 0, last = 0] = ends.map((at) => all[at]);
     const asked = `${pathOf(list)}?limit=7&${range.from}=${encodeURIComponent(String(from))}`;
     const between = (await walk<Row>(rest, `${asked}&${range.to}=${encodeURIComponent(String(to))}`)).flat();
     t.deepEqual(

@@ -93,6 +93,9 @@ export function sibling({ resource }: Pick<PublicOperation, 'resource'>, method:
   return PUBLIC.find((one) => one.method === method && isLike(one.template, resource));
 }
 
+/** The operation that makes the resource which the operation's path names. */
+export const makerOf = ({ resource }: PublicOperation) => MAKERS.find(({ location }) => isLike(location, resource));
+
 /** Whether two templates are the same but for the names of parameters. */
 function isLike(one: string, other: string): boolean {
   return one.replace(/\{\w+\}/g, '{}') === other.replace(/\{\w+\}/g, '{}');
@@ -163,9 +166,10 @@ async function bodyTo(rest: RestMakers, operation: PublicOperation, ids: Ids): P
 }
 
 /** Makes the resource that the operation's path names, and what that is in. Resolves with the parameters. */
-async function makeFor(rest: RestMakers, { service, resource, idName }: PublicOperation): Promise<Ids> {
+async function makeFor(rest: RestMakers, operation: PublicOperation): Promise<Ids> {
+  const { service, resource, idName } = operation;
   if (idName === undefined) return {};
-  const maker = MAKERS.find(({ location }) => isLike(location, resource));
+  const maker = makerOf(operation);
   if (maker === undefined) {
     const { make } = RESOURCES[service] ?? {};
     if (make === undefined) throw new Error(`no POST makes a ${resource}: add a make to ${service} in RESOURCES`);
