@@ -2,7 +2,7 @@
 import { STATUS_CODES } from 'node:http';
 import { status as Status } from '@grpc/grpc-js';
 import type { ApiError } from '../../src/platform/errors.ts';
-import { SHOP_SAMPLES } from '../../src/shop/errors.ts';
+import { SHOP_ERRORS, SHOP_SAMPLES } from '../../src/shop/errors.ts';
 import { anyError, type ErrorCode, isErrorCode } from './error-table.ts';
 import { FIRST_ID } from './examples.ts';
 import type { JsonObject } from './json.ts';
@@ -23,9 +23,8 @@ const OF_ANY_OPERATION = ['INVALID_ARGUMENT', 'UNSUPPORTED_CONTENT_TYPE', 'MALFO
 /** The errors of a request that matches no operation. */
 const OF_NO_OPERATION = ['ROUTE_NOT_FOUND'];
 
-/** The fields that the messages of all codes take, but for ids, with values for the examples. */
+/** The fields that the messages of the platform's codes take, but for ids, with values for the examples. */
 const SAMPLE = {
-  ...SHOP_SAMPLES,
   after: 7n,
   allow: 'GET, HEAD, POST',
   coding: 'gzip',
@@ -53,12 +52,16 @@ const WITH_IDS = {
 /** Throws when a name, which may be of a proto file, is no error code. */
 function sample(code: string, fields: object = SAMPLE): ApiError {
   if (!isErrorCode(code)) throw new Error(`${code} is no error code: src/shop/errors.ts needs a row for it`);
-  // Each message takes its own fields from those of all codes, which the type of `anyError` can't express.
-  const error = (anyError as (code: ErrorCode, fields: object) => ApiError)(code, new Proxy(fields, WITH_IDS));
-  if (error.message.includes('undefined')) {
-    throw new Error(`give SHOP_SAMPLES in src/shop/errors.ts the field that ${code} needs: "${error.message}"`);
+  const all = Object.hasOwn(SHOP_ERRORS, code) ? { ...fields, ...SHOP_SAMPLES } : fields;
+  try {
+    // Each message takes its own fields from those of all codes, which the type of `anyError` can't express.
+    const error = (anyError as (code: ErrorCode, fields: object) => ApiError)(code, new Proxy(all, WITH_IDS));
+    if (!error.message.includes('undefined')) return error;
+    throw new Error(error.message);
+  } catch (cause) {
+    const field = 'the field that the message needs, which may be an id that is a text';
+    throw new Error(`${code}: give SHOP_SAMPLES in src/shop/errors.ts ${field}: "${(cause as Error).message}"`);
   }
-  return error;
 }
 
 /** Builds the error responses of a document and collects the codes that they name. */

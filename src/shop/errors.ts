@@ -31,7 +31,7 @@ export const SHOP_ERRORS = {
   ),
 } as const;
 
-/** Values for the fields of the messages, but ids, in the examples of the interface description. */
+/** Values for the fields of the messages, but ids that are numbers, in the examples of the interface description. */
 export const SHOP_SAMPLES = { held: 0, inStock: 3, quantity: 5 };
 
 export const shopError = errorsOf(SHOP_ERRORS);

@@ -23,7 +23,7 @@ export const SHOP_ERRORS = {
   BOAT_TAKEN: conflict(({ boatId }) => `boat ${boatId} is rented for a part of this time`),
 } as const;
 
-/** Values for the fields of the messages, but ids, in the examples of the interface description. */
+/** Values for the fields of the messages, but ids that are numbers, in the examples of the interface description. */
 export const SHOP_SAMPLES = { rentalDays: 14 };
 
 export const shopError = errorsOf(SHOP_ERRORS);
