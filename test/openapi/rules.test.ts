@@ -50,6 +50,18 @@ test('Schemas - two types of one name are refused, in the place of the first for
   t.throws(() => add('a.Tool.State'), { message: /^a\.Tool\.State: .* another schema of the name State/ });
 });
 
+test('Schemas - a value of an enum that would be a keyword of TypeScript is refused by name', (t) => {
+  const changed = readFiles();
+  const values = changed.file.flatMap(({ messageType, enumType }) =>
+    [...enumType, ...messageType.flatMap((one) => one.enumType)].flatMap(({ value }) => value),
+  );
+  const sold = values.find(({ name }) => name === 'sold');
+  if (sold === undefined) return t.fail('there is no such value');
+  sold.name = 'void';
+  const from = createFileRegistry(changed);
+  t.throws(() => describe(from), { message: /void: .* name in TypeScript/ });
+});
+
 test('Rules - those of a list and of its items', (t) => {
   type Schemas = Record<string, { readonly required?: readonly string[] }>;
   const { components } = describe(parcelRegistry) as { components: { schemas: Schemas } };
