@@ -34,7 +34,8 @@ export const RESOURCES: Readonly<Record<string, Resource>> = {
 /** What a caller of the REST side makes of the shop. */
 export abstract class RestMakers {
   abstract put(path: string, json: unknown): Promise<unknown>;
-  // biome-ignore lint/suspicious/noExplicitAny: the body of the created resource
+  /** Sends a POST, which has to be carried out: it creates something, or is a verb. */
+  // biome-ignore lint/suspicious/noExplicitAny: the body of the response
   abstract created(path: string, json: unknown): Promise<any>;
 
   /** Creates a category and returns its id. */

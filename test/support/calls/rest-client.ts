@@ -93,10 +93,10 @@ export class RestClient extends RestMakers {
     return this.send('DELETE', path);
   }
 
-  // biome-ignore lint/suspicious/noExplicitAny: the body of the created resource
+  // biome-ignore lint/suspicious/noExplicitAny: the body of the response
   async created(path: string, json: unknown): Promise<any> {
     const response = await this.post(path, json);
-    if (response.status !== 201) throw new Error(`POST ${path} answered ${response.status}: ${response.text}`);
+    if (response.status >= 300) throw new Error(`POST ${path} answered ${response.status}: ${response.text}`);
     return response.body;
   }
 }
