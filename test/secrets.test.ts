@@ -34,7 +34,6 @@ const test = sharing(undefined, async (t) => {
   const unknown = generateKey();
   const keys = [stack.key, made, other, banned, unknown, `${made.slice(0, -1)}_`, 'pst_mistyped', undefined];
 
-  /** Every error body and error trailer. */
   const errors: string[] = [];
   const calls = async () => {
     for (const key of keys) {

@@ -23,9 +23,7 @@ function start() {
   const { now } = Date;
   mock.method(performance, 'now', now);
   const admission = new Admission(2);
-  /** The open attempts, oldest first. */
   const sent: Attempt[] = [];
-  /** How each call ended. */
   const ends: Record<string, string> = {};
   const send = (name: string) => {
     const { promise, resolve, reject } = Promise.withResolvers<void>();
@@ -57,7 +55,6 @@ function start() {
         );
       return settled();
     },
-    /** Sets the clock of the machine. */
     set: (byMs: number) => mock.method(Date, 'now', () => now() + byMs),
     /** Advances the clocks and runs due timers. */
     async pass(ms: number) {

@@ -22,7 +22,6 @@ import { until } from '../support/until.ts';
 const test = sharing(undefined, async (t) => {
   const stack = await startTestStack(t);
   const proxy = await openProxy(t, stack.config.grpcPort);
-  /** Calls through the proxy. */
   const client = createClient({ address: `127.0.0.1:${proxy.port}`, apiKey: stack.key });
   const direct = createClient({ address: stack.grpcAddress, apiKey: stack.key });
   t.teardown(() => Promise.all([client.close(), direct.close()]));

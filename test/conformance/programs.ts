@@ -8,7 +8,6 @@ import { missing, sh } from '../support/machine/find-program.ts';
 
 const MODULE = join(ROOT, 'test/conformance');
 
-/** What is missing, for `testUnless`. */
 export const noGo = missing('go', 'golang');
 
 /** Runs `go` in the module of the suites, or in another, behind the tests that measure nothing of it. */

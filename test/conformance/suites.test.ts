@@ -63,7 +63,6 @@ const RUNS: Readonly<
   'gRPC, public port with TLS': ['secureAddress', 'PROTOCOL_GRPC', HTTP_2, STREAMS, GZIP],
 };
 
-/** The patterns of a section. */
 async function knownFailing(section: string): Promise<string[]> {
   const text = await readFile(KNOWN_FAILING, 'utf8');
   const lines = text.split(`## ${section}\n`)[1]?.split('\n## ')[0]?.split('\n') ?? [];

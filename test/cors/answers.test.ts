@@ -16,14 +16,12 @@ const test = stackTest({ CORS_ORIGINS: `${SHOP}, ${LOCAL}, ${APP}` });
 
 type Answer = Pick<Response, 'status' | 'headers'>;
 
-/** The items of a list in a header. */
 function listed({ headers }: Answer, name: string): string[] {
   return (headers.get(name) ?? '').split(/, ?/).filter((item) => item !== '');
 }
 
 const corsHeaders = ({ headers }: Answer) => [...headers.keys()].filter((name) => name.startsWith('access-control-'));
 
-/** Sends a CORS preflight request. */
 function preflight({ rest }: Pick<TestStack, 'rest'>, path: string, origin = SHOP): Promise<Response> {
   const requested = {
     'access-control-request-method': 'POST',

@@ -43,7 +43,6 @@ const SILENT_CURL = 'curl() { command curl --silent "$@"; }\n';
 /** Before a step that uses up a limit: the rest of the minute is enough for what shows it. */
 const NEXT_MINUTE = 'until [ $(date +%-S) -lt 10 ]; do sleep 0.2; done\n';
 
-/** Runs the steps in one shell, and compares what each prints. */
 async function follow(t: Test, steps: readonly Step[]): Promise<void> {
   const { url, dataDir, launcher } = t.context;
   const cli = `${process.execPath} ${ROOT}/src/platform/cli/main.ts`;

@@ -102,7 +102,6 @@ const test = sharing(undefined, async (t) => {
     .trimEnd()
     .split('\n')
     .map((line) => JSON.parse(line));
-  /** The line of each request, by its name. */
   const lines = new Map(all.map((line) => [names.get(line.request_id) ?? 'other', line]));
   return { lines, all };
 });

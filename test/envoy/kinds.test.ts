@@ -29,7 +29,6 @@ function protocolsOf({ headers }: KindOfRequest): readonly Protocol[] {
   return headers?.['content-type'] === 'application/grpc' ? ['HTTP/2'] : PROTOCOLS;
 }
 
-/** What is sent after the headers. */
 interface Body {
   readonly body?: string;
   readonly isUnfinished?: true;

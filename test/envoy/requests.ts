@@ -3,7 +3,6 @@ export const TEXT = 'application/grpc-web-text';
 const GRPC_TYPES = ['application/grpc', 'application/grpc-web+proto', TEXT];
 
 export interface KindOfRequest {
-  /** The row of the table. */
   readonly row: string;
   readonly request: `${string} ${string}`;
   readonly headers?: Readonly<Record<string, string>>;

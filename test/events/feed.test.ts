@@ -23,7 +23,6 @@ const test = fresh(undefined, async (t) => {
       return store.events.after(...args);
     },
   };
-  /** What the feed has reported. */
   const failures: unknown[] = [];
   const feed = new EventFeed(counted, (error) => failures.push(error));
   return { store, feed, reads, failures };

@@ -34,7 +34,6 @@ async function copyTo(
   }
 }
 
-/** Runs a host with the files of its folder. */
 function start(t: Test, host: 'edge' | 'server'): TestProcess {
   const { folder, ports } = t.context;
   return run(t, host, {

@@ -33,7 +33,6 @@ type Name = (typeof SERVERS)[number] | (typeof EDGES)[number];
 const NUMBERS = { 'petstore-0': 10, 'petstore-1': 11, 'petstore-2': 12, 'edge-0': 20, 'edge-1': 21 } as const;
 const addressOf = ({ network }: Context, name: Name) => network.address(NUMBERS[name]);
 
-/** Types of DNS records. */
 const [A, AAAA] = [1, 28] as const;
 
 /**
@@ -44,7 +43,6 @@ async function startNetwork(t: Scope) {
   const prefix = `127.${randomInt(100, 250)}.${randomInt(1, 250)}`;
   const address = (number: number) => `${prefix}.${number}`;
   const network = {
-    /** An address of the network. */
     address,
     /** The current addresses of names in the DNS server. */
     names: new Map<string, readonly string[]>(),

@@ -20,7 +20,6 @@ const shared = launchForAll((_, t) => {
   return { DATA_DIR: join(small.path, 'data'), LOG_LEVEL: 'debug' };
 }, noNamespaces);
 
-/** The acknowledged categories: their names by id. */
 const acknowledged = new Map<number, string>();
 
 /** Creates categories until `count` writes got this status. */

@@ -62,7 +62,6 @@ async function startGrpcLoad(): Promise<Load> {
   return { ...load, stop };
 }
 
-/** The servers that fail Envoy's health check. */
 async function unhealthy(): Promise<readonly string[]> {
   const clusters = await callAdmin({ dataDir: shared.folder }, 'GET', '/clusters');
   return clusters.match(/^petstore::[^:]+:\d+::health_flags::.*failed_active_hc.*$/gm) ?? [];

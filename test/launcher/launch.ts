@@ -10,7 +10,6 @@ import type { Settings } from '../support/service/unlimited.ts';
 /** An open service of all tests of a file. */
 export interface Shared extends Awaited<ReturnType<Launcher['opened']>> {
   readonly launcher: Launcher;
-  /** Its data folder. */
   readonly folder: string;
 }
 

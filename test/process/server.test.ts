@@ -40,7 +40,6 @@ const PER_DAY = 5;
 const test = fresh(undefined, (t) => ({ dataDir: temporaryFolder(t) }));
 type Context = SharedBy<typeof test>;
 
-/** Starts a server on the test's data folder. */
 function start(t: ExecutionContext<Context>, settings?: Readonly<Record<string, string>>): Promise<ServerProcess> {
   return startServerProcess(t, t.context.dataDir, settings);
 }

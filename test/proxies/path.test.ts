@@ -28,7 +28,6 @@ sharing<Context>(noOpenssl, async (t) => {
   return { ...stack, certificates };
 });
 
-/** A program of a page for callers. */
 function program(page: string, language: string): string {
   const text = readFileSync(join(ROOT, `docs/callers/${page}.md`), 'utf8');
   return new RegExp(`^\`\`\`${language}\\n(.+?)^\`\`\``, 'ms').exec(text)?.[1] ?? '';

@@ -171,7 +171,6 @@ function kind(
     program: program ?? name,
     /** The protocols over which it forwards a response before the request is complete. */
     earlyResponses,
-    /** What is missing, for `testUnless`. */
     missing: missing(name, undefined, ['/usr/sbin']),
     /** Starts a proxy in front of the service at `servicePort`, until the teardown. */
     async start(t: Pick<ExecutionContext, 'teardown'>, servicePort: number, certificates: Certificates) {

@@ -185,7 +185,6 @@ function readGrpc(address: string, key: string, after: number) {
   return { ids, ended: ended.then((error) => error?.code) };
 }
 
-/** The ids of all events after an id, from the list. */
 async function listed({ rest }: TestStack, after: number): Promise<number[]> {
   const ids = (await readAll<{ id: number }>(rest, '/events')).map(({ id }) => id);
   return ids.filter((id) => id > after);

@@ -60,7 +60,6 @@ const NO_TIMES = [
 ];
 const NO_NUMBERS = [2_147_483_648, 1e30, 1.5, 'many', '', true];
 
-/** Accepted values and refused ones. */
 const BOUNDS: readonly (readonly [Shapes, field: string, accepted: readonly unknown[], refused: readonly unknown[]])[] =
   [
     ['pets', 'name', NAMES, INVALID_NAMES],
@@ -233,7 +232,6 @@ test('Content-Type - is required by every operation with a body, and checked bef
   }
 });
 
-/** As many lists in each other. */
 function deep(count: number): string {
   return '['.repeat(count) + ']'.repeat(count);
 }

@@ -64,7 +64,6 @@ async function named(rest: RestClient, holds: (operation: PublicOperation) => bo
   });
 }
 
-/** The rows of the first page of a list over gRPC. */
 async function rowsOf(caller: GrpcCaller, list: PublicOperation, request: object): Promise<readonly Row[]> {
   const page = await caller.call(overGrpc(list, { ...request, limit: 100 }), undefined);
   return (page[list.response.list?.jsonName ?? ''] ?? []) as readonly Row[];

@@ -133,7 +133,6 @@ test('Page tokens - every list has a number here, of its own', (t) => {
   t.is(new Set(Object.values(NUMBERS)).size, lists.length);
 });
 
-/** The token of the largest id. */
 const tokenOf = (list: number) => Buffer.of(list, 0x7f, ...Array(7).fill(0xff)).toString('base64url');
 /** What is no token, or one in another spelling. */
 const malformed = (good: string) => ['7', 'x', '\0', '💥', good.slice(1), good.slice(0, -1), `${good}A`, `${good}=`];

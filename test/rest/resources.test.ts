@@ -9,7 +9,6 @@ import { stackTest } from '../support/service/shared-stack.ts';
 
 const test = stackTest();
 
-/** The ids of a list, in its order. */
 async function idsOf(rest: RestClient, path: string): Promise<number[]> {
   const { status, text, body } = await rest.get(path);
   if (status !== 200) throw new Error(`GET ${path} answered ${status}: ${text}`);

@@ -62,7 +62,6 @@ test('ETag - changes with the representation, and returns when the change is und
   }
 });
 
-/** A read of one resource of each kind. */
 const reads = (rest: RestClient) =>
   requestsTo(rest, ({ condition, isTagged }) => condition === 'if-none-match' && isTagged);
 /** Headers about a body, and those that differ from one request to the next. */
@@ -176,7 +175,6 @@ test('Idempotency-Key - a replay is the original response, also after a change o
   }
 });
 
-/** Another valid request to the operation. */
 async function another(t: Test, { operation, json, ids }: TestRequest): Promise<TestRequest> {
   const part = (await partOf(t.context.rest, operation)) ?? {};
   const next = await requestTo(t.context.rest, operation);
@@ -251,7 +249,6 @@ test('Idempotency-Key - is 1 to 255 visible ASCII characters without a comma, el
   }
 });
 
-/** The request over gRPC. */
 const exchange = (caller: GrpcCaller, { operation, ids, json }: TestRequest, metadata: Record<string, string>) =>
   caller.exchange(overGrpc(operation, ids, json), undefined, { metadata });
 

@@ -79,7 +79,6 @@ type Cell = Awaited<ReturnType<typeof enter>>;
 
 const nameOf = (...cell: [CallerProtocol, State, Event]) => cell.join(', ');
 
-/** Brings a call to a state. */
 async function enter({ context: { server } }: Test, protocol: CallerProtocol, state: State, event: Event) {
   const id = nameOf(protocol, state, event).replace(/\W+/g, '-'); // one with a space is replaced
   const isStream =
@@ -123,7 +122,6 @@ async function* pieces(count: number, error?: Error) {
   if (error !== undefined) throw error;
 }
 
-/** What the method does. */
 const STEPS: Partial<Record<Event, readonly Parameters<Scripted['step']>[0][]>> = {
   begin: [piece('a')],
   send: [piece('b'), piece('c')],
@@ -142,7 +140,6 @@ const STREAMS: Partial<Record<Event, () => StreamResponse>> = {
   abort: () => ({ messages: pieces(0, ERROR) }),
 };
 
-/** What happens besides. */
 const ACTS: Partial<Record<Event, (cell: Cell) => void>> = {
   respond: ({ scripted }) => respond(scripted),
   refuse: ({ scripted }) => scripted.call.fail(ERROR),

@@ -137,7 +137,6 @@ test('One reading - every wire form is validated, stored, digested and replayed 
   let keys = 0;
   for (const [method, messages] of MESSAGES) {
     const input = inputOf(method.path);
-    /** Sends these bytes as the message. */
     const sendIt = (bytes: Uint8Array, key: string) => {
       const sent = { ...method, requestSerialize: () => Buffer.from(bytes) };
       return grpc

@@ -49,7 +49,6 @@ async function openMany(t: Test, count: number, options: Opened) {
   return all;
 }
 
-/** The status of a call that was refused. */
 async function refusal(t: Test, options: Opened): Promise<string> {
   const { caller } = await open(t, options);
   t.is(await caller.outcome, 'refused');

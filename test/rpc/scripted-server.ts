@@ -29,7 +29,6 @@ export type CallerProtocol = (typeof PROTOCOLS)[number];
 /** What a method does next: sends a piece, ends with success, or fails. */
 type Step = HttpBody | 'end' | Error;
 
-/** A call on the server. */
 export type Scripted = ReturnType<typeof makeScript>;
 
 export type ScriptedServer = Awaited<ReturnType<typeof startScriptedServer>>;
@@ -138,7 +137,6 @@ function makeScript(call: IncomingCall) {
   };
 }
 
-/** How a call ended for its caller. */
 export type Outcome = 'answered' | 'refused' | 'reset';
 
 export type Caller = ReturnType<typeof request>;
@@ -153,9 +151,7 @@ interface RequestOptions {
   readonly headers?: Readonly<Record<string, string>>;
   /** False leaves the request without its end, and without the second half of its message. */
   readonly isWhole?: boolean;
-  /** The connection; without it a new one. */
   readonly session?: ClientHttp2Session;
-  /** The address that a new connection comes from. */
   readonly from?: string;
 }
 
@@ -176,7 +172,6 @@ function openConnection(port: number, window: number, from = '127.0.0.1'): Clien
   return session.on('error', () => undefined);
 }
 
-/** Sends a request. */
 export function request(port: number, options: RequestOptions) {
   const { protocol = 'gRPC', isStream, id, window = 65_535, headers: more = {}, isWhole = true } = options;
   const session = options.session ?? openConnection(port, window, options.from);

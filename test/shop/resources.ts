@@ -38,7 +38,6 @@ export abstract class RestMakers {
   // biome-ignore lint/suspicious/noExplicitAny: the body of the response
   abstract created(path: string, json: unknown): Promise<any>;
 
-  /** Creates a category and returns its id. */
   async category(name = 'Cats'): Promise<number> {
     return (await this.created('/categories', { name })).id;
   }
@@ -51,7 +50,6 @@ export abstract class RestMakers {
     return id;
   }
 
-  /** Places an order and returns it. */
   order(fields: object = {}): Promise<{ id: number; petId?: number; quantity: number; complete: boolean }> {
     return this.created('/store/orders', fields);
   }
@@ -61,7 +59,6 @@ export abstract class RestMakers {
 export abstract class GrpcMakers {
   abstract call<Q, A>(method: Method<Q, A>, request: Partly<Q>): Promise<A>;
 
-  /** Creates a category and returns its id. */
   async category(name = 'Cats'): Promise<bigint> {
     return (await this.call(Categories.createCategory, { category: { name } })).id;
   }
@@ -74,7 +71,6 @@ export abstract class GrpcMakers {
     return id;
   }
 
-  /** Places an order and returns its id. */
   async order(order: Order = {}): Promise<bigint> {
     return (await this.call(Orders.placeOrder, { order })).id ?? -1n;
   }

@@ -43,7 +43,6 @@ function refusalOf(work: Promise<unknown>): Promise<unknown> {
   );
 }
 
-/** How many connections wait for a lock. */
 async function lockWaits(url: string): Promise<number> {
   const sql = "SELECT count(*) FROM pg_stat_activity WHERE wait_event_type = 'Lock' AND datname = current_database()";
   return Number((await query(url, sql))[0]?.count);
@@ -86,7 +85,6 @@ test.serial('Locked rows - their changes queue on one connection each, others ne
   t.deepEqual(reported, []);
 });
 
-/** Opens connections until the server refuses one. */
 async function takeAll(t: Test, url: string): Promise<Client[]> {
   const others: Client[] = [];
   t.teardown(() => Promise.all(others.map((client) => client.end())));

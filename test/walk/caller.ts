@@ -47,7 +47,6 @@ export class Caller extends RestMakers {
     this.#client.close();
   }
 
-  /** Sends a request once. */
   async send({ method, path, json, key = randomUUID() }: WalkRequest): Promise<Answer> {
     const { operation, message } = toMessage(method, path, json);
     const metadata = bearer(this.#key);

@@ -114,7 +114,6 @@ export async function openRedisProxy(t: Scope, targetPort: number) {
   const address = server.address();
   return {
     port: typeof address === 'object' ? Number(address?.port) : 0,
-    /** How many clients are connected. */
     get connections() {
       return sockets.size / 2;
     },
@@ -122,7 +121,6 @@ export async function openRedisProxy(t: Scope, targetPort: number) {
     get lastStep() {
       return steps.at(-1) ?? '';
     },
-    /** Ends all connections. */
     cut: cutAll,
     /** Lets the step after `before` others fail, once. */
     fail(before: number, way: string) {

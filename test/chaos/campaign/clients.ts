@@ -14,7 +14,6 @@ const THINK_MS = 30;
 const AFTER_FAILURE_MS = 300;
 const AFTER_REFUSAL_MS = 500;
 
-/** What all clients have seen. */
 export interface Recorded {
   readonly calls: Call[];
   /** Responses that break the contract. */

@@ -30,7 +30,6 @@ export async function startDeployment(t: Scope, name: DeploymentName, limits: Se
   const own = await launcherSettings(t);
   const servers = SERVERS[name];
   const [shared, urls] = name === 'postgres' ? await startProxied(t) : [];
-  /** The disk of the data folder. */
   const disk = name === 'sqlite' && noNamespaces === undefined ? mountSmallDisk(DISK_MIB) : undefined;
   t.teardown(() => disk?.remove());
   const dataDir = disk === undefined ? (own.DATA_DIR ?? '') : join(disk.path, 'data');
@@ -62,7 +61,6 @@ export async function startDeployment(t: Scope, name: DeploymentName, limits: Se
     get launcher() {
       return launcher;
     },
-    /** The running server processes. */
     serverPids: async () => (await launcher.servers()).map(({ pid }) => pid),
     envoyPid: async () => (await launcher.children()).find(({ command }) => command.includes('--config-path'))?.pid,
     /** Kills the launcher and starts another one, as a supervisor does, until the service is open again. */

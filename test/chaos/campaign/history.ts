@@ -28,7 +28,6 @@ export type Request =
   | OfOrder<'cancelOrder'>
   | OfOrder<'updateOrder', { quantity?: number; complete?: boolean }>;
 
-/** The content of a successful response. */
 export type Value =
   | { readonly pet: Pet }
   | { readonly pets: readonly Pet[] }
@@ -46,7 +45,6 @@ export type Outcome =
 
 /** One call of a client. Times are Unix time by the clock of the checker, which never jumps. */
 export interface Call {
-  /** The number of the call, from 1. */
   readonly id: number;
   readonly transport: 'REST' | 'gRPC';
   readonly request: Request;
@@ -67,10 +65,8 @@ export function isTurnedAway(outcome: Outcome): boolean {
   return outcome.kind === 'refused' && TURNED_AWAY.includes(outcome.code);
 }
 
-/** An event as REST shows it. */
 export type FeedEvent = Readonly<Omit<Schemas['Event'], 'time'>>;
 
-/** What the lists of the shop say. */
 export type Lists = Readonly<Record<'pets' | 'inventory' | 'categories' | 'orders', readonly Row[]>>;
 /** A row of a list. Inventory has the ids of its pets. */
 export type Row = { readonly id?: number; readonly petId?: number };
@@ -85,10 +81,8 @@ export interface Followed {
   readonly failures: readonly string[];
 }
 
-/** A fault that has happened. */
 export interface Happened {
   readonly name: string;
-  /** A short description. */
   readonly what: string;
   readonly startMs: number;
   /** When it was undone. */
@@ -117,7 +111,6 @@ export function unless(found: readonly unknown[], title: string): Violation[] {
   return found.length === 0 ? [] : [{ title, lines }];
 }
 
-/** The time of the day, UTC. */
 export function timeOf(ms: number): string {
   return new Date(ms).toISOString().slice(11, 23);
 }

@@ -77,7 +77,6 @@ export async function runChaos(t: Scope, options: RunOptions) {
   return judge(deployment, options, evidence, [...standing, ...broken]);
 }
 
-/** Checks that all servers run at the end. */
 async function checkServers(deployment: Deployment): Promise<Violation[]> {
   const allRun = async () => (await deployment.serverPids()).length === deployment.servers;
   if (await until(allRun, 'all servers', RESTARTED_MS).catch(() => false)) return [];

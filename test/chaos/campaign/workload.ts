@@ -80,7 +80,6 @@ export function createWorkload(homes: readonly [number, ...number[]]) {
       pet.calls += 1;
       return nextOf(pet, random);
     },
-    /** Records the outcome of a request. */
     record(request: Request, outcome: Outcome): void {
       const { value = { done: true } } = outcome.kind === 'ok' ? outcome : {};
       if (request.do === 'createPet' && 'pet' in value) {

@@ -21,7 +21,6 @@ async function open(t: ExecutionContext, host = '127.0.0.1', collect = () => Pro
   return port;
 }
 
-/** Opens a connection, which the server may close. */
 async function hold(port: number): Promise<Socket> {
   const socket = connect(port, '127.0.0.1')
     .on('error', () => undefined)
@@ -30,7 +29,6 @@ async function hold(port: number): Promise<Socket> {
   return socket;
 }
 
-/** The status of a scrape with this Host. */
 function scrapeFor(port: number, host: string, address = '127.0.0.1'): Promise<number | undefined> {
   return new Promise((resolve, reject) => {
     const options = { port, host: address, path: '/metrics', headers: { host }, agent: false };

@@ -39,7 +39,6 @@ const test = sharing(missing('promtool', 'prometheus') ?? sharedMissing, async (
     /** What a server with PostgreSQL and Redis exposes. */
     const exposed = await scrape(metricsPort);
     const ofEnvoy = await (await fetch(`http://127.0.0.1:${envoyAdminPort}/stats/prometheus`)).text();
-    /** What it and Envoy expose. */
     const series = [...seriesOf('petstore', exposed), ...seriesOf('petstore-envoy', ofEnvoy)];
     const has = (wanted: string) => series.some(({ name }) => name === wanted);
     return has('petstore_errors_total') && has(LATE) && { stack, exposed, series };

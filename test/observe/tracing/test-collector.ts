@@ -10,7 +10,6 @@ import { until } from '../../support/until.ts';
 export type Span = ReturnType<typeof decode>[number];
 export type Collector = Awaited<ReturnType<typeof startCollector>>;
 
-/** Kinds of spans. */
 export const [SERVER, CLIENT] = [2, 3];
 
 /** Starts a collector, which ends with the test, or with all tests of a file. */

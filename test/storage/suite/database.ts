@@ -28,7 +28,6 @@ export type CreateDatabase<Shared> = (t: Scope, shared: Shared) => SuiteDatabase
 interface Context {
   readonly database: SuiteDatabase;
   readonly store: Store;
-  /** The engine of `store`. */
   readonly engine: Engine;
   /** Opens the database again, in addition to `store`. It is closed at the end of the test. */
   readonly openAgain: () => Promise<Store>;
@@ -36,7 +35,6 @@ interface Context {
 
 export const test = anyTest as TestFn<Context>;
 
-/** Gives each test a store with its own empty database. */
 export function useDatabase<Shared>(createDatabase: CreateDatabase<Shared>): void {
   fresh<Context, Shared>(undefined, async (t, shared) => {
     const database = await createDatabase(t, shared);
@@ -50,7 +48,6 @@ export function useDatabase<Shared>(createDatabase: CreateDatabase<Shared>): voi
   });
 }
 
-/** A category to insert. */
 export const CATS = { name: 'Cats', description: undefined };
 
 export async function newCategory(store: Store, name = CATS.name): Promise<CategoryId> {
@@ -77,7 +74,6 @@ export async function newPet(store: Store, fields: Partial<Omit<Pet, 'id'>> = {}
   });
 }
 
-/** All events, page by page. */
 export async function eventsOf({ events }: Pick<Store, 'events'>, types?: readonly string[]): Promise<StoredEvent[]> {
   const all: StoredEvent[] = [];
   for (let after = START; ; ) {
@@ -88,7 +84,6 @@ export async function eventsOf({ events }: Pick<Store, 'events'>, types?: readon
   }
 }
 
-/** Runs SQL as a transaction. */
 export async function runSql(engine: Engine, sql: string): Promise<void> {
   await engine.write((tx) => tx.all(compile(sql.slice(0, 60), engine.knex.raw(sql)), {}));
 }

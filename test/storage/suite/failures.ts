@@ -8,7 +8,6 @@ import { holdTransaction } from '../../support/service/hold-transaction.ts';
 import { until } from '../../support/until.ts';
 import { newCategory, newPet, occupyWriter, runSql, test } from './database.ts';
 
-/** One call of each kind. */
 function callEach(store: Store): Promise<unknown>[] {
   return [
     store.pets.find(toPetId(1n)),

@@ -10,7 +10,6 @@ import { aPet } from '../../shop/resources.ts';
 import { newCategory, newPet, test } from './database.ts';
 
 export const NOW_MS = Date.UTC(2026, 6, 1);
-/** Ids that do not exist. */
 const MISSING = [0n, -1n, 999_999n, 2n ** 53n + 1n, 2n ** 63n - 1n, -(2n ** 63n)];
 const TEXTS = ['a', '', ' ', "Robert'); DROP TABLE pets;--", '\x01\x1a\x7f\u0085\u2028\ufffe', 'Grüße 猫 😀', '"'];
 const EMPTY_ORDER = { petId: undefined, quantity: 1, shipDate: undefined, complete: false };

@@ -5,7 +5,6 @@ export type Protocol = 'HTTP/1.1' | 'REST' | 'gRPC' | 'gRPC-Web' | 'Connect';
 
 export interface Answer {
   readonly status: number;
-  /** Headers, and trailers of HTTP/2. */
   readonly headers: Headers;
   readonly body: Buffer;
 }

@@ -32,7 +32,6 @@ export interface Sent {
 /** Headers are with trailers. The status of a gRPC call is that of REST. */
 export type Received = SeenResponse;
 
-/** Opens a connection from an address. */
 export function openFrom(from: string, { port, ca, preface }: Door, protocol: Protocol = 'HTTP/1.1'): Socket {
   const socket = connect({ host: '127.0.0.1', port, localAddress: from });
   if (preface !== undefined) socket.write(preface);

@@ -51,7 +51,6 @@ export function readEvents(chunk: () => Promise<IteratorResult<string>>) {
     return {
       id: field('id'),
       event: field('event'),
-      /** Undefined for a comment. */
       data,
       comment: field(''),
       retry: field('retry'),

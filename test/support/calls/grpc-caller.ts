@@ -8,11 +8,9 @@ interface CallSettings {
   readonly metadata?: Readonly<Record<string, string>>;
 }
 
-/** The error that a call ended with. */
 export type Failure = ReturnType<typeof toFailure>;
 
 export class GrpcCaller extends GrpcMakers {
-  /** The channel. */
   readonly client: Client;
   readonly #key: string | undefined;
   readonly #isOwner: boolean;
@@ -33,7 +31,6 @@ export class GrpcCaller extends GrpcMakers {
     if (this.#isOwner) this.client.close();
   }
 
-  /** Calls one method. Rejects with the ServiceError. */
   async call<Q, A>(method: Method<Q, A>, request: Partly<Q>, settings?: CallSettings): Promise<A> {
     return (await this.exchange(method, request, settings)).message;
   }
@@ -82,7 +79,6 @@ function toFailure(error: ServiceError) {
     /** The reason of google.rpc.ErrorInfo; undefined when there are no details. */
     reason: errorInfo?.reason,
     domain: errorInfo?.domain,
-    /** The fields of google.rpc.BadRequest. */
     fields: badRequest?.fieldViolations.map(({ field }) => field) ?? [],
   };
 }

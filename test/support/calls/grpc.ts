@@ -41,7 +41,6 @@ export function readDetails(status: Uint8Array) {
   };
 }
 
-/** The generated definition of a method. */
 export interface Method<Q, A> {
   readonly path: string;
   readonly requestSerialize: (request: Q) => Buffer;
@@ -77,7 +76,6 @@ export function unary<Q, A>(
   });
 }
 
-/** Calls one method that streams. */
 export function stream<Q, A>(
   client: Client,
   method: Method<Q, A>,

@@ -3,7 +3,6 @@ import type { Socket } from 'node:net';
 import type { Answer } from './answers.ts';
 import { openSocket, type Target } from './sockets.ts';
 
-/** Why there is no response. */
 export type NoAnswer = 'closed' | 'silence';
 
 const HEAD_END = '\r\n\r\n';

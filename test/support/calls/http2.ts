@@ -7,7 +7,6 @@ import { grpcHeaders, openSession, type Target } from './sockets.ts';
 export interface Exchanged {
   /** Undefined without a response. */
   readonly status: number | undefined;
-  /** Headers and trailers. */
   readonly headers: Headers;
   readonly body: Buffer;
   /** How the response ended. "left": the caller gave it up. */
@@ -20,7 +19,6 @@ export interface Exchanged {
 export interface Sending {
   /** Several pieces have a DATA frame each. */
   readonly body?: Uint8Array | readonly Uint8Array[] | undefined;
-  /** Whether the request is complete. */
   readonly isEnded?: boolean;
   /** When the caller resets it. */
   readonly giveUpMs?: number;

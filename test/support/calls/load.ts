@@ -24,7 +24,6 @@ export function startLoad(callers: number, call: (count: number) => Promise<stri
   const all = Array.from({ length: callers }, callRepeatedly);
   return {
     answers,
-    /** Resolves after the last response. */
     async stop() {
       isOver = true;
       await Promise.all(all);
@@ -32,12 +31,10 @@ export function startLoad(callers: number, call: (count: number) => Promise<stri
   };
 }
 
-/** The number of responses so far. */
 function total({ answers }: Load): number {
   return [...answers.values()].reduce((sum, count) => sum + count, 0);
 }
 
-/** Resolves after `count` more responses. */
 export async function untilMore(load: Load, count: number): Promise<void> {
   const goal = total(load) + count;
   await until(() => total(load) >= goal, `${count} more answers`);

@@ -21,13 +21,11 @@ export class Operator extends GrpcCaller {
     return this.call(Admin.createAccount, { name: 'Test', ...limits });
   }
 
-  /** Creates a key of an account. */
   async key(accountId: bigint, expiresAtMs?: number): Promise<{ id: bigint; key: string }> {
     const { apiKey, key } = await this.call(Admin.createKey, { accountId, expireTime: toTimestamp(expiresAtMs) });
     return { id: apiKey?.id ?? 0n, key };
   }
 
-  /** Creates an account and returns a key of it. */
   async keyOf(plan: PlanOrLimits): Promise<string> {
     return (await this.key((await this.account(plan)).id)).key;
   }

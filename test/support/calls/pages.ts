@@ -22,7 +22,6 @@ export async function walk<T>(rest: RestClient, path: string): Promise<T[][]> {
   return pages;
 }
 
-/** All rows of a list. */
 export async function readAll<T>(rest: RestClient, path: string): Promise<T[]> {
   return (await walk<T>(rest, `${path}?limit=100`)).flat();
 }

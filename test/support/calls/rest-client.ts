@@ -22,7 +22,6 @@ export function withBody(response: SeenResponse): RestResponse {
 }
 
 export interface RestRequest {
-  /** Sent as JSON. */
   readonly json?: unknown;
   /** Sent unchanged, without a content type unless `headers` has one. */
   readonly raw?: string | Uint8Array;
@@ -42,7 +41,6 @@ export class RestClient extends RestMakers {
     this.#logs = logs;
   }
 
-  /** The same client with another key, or without one. */
   withKey(key: string | undefined): RestClient {
     return new RestClient(this.url, key, this.#logs);
   }

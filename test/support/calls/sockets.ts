@@ -54,7 +54,6 @@ export function grpcHeaders(path: string, key?: string): OutgoingHttpHeaders {
   };
 }
 
-/** A gRPC message on the wire. */
 export function grpcFrame(message: Uint8Array = new Uint8Array(), isCompressed = false): Buffer {
   const head = Buffer.alloc(5);
   head.writeUInt8(isCompressed ? 1 : 0);

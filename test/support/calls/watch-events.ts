@@ -12,7 +12,6 @@ interface Watched {
 export function watchEvents(address: string, key: string, { after, timeoutMs, onMessage }: Watched = {}) {
   const client = new Client(address, insecure);
   const options = timeoutMs === undefined ? {} : { deadline: Date.now() + timeoutMs };
-  /** The ids of the events so far. */
   const ids: number[] = [];
   const call = stream(client, Events.watchEvents, after === undefined ? {} : { after }, bearer(key), options).on(
     'data',

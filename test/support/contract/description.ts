@@ -25,7 +25,6 @@ interface Described {
   readonly components: { readonly schemas: Readonly<Record<string, { type: string; additionalProperties?: boolean }>> };
 }
 
-/** A response as a test receives it. */
 export interface SeenResponse {
   readonly status: number;
   readonly headers: Headers;

@@ -16,7 +16,6 @@ export function isError(
   else t.regex(response.body.message, message);
 }
 
-/** Asserts that the response is the 503. */
 export function isUnavailable(t: ExecutionContext<unknown>, response: RestResponse): void {
   isError(t, response, 503, 'UNAVAILABLE', 'the service is not available just now; try again shortly');
   t.is(response.headers.get('retry-after'), '1');

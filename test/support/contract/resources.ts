@@ -101,7 +101,6 @@ function isLike(one: string, other: string): boolean {
   return one.replace(/\{\w+\}/g, '{}') === other.replace(/\{\w+\}/g, '{}');
 }
 
-/** The services, by full name. */
 export const SERVICES = [...new Set(PUBLIC.map(({ service }) => `${API_PACKAGE}.${service}`))];
 
 /** The operations that list a resource, page by page, each with the number of its page tokens, and its order. */
@@ -130,9 +129,7 @@ export interface TestRequest {
   readonly operation: PublicOperation;
   readonly method: string;
   readonly path: string;
-  /** The parameters of the path. */
   readonly ids: Ids;
-  /** The body. */
   readonly json: object | undefined;
 }
 

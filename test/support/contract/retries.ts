@@ -2,7 +2,6 @@
 import type { ExecutionContext } from 'ava';
 import type { RestClient, RestResponse } from '../calls/rest-client.ts';
 
-/** What is sent with a condition or a key. */
 interface Write {
   readonly method: string;
   readonly path: string;
@@ -21,7 +20,6 @@ export const sendIf = (rest: RestClient, { method, path, json }: Write, tags: st
 let keys = 0;
 export const newKey = () => `key-${++keys}`;
 
-/** Sends a request with a key. */
 export const sendAs = (rest: RestClient, key: string, { method, path, json }: Write) =>
   rest.send(method, path, { json, headers: { 'idempotency-key': key } });
 

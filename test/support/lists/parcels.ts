@@ -16,10 +16,8 @@ const { registry, byPath } = loadOperations(fromBinary(FileDescriptorSetSchema, 
 
 export const parcelRegistry = registry;
 
-/** The operations of parcels.proto. */
 export const parcelOperations = [...byPath.values()].filter(({ path }) => path.startsWith('/petstore.v1.test.'));
 
-/** A message of parcels.proto. */
 export function parcelMessage(name: string): DescMessage {
   const found = parcelRegistry.getMessage(`petstore.v1.test.${name}`);
   if (found === undefined) throw new Error(`parcels.proto has no message ${name}`);

@@ -23,7 +23,6 @@ const FLAGS = [
 const TIMEOUT_MS = 90_000;
 
 const executablePath = process.env.CHROMIUM || findProgram(NAMES);
-/** What is missing, for `testUnless`. */
 export const noBrowser = executablePath === undefined ? MISSING : undefined;
 
 /** Starts a headless browser with an empty temporary profile. */

@@ -26,7 +26,6 @@ export function createTestDatabase(t: Scope) {
   };
 }
 
-/** Creates a store with a new database. */
 export async function createTestStore(t: Scope): Promise<Store> {
   const store = createStore(await createTestDatabase(t).open(), TABLES);
   t.teardown(() => store.close());

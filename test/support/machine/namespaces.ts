@@ -8,7 +8,6 @@ import { join } from 'node:path';
 export const NAMESPACES = ['--mount', '--pid', '--fork', '--kill-child', '--uts', '--ipc', '--net', '--cgroup'];
 const { status } = spawnSync('unshare', [...NAMESPACES, 'mount', '--make-rprivate', '/']);
 
-/** What is missing, for `testUnless`. */
 export const noNamespaces =
   status === 0 ? undefined : 'NAMESPACES ARE NOT PERMITTED, so what needs them is not tested: it needs root';
 
@@ -23,7 +22,6 @@ export function mountSmallDisk(mib = 12) {
   run('mount', '-t', 'tmpfs', '-o', `size=${mib}m,mode=700`, 'petstore', path);
   return {
     path,
-    /** Leaves `room` bytes. */
     fill(room = 0) {
       for (let bytes = 1_048_576; bytes >= 1; bytes = Math.floor(bytes / 2)) {
         try {
@@ -34,7 +32,6 @@ export function mountSmallDisk(mib = 12) {
       }
       if (room > 0) truncateSync(filler, statSync(filler).size - room);
     },
-    /** Undoes `fill`. */
     free: () => rmSync(filler, { force: true }),
     remove() {
       run('umount', '--lazy', path);

@@ -11,7 +11,6 @@ import { freePorts } from './ports.ts';
 import { postgresMissing, query, serverOwner } from './postgres.ts';
 
 const PROGRAM = process.env.PGBOUNCER_PROGRAM ?? findProgram(['pgbouncer'], ['/usr/sbin']);
-/** What is missing, for `testUnless`. */
 export const pgbouncerMissing = missing('pgbouncer', undefined, ['/usr/sbin']) ?? postgresMissing;
 
 /** Starts it in front of the server of `url`. */

@@ -19,7 +19,6 @@ export async function startPair(t: Scope) {
     primary: first,
     standby: second,
     address,
-    /** The URL of a database at another port. */
     at,
     url: at(address.port),
     /** The address leads there from now on, and its connections end, or stay where they are. */

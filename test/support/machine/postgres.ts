@@ -21,7 +21,6 @@ const found = findProgram(['initdb'], debianFolders());
 /** Not a link to it: its other programs are beside it. */
 const initdb = found && realpathSync(found);
 
-/** What is missing, for `testUnless`. */
 export const postgresMissing = missing('initdb', 'postgresql', debianFolders());
 
 export type TestPostgres = Awaited<ReturnType<typeof startPostgres>>;
@@ -83,17 +82,14 @@ export async function startPostgres(t: Scope, extraSettings: readonly string[] =
       await run('pg_rewind', ['-D', data, '-R', '--no-sync', source]);
       await start();
     },
-    /** Makes a standby the primary. */
     promote: () => query(url, 'SELECT pg_promote()'),
     /** The main process, whose children are the others. */
     pid,
-    /** Starts it again on the same port and data. */
     start,
     /** Ends it and all connections at once, as a crash would. Committed data stays. */
     kill: () => end('SIGQUIT'), // immediate shutdown: the server recovers at the next start
     /** Ends it in order: its standby has everything. */
     stop: () => end('SIGINT'),
-    /** Freezes all its processes. */
     pause: () => signalAll('SIGSTOP'),
     resume: () => signalAll('SIGCONT'),
   };

@@ -39,7 +39,6 @@ export async function startRedis(t: Scope, settings: readonly string[] = []) {
   return {
     port,
     config,
-    /** Undefined while it is killed. */
     get pid() {
       return server?.pid;
     },
@@ -57,7 +56,6 @@ export async function startRedis(t: Scope, settings: readonly string[] = []) {
       isPaused = false;
       server?.process.kill('SIGCONT');
     },
-    /** Sends a command. Resolves with the reply. */
     async command(...args: string[]): Promise<unknown> {
       const client = createClient({ url, RESP: 2 }).on('error', () => undefined);
       await client.connect();

@@ -11,7 +11,6 @@ export type TcpProxy = Awaited<ReturnType<typeof openProxy>>;
 export async function openProxy(t: Scope, targetPort: number) {
   const [port = 0] = await freePorts(1);
   const sockets = new Set<Socket>();
-  /** The delay of each piece of data. */
   let delayMs = 0;
   let isRefusing = false;
   let isDroppingResponses = false;
@@ -64,9 +63,7 @@ export async function openProxy(t: Scope, targetPort: number) {
   });
   const proxy = {
     port,
-    /** Where new connections lead. */
     targetPort,
-    /** How many connections it has accepted. */
     accepted: 0,
     /** Ends all connections. New ones are accepted. */
     cut() {

@@ -9,7 +9,6 @@ import { missing, sh } from './find-program.ts';
 import { temporaryFolder } from './folder.ts';
 import { listen } from './ports.ts';
 
-/** What is missing, for `testUnless`. */
 export const noOpenssl = missing('openssl');
 
 export type Certificates = Awaited<ReturnType<typeof makeCertificates>>;

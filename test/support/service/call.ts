@@ -16,7 +16,6 @@ const { byPath, registry } = loadOperations();
 const { originOf } = origins([...byPath.values()], undefined);
 const PEER = '127.0.0.1';
 
-/** The messages of the proto files, with their rules. */
 export const protoRegistry = registry;
 
 /** The operation at a gRPC path, `PetService/GetPet` for one of petstore.v1. */
@@ -26,7 +25,6 @@ function operation(path: string): Operation {
   return found;
 }
 
-/** Encodes responses as JSON. */
 const jsonCodec: Codec = {
   responseSerialize: (message) => Buffer.from(JSON.stringify(message)),
   responseDeserialize: (bytes) => JSON.parse(bytes.toString()),
@@ -38,7 +36,6 @@ export const CONTEXT: Context = {
   caller: { accountId: toAccountId(1n), keyId: toKeyId(1n), permission: 'write' },
 };
 
-/** A call, and what happens to it from outside. */
 export interface TestCall extends Call {
   readonly metadata: Metadata;
   /** Tells those who listen that nothing of the call is left. */

@@ -20,13 +20,11 @@ const PROGRAM = /^(\w+)([^\n]*):\n\n((?:<details>\n.+?<\/details>\n\n)+)```bash\
 const ORDERED = /^order \d+: 2 of Tom\norders of Tom: 1\n/m;
 
 interface FirstProgram {
-  /** The text of each file. */
   readonly files: ReadonlyMap<string, string>;
   readonly preparation: string;
   readonly command: string;
 }
 
-/** By language. */
 const PROGRAMS: ReadonlyMap<string, FirstProgram> = new Map(
   [...grpcPage.matchAll(PROGRAM)].map(([, language = '', line = '', shown = '', commands = '']) => {
     const names = [...line.matchAll(/`([\w/]+\.\w+)`/g)].map(([, name = '']) => name);

@@ -44,7 +44,6 @@ async function write({ rest, key }: TestStack, signal: AbortSignal): Promise<voi
   }
 }
 
-/** All events, as the programs write them. */
 async function listed({ rest }: TestStack): Promise<string[]> {
   const events = await readAll<{ id: number; type: string }>(rest, '/events');
   return events.map(({ id, type }) => `${id} ${type}`);

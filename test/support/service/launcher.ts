@@ -32,7 +32,6 @@ export class Launcher extends TestProcess {
     return { url, key: key.trim(), curl };
   }
 
-  /** Its child processes. */
   children(): Promise<Running[]> {
     return childrenOf(this.pid);
   }
@@ -42,7 +41,6 @@ export class Launcher extends TestProcess {
     return (await this.children()).filter(({ command }) => command.includes(join('src', 'main.ts')));
   }
 
-  /** Its server and its Envoy. */
   async pair(): Promise<{ readonly server: Running; readonly envoy: Running }> {
     const children = await this.children();
     const [server] = await this.servers();
@@ -59,7 +57,6 @@ export async function launcherSettings(t: Scope): Promise<Settings> {
   return { ...UNLIMITED, ...ports, DATA_DIR: join(temporaryFolder(t), 'the data') };
 }
 
-/** The child processes of a process. */
 export async function childrenOf(pid: number): Promise<Running[]> {
   const { stdout } = await sh('ps', ['-axo', 'pid=,ppid=,command=']);
   return stdout.split('\n').flatMap((line) => {

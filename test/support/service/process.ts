@@ -10,14 +10,11 @@ import type { Scope } from '../scope.ts';
 import { until } from '../until.ts';
 import { type Settings, UNLIMITED } from './unlimited.ts';
 
-/** A running program. */
 export class Program {
   readonly process: ChildProcess;
   readonly ended: Promise<{ readonly code: number | null; readonly signal: NodeJS.Signals | null }>;
   hasEnded = false;
-  /** What it has written to stdout so far. */
   output = '';
-  /** What it has written to stderr so far. */
   errors = '';
   #skipped = 0;
 
@@ -58,7 +55,6 @@ export class Program {
     return this.process.pid ?? -1;
   }
 
-  /** Sends a signal and waits for the exit. */
   end(signal: NodeJS.Signals): Program['ended'] {
     this.process.kill(signal);
     return this.ended;

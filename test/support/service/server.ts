@@ -35,7 +35,6 @@ export async function startTestServer(t: Scope, settings: Readonly<Record<string
     store,
     database,
     config,
-    /** `host:port`. */
     address,
     key,
     /** Calls it with the key of the demo account. */

@@ -36,21 +36,16 @@ export async function startTestStack(t: Scope, settings: Settings = {}, { progra
   return {
     config,
     stack,
-    /** The demo account's key. */
     key,
     /** Calls it through Envoy over gRPC with the key. */
     grpc,
-    /** The same over REST. */
     rest: new RestClient(
       `http://127.0.0.1:${config.port}`,
       key,
       stack.servers.map(({ log }) => log.path),
     ),
-    /** Calls its private port as the operator. */
     operator,
-    /** `host:port` of the gRPC server. */
     grpcAddress,
-    /** `host:port` of Envoy's public port. */
     publicAddress: `127.0.0.1:${config.port}`,
   };
 }
