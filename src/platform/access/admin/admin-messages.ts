@@ -34,8 +34,13 @@ export function toPermission(message: PermissionMessage | undefined): Permission
   return message === PermissionMessage.PERMISSION_READ ? 'read' : 'write';
 }
 
+/** The name of a value of an enum, in one of these tables. */
+export function nameOf<Name extends string>(names: Readonly<Record<Name, number>>, value: unknown): Name | undefined {
+  return (Object.keys(names) as Name[]).find((name) => names[name] === value);
+}
+
 export function toPlan(message: PlanMessage): Plan {
-  const found = (Object.keys(PLANS) as Plan[]).find((plan) => PLANS[plan] === message);
+  const found = nameOf(PLANS, message);
   if (found === undefined) throw invalidArgument([{ path: 'plan', name: 'plan', description: 'is no plan' }]);
   return found;
 }

@@ -70,20 +70,9 @@ export function createApiKeyCache(
     const current = lookUps.get(hash);
     if (current !== undefined && isFresh(current)) return current.result;
     const began = { freshUntilMs: monotonicMs() + FRESH_MS, version };
-    const started: LookUp = { ...began, result: read(key, hash, check, began, () => lookUps.get(hash) === started) };
-    lookUps.set(hash, started);
-    return started.result;
-  };
-
-  /** Only the last look-up of a key stores what it has found. */
-  const read = async (
-    key: string,
-    hash: string,
-    check: Check | undefined,
-    began: Beginning,
-    isLast: () => boolean,
-  ): Promise<Identity> => {
-    try {
+    /** Only the last look-up of a key stores what it has found. */
+    const isLast = () => lookUps.get(hash) === started;
+    const read = async (): Promise<Identity> => {
       await check?.();
       const found = await accounts.findKey(hashKey(key));
       if (isLast()) entries.delete(hash);
@@ -98,9 +87,10 @@ export function createApiKeyCache(
       const [oldest] = entries.size > MAX_ENTRIES ? entries.keys() : [];
       if (oldest !== undefined) entries.delete(oldest);
       return identity;
-    } finally {
-      if (isLast()) lookUps.delete(hash);
-    }
+    };
+    const started: LookUp = { ...began, result: read().finally(() => isLast() && lookUps.delete(hash)) };
+    lookUps.set(hash, started);
+    return started.result;
   };
 
   return {
