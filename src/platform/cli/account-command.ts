@@ -1,13 +1,13 @@
 /** `account …`, and `usage`: the usage of an account per day. */
 import { type Command, Option } from 'commander';
 import type { Account, Standing, WindowStanding } from '../../../gen/apiplatform/admin/v1/admin.ts';
-import { PLANS } from '../access/admin/admin-messages.ts';
+import { nameOf, PLANS } from '../access/admin/admin-messages.ts';
 import { type Plan, WINDOWS } from '../config/plans.ts';
 import { adminAction, type Output } from './admin.ts';
 import { toCount, toId } from './arguments.ts';
 import { allBans, type BanOfKey, explainBan } from './ban-command.ts';
 import { usageError } from './failure.ts';
-import { allPages, card, count, day, moment, nameOf, table } from './output.ts';
+import { allPages, card, count, moment, table } from './output.ts';
 
 interface Options {
   readonly name: string;
@@ -34,8 +34,7 @@ export function accountCommand(account: Command): void {
     .action(
       adminAction(async (admin) => {
         const accounts = (await allPages(admin.listAccounts, { limit: 100 })).flatMap((page) => page.accounts);
-        const rows = accounts.map((each) => ({ ...toFields(each), created: day(each.createTime) }));
-        return { json: accounts, text: rows.length === 0 ? 'There is no account.' : table(rows) };
+        return { json: accounts, text: accounts.length === 0 ? 'There is no account.' : table(accounts.map(toFields)) };
       }),
     );
 

@@ -2,10 +2,10 @@
 import type { Command } from 'commander';
 import type { Ban, BannedKey } from '../../../gen/apiplatform/admin/v1/admin.ts';
 import { NAME } from '../../identity.ts';
-import { WINDOWS } from '../access/admin/admin-messages.ts';
+import { nameOf, WINDOWS } from '../access/admin/admin-messages.ts';
 import { type Admin, adminAction } from './admin.ts';
 import { toId } from './arguments.ts';
-import { allPages, day, moment, nameOf, table } from './output.ts';
+import { allPages, moment, table } from './output.ts';
 
 export type BanOfKey = Ban & Omit<BannedKey, 'ban'>;
 
@@ -45,6 +45,6 @@ function toRow({ keyId, prefix, accountId, accountName, refusals, window, startT
     refused: refusals,
     limit: nameOf(WINDOWS, window),
     since: moment(startTime),
-    until: moment(endTime)?.replace(`${day(startTime)} `, ''),
+    until: moment(endTime),
   };
 }

@@ -1,12 +1,12 @@
 /** `key …` */
 import { type Command, Option } from 'commander';
 import type { ApiKey } from '../../../gen/apiplatform/admin/v1/admin.ts';
-import { PERMISSIONS, toMs } from '../access/admin/admin-messages.ts';
+import { nameOf, PERMISSIONS, toMs } from '../access/admin/admin-messages.ts';
 import type { Permission } from '../rpc/caller.ts';
 import { toTimestamp } from '../tables/model.ts';
 import { adminAction } from './admin.ts';
 import { toId, toInstant, toSeconds } from './arguments.ts';
-import { allPages, card, day, moment, nameOf, table } from './output.ts';
+import { allPages, card, moment, table } from './output.ts';
 
 const ONCE = 'This is the only time that the key is shown: keep it in a safe place.';
 
@@ -28,7 +28,7 @@ export function keyCommand(key: Command): void {
         const permission = PERMISSIONS[options.permission];
         const { apiKey, key: secret } = await admin.createKey({ accountId, ...rest, permission, expireTime });
         if (apiKey === undefined) throw new Error('the response has a key without its description');
-        return { json: { ...apiKey, key: secret }, text: [toCard(apiKey), secret, ONCE].join('\n\n') };
+        return { json: { ...apiKey, key: secret }, text: [card(toFields(apiKey)), secret, ONCE].join('\n\n') };
       }),
     );
 
@@ -43,7 +43,7 @@ export function keyCommand(key: Command): void {
         const { apiKey, key: secret, replaced } = await admin.rotateKey({ keyId, overlapSeconds });
         if (apiKey === undefined) throw new Error('the response has a key without its description');
         const end = `Key ${keyId} ${overlapSeconds === 0 ? 'has ended' : `ends at ${moment(replaced?.expireTime)}`}.`;
-        const text = [toCard(apiKey), secret, `${ONCE}\n${end}`].join('\n\n');
+        const text = [card(toFields(apiKey)), secret, `${ONCE}\n${end}`].join('\n\n');
         return { json: { ...apiKey, key: secret, replaced }, text };
       }),
     );
@@ -51,14 +51,14 @@ export function keyCommand(key: Command): void {
   withAccount(key.command('list').description('Lists all keys of an account, the revoked ones too.')).action(
     adminAction(async (admin, { account: accountId }: { account: bigint }) => {
       const keys = (await allPages(admin.listKeys, { accountId, limit: 100 })).flatMap((page) => page.keys);
-      return { json: keys, text: keys.length === 0 ? `Account ${accountId} has no key.` : table(keys.map(toRow)) };
+      return { json: keys, text: keys.length === 0 ? `Account ${accountId} has no key.` : table(keys.map(toFields)) };
     }),
   );
 
   withKeyId(key.command('revoke').description('Revokes a key for good, on all servers within 5 seconds.')).action(
     adminAction(async (admin, keyId: bigint) => {
       const revoked = await admin.revokeKey({ keyId });
-      return { json: revoked, text: toCard(revoked) };
+      return { json: revoked, text: card(toFields(revoked)) };
     }),
   );
 
@@ -89,8 +89,8 @@ function withKeyId(command: Command): Command {
   return command.argument('<key-id>', 'the number of the key, not the key itself', toId);
 }
 
-function toCard(key: ApiKey): string {
-  return card({
+function toFields(key: ApiKey) {
+  return {
     id: key.id,
     account: key.accountId,
     'begins with': key.prefix,
@@ -98,24 +98,11 @@ function toCard(key: ApiKey): string {
     permission: nameOf(PERMISSIONS, key.permission),
     state: state(key),
     created: moment(key.createTime),
+    'last use': moment(key.lastUseTime),
     expires: moment(key.expireTime),
     revoked: moment(key.revokeTime),
     replaces: key.replaces,
     'replaced by': key.replacedBy,
-  });
-}
-
-function toRow(key: ApiKey) {
-  return {
-    id: key.id,
-    'begins with': key.prefix,
-    label: key.label ?? '',
-    permission: nameOf(PERMISSIONS, key.permission) ?? '',
-    state: state(key),
-    created: day(key.createTime),
-    'last use': moment(key.lastUseTime)?.replace(/:\d\dZ$/, 'Z') ?? 'never',
-    expires: day(key.expireTime) ?? 'never',
-    replaces: key.replaces?.toString() ?? '',
   };
 }
 

@@ -1,6 +1,6 @@
 /** What commands print: text for people, and JSON for programs. */
 import type { Timestamp } from '../../../gen/google/protobuf/timestamp.ts';
-import { PERMISSIONS, PLANS, toMs, WINDOWS } from '../access/admin/admin-messages.ts';
+import { nameOf, PERMISSIONS, PLANS, toMs, WINDOWS } from '../access/admin/admin-messages.ts';
 import { pages } from '../client/pages.ts';
 import { failure } from './failure.ts';
 
@@ -16,9 +16,10 @@ export function card(fields: Fields): string {
   return known.map(([name, value]) => `${name.padEnd(width)}${GAP}${format(value)}`).join('\n');
 }
 
-/** A line per row, under the names of the fields. */
+/** A line per row, under the names of those fields that one of them has. */
 export function table(rows: readonly Fields[]): string {
-  const columns = Object.keys(rows[0] ?? {}).map((name) => {
+  const names = Object.keys(rows[0] ?? {}).filter((name) => rows.some((row) => row[name] !== undefined));
+  const columns = names.map((name) => {
     const cells = [name.toUpperCase(), ...rows.map((row) => format(row[name]))];
     const isNumber = rows.every((row) => typeof row[name] !== 'string');
     const width = Math.max(...cells.map(({ length }) => length));
@@ -74,15 +75,6 @@ function rfc3339(time: Timestamp | undefined): string | undefined {
 /** `2026-07-01 09:30:00Z`. */
 export function moment(time: Timestamp | undefined): string | undefined {
   return rfc3339(time)?.replace('T', ' ').replace(/\.\d+/, '');
-}
-
-/** `2026-07-01`. */
-export function day(time: Timestamp | undefined): string | undefined {
-  return rfc3339(time)?.slice(0, 'YYYY-MM-DD'.length);
-}
-
-export function nameOf<Name extends string>(names: Readonly<Record<Name, number>>, value: unknown): Name | undefined {
-  return (Object.keys(names) as Name[]).find((name) => names[name] === value);
 }
 
 /** Messages of the admin service as JSON: int64 as numbers, times by RFC 3339, enums by their names. */

@@ -4,18 +4,11 @@
  */
 import { isIP } from 'node:net';
 import ipaddr from 'ipaddr.js';
-import type { Network, RedisConfig, ServerAddress } from './checks.ts';
-import {
-  ConfigError,
-  type Environment,
-  ExpectedError,
-  readSettings,
-  TemporaryFailure,
-  type ValuesOf,
-} from './setting.ts';
+import { ConfigError, type Environment, readSettings, type ValuesOf } from './setting.ts';
 import { SETTINGS } from './settings.ts';
 
-export { ConfigError, ExpectedError, type Network, type RedisConfig, type ServerAddress, TemporaryFailure };
+export type { Network, RedisConfig, ServerAddress } from './checks.ts';
+export { ConfigError, ExpectedError, TemporaryFailure } from './setting.ts';
 
 const HOUR_MS = 3_600_000;
 
