@@ -7,9 +7,9 @@ import ipaddr from 'ipaddr.js';
  * can be believed: Envoy sets its last entry to the one address that it has verified. Without it, the other end of the
  * connection, `peer`, counts.
  */
-export function addressOf(forwarded: string | undefined, peer: string): string {
+export function addressOf(forwarded: string | undefined, peer: () => string): string {
   const last = forwarded === undefined ? '' : forwarded.slice(forwarded.lastIndexOf(',') + 1).trim();
-  return normalize(last || peer);
+  return normalize(last || peer());
 }
 
 /** A caller controls a whole /64 of IPv6 addresses, so a /64 counts as one. An IPv4-mapped address is IPv4. */

@@ -46,12 +46,12 @@ const GRPC_TYPE = /^application\/grpc(\+proto)? *(;|$)/i;
 const NOT_GRPC = 'calls over gRPC are in Protobuf here: send "Content-Type: application/grpc"';
 
 export interface GrpcServerOptions {
-  /** Finds out where a call comes from, and how its caller speaks. `peer` is the other end of the connection. */
+  /** Finds out where a call comes from, and how its caller speaks. `peer` returns the other end of the connection. */
   readonly originOf: (
     headers: IncomingHttpHeaders,
     operation: Operation,
     isByEdge: boolean,
-    peer: string,
+    peer: () => string,
   ) => Pick<Arrival, 'protocol' | 'source' | 'address'>;
   readonly beforeResponse?: BeforeResponse;
   readonly methods: readonly ServedMethod[];
@@ -86,16 +86,16 @@ export function createGrpcServer(options: GrpcServerOptions): Server {
   const methodOf = (path: string, method: string, contentType: string, isByEdge: boolean): ServedMethod => {
     if (!GRPC_TYPE.test(contentType))
       return refused(() => errorSaying('UNSUPPORTED_CONTENT_TYPE', NOT_GRPC, { httpStatus: 415 }));
-    const asSent = { method, path: path.replace(/(?<=.)\/$/, '') }; // the edge adds a slash to what it has no route for
-    if (method !== 'POST') return refused(() => notAllowed(asSent, 'POST'));
     const served = byPath.get(path);
-    if (isForEdge(path) && !isByEdge) return refused(() => apiError('ROUTE_NOT_FOUND', asSent));
-    return served ?? refused(() => apiError('ROUTE_NOT_FOUND', asSent));
+    if (served !== undefined && method === 'POST' && (isByEdge || !isForEdge(path))) return served;
+    const asSent = { method, path: path.replace(/(?<=.)\/$/, '') }; // the edge adds a slash to what it has no route for
+    return refused(() => (method === 'POST' ? apiError('ROUTE_NOT_FOUND', asSent) : notAllowed(asSent, 'POST')));
   };
   const onCall: Handlers['onCall'] = (stream, headers, isByEdge) => {
     const { ':path': path = '*', ':method': httpMethod = '' } = headers; // a CONNECT has no path
     const { operation, codec, enter } = methodOf(path, httpMethod, headers['content-type'] ?? '', isByEdge);
-    const origin = originOf(headers, operation, isByEdge, stream.session?.socket.remoteAddress ?? '');
+    const peer = () => stream.session?.socket.remoteAddress ?? '';
+    const origin = originOf(headers, operation, isByEdge, peer);
     const call = new IncomingCall(stream, headers, { operation, codec, ...origin }, beforeResponse);
     openCalls.add(call);
     note?.(call);

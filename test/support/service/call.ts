@@ -63,7 +63,7 @@ export function newCall(
   };
   return {
     ...arrival,
-    ...originOf(received.toHttp2Headers() as IncomingHttpHeaders, found, isByEdge, PEER),
+    ...originOf(received.toHttp2Headers() as IncomingHttpHeaders, found, isByEdge, () => PEER),
     metadata: received,
     codec: jsonCodec,
     receive: async () => undefined,
