@@ -155,7 +155,12 @@ for (const [title, same, expected] of [
   ),
 ] as const) {
   test(`Address of a caller - ${title}`, (t) => {
-    for (const text of same) t.is(addressOf(text, () => '::ffff:10.0.0.9'), expected, text);
+    for (const text of same)
+      t.is(
+        addressOf(text, () => '::ffff:10.0.0.9'),
+        expected,
+        text,
+      );
   });
 }
 
@@ -164,6 +169,11 @@ test('Address of a caller - is one caller to the server and to Envoy, also of a 
     .split('\n')
     .filter((line) => /^[^#]/.test(line));
   for (const [name = '', ...addresses] of lines.map((line) => line.split(' '))) {
-    for (const peer of addresses) t.is(addressOf(undefined, () => peer), name, `${peer}: envoy/allowance.lua differs`);
+    for (const peer of addresses)
+      t.is(
+        addressOf(undefined, () => peer),
+        name,
+        `${peer}: envoy/allowance.lua differs`,
+      );
   }
 });

@@ -3,7 +3,7 @@ import { type Command, Option } from 'commander';
 import type { ApiKey } from '../../../gen/apiplatform/admin/v1/admin.ts';
 import { nameOf, PERMISSIONS, toMs } from '../access/admin/admin-messages.ts';
 import type { Permission } from '../rpc/caller.ts';
-import { toTimestamp } from '../tables/model.ts';
+import { toTimestamp } from '../tables/fields.ts';
 import { adminAction } from './admin.ts';
 import { toId, toInstant, toSeconds } from './arguments.ts';
 import { allPages, card, moment, table } from './output.ts';

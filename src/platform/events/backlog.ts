@@ -5,7 +5,8 @@
  * rows have owners, those of one account.
  */
 import { setTimeout as delay } from 'node:timers/promises';
-import type { OwnerId, Page } from '../tables/model.ts';
+import type { OwnerId } from '../tables/ids.ts';
+import type { Page } from '../tables/order.ts';
 import type { SettledEvents } from './settled.ts';
 import type { EventId, EventRequest, SeenEvent } from './stored-event.ts';
 

@@ -10,7 +10,8 @@
  */
 import { setTimeout as delay } from 'node:timers/promises';
 import { StoreUnavailable } from '../storage/store-errors.ts';
-import type { Owner, OwnerId, Page } from '../tables/model.ts';
+import type { Owner, OwnerId } from '../tables/ids.ts';
+import type { Page } from '../tables/order.ts';
 import { Backlog } from './backlog.ts';
 import { type EventReads, isWhole, SettledEvents } from './settled.ts';
 import { EVERYBODY, type EventId, isRead, type SeenEvent, type StoredEvent } from './stored-event.ts';

@@ -2,7 +2,8 @@
 import { DEFAULT_LIMIT } from '../rpc/page-token.ts';
 import { SharedMessages } from '../rpc/shared-messages.ts';
 import type { Row } from '../storage/statement.ts';
-import { type Owner, toTimestamp } from '../tables/model.ts';
+import { toTimestamp } from '../tables/fields.ts';
+import type { Owner } from '../tables/ids.ts';
 import type { EventFeed, Following, Progress } from './feed.ts';
 import { parseRow, START, type StoredEvent, toEventId } from './stored-event.ts';
 

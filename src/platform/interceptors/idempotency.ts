@@ -15,7 +15,7 @@ import { IDEMPOTENCY_KEY } from '../config/constants.ts';
 import { ApiError, apiError, invalidArgument } from '../errors.ts';
 import { around, type Call, type Next, type Notes, type UnaryResponse } from '../rpc/chain.ts';
 import { AlreadyDone } from '../storage/store-errors.ts';
-import type { IdempotencyRecord } from '../tables/model.ts';
+import type { IdempotencyRecord } from '../tables/idempotency.ts';
 import type { PLATFORM_TABLES, Reads } from '../tables/store.ts';
 
 const HEADER = 'idempotency-key';

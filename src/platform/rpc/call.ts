@@ -10,7 +10,7 @@ import { BODY_TIMEOUT_MS } from '../config/times.ts';
 import { type ApiError, apiError } from '../errors.ts';
 import type { Operation } from '../proto/operations.ts';
 import { readRequest } from '../proto/request.ts';
-import type { Remember } from '../tables/model.ts';
+import type { Remember } from '../tables/idempotency.ts';
 import type { Caller, Identity } from './caller.ts';
 import type { Call, Codec, End, InTurn, MessageReader, Protocol, Response, Source, StreamResponse } from './chain.ts';
 import type { EntityTags } from './entity-tags.ts';

@@ -1,6 +1,6 @@
 /** Who makes a call. */
 import type { Plan, Quota } from '../config/plans.ts';
-import type { Id } from '../tables/model.ts';
+import type { Id } from '../tables/ids.ts';
 
 export type AccountId = Id<'account'>;
 export type KeyId = Id<'key'>;

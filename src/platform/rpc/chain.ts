@@ -15,7 +15,7 @@ import type { Message } from '@bufbuild/protobuf';
 import type { status as Status } from '@grpc/grpc-js';
 import type { ApiError } from '../errors.ts';
 import type { Operation } from '../proto/operations.ts';
-import type { Remember } from '../tables/model.ts';
+import type { Remember } from '../tables/idempotency.ts';
 import type { Caller, Identity } from './caller.ts';
 import type { EntityTags } from './entity-tags.ts';
 

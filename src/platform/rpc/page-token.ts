@@ -3,8 +3,8 @@
  * in its order as base64url, so that a token of another list is refused.
  */
 import { invalidArgument } from '../errors.ts';
-import { type Key, mayBe, type Page, type PageRequest } from '../tables/model.ts';
-import { BY_ID, isBehind, type Order, type Range } from '../tables/order.ts';
+import { mayBe } from '../tables/ids.ts';
+import { BY_ID, isBehind, type Key, type Order, type Page, type PageRequest, type Range } from '../tables/order.ts';
 
 export const DEFAULT_LIMIT = 20;
 

@@ -3,7 +3,6 @@
  * them: SQLite gives every integer and boolean as a number; PostgreSQL gives a 64-bit integer as text.
  */
 import type { Row, SqlValue } from '../storage/statement.ts';
-import type { Instant } from './model.ts';
 
 export interface Field<T> {
   readonly columns: readonly string[];
@@ -112,7 +111,19 @@ export function record<T extends object>(fields: Fields<T>): Field<T> {
   };
 }
 
-/** An instant with the precision of protobuf's Timestamp, in the columns `…_seconds` and `…_nanos`. */
+/** An instant with the precision of protobuf's Timestamp. */
+export interface Instant {
+  readonly seconds: bigint;
+  readonly nanos: number;
+}
+
+export function toTimestamp(ms: number): Instant;
+export function toTimestamp(ms: number | undefined): Instant | undefined;
+export function toTimestamp(ms: number | undefined): Instant | undefined {
+  return ms === undefined ? ms : { seconds: BigInt(Math.floor(ms / 1_000)), nanos: (ms % 1_000) * 1_000_000 };
+}
+
+/** An instant in the columns `…_seconds` and `…_nanos`. */
 export const instant = (name: string) =>
   record<Instant>({ seconds: bigInteger(`${name}_seconds`), nanos: integer(`${name}_nanos`) });
 

@@ -2,8 +2,21 @@
 import type { Engine, Runner } from '../storage/engine.ts';
 import { AlreadyDone } from '../storage/store-errors.ts';
 import { bytes, integer, text } from './fields.ts';
-import type { IdempotencyRecord } from './model.ts';
 import { compileInsert, lookup, oldest, table } from './table.ts';
+
+/** A request that was carried out under an idempotency key, and its response. */
+export interface IdempotencyRecord {
+  /** Identifies the idempotency key of a caller: letters, digits, "-" and "_". */
+  readonly id: string;
+  /** Distinguishes this request from a different one under the same key. */
+  readonly requestDigest: Buffer;
+  /** The encoded response message. */
+  readonly response: Buffer;
+  readonly createdAtMs: number;
+}
+
+/** Makes the idempotency record for the result of a write. The record is stored in the transaction of that write. */
+export type Remember = (result: unknown) => IdempotencyRecord;
 
 const RECORDS = table<IdempotencyRecord>('idempotency_records', {
   id: text('id'),

@@ -1,11 +1,27 @@
 /**
- * The order of a list, which is that of its pages: by one field of its records or several, the last of which tells any
+ * The pages of a list, and its order: by one field of its records or several, the last of which tells any
  * two apart. A page is what lies behind a key, up to another one if a range has an end.
  */
-
 import type { SqlValue } from '../storage/statement.ts';
 import type { Fields } from './fields.ts';
-import type { Key } from './model.ts';
+
+/** A record's place in the order of a list: its values in the order's columns. */
+export type Key = bigint | readonly (bigint | string)[];
+
+/** Asks for a page of a list: at most `limit` rows behind `after` in its order, and before `until`. */
+export interface PageRequest {
+  readonly after: Key;
+  readonly until?: Key | undefined;
+  readonly limit: number;
+  /** How many bytes the long texts of the page may have together, beyond those of its first row. */
+  readonly maxBytes?: number;
+}
+
+/** It may have fewer rows than the limit, where they are large. One that `hasMore` has one row at least. */
+export interface Page<T> {
+  readonly rows: readonly T[];
+  readonly hasMore: boolean;
+}
 
 /** What a list shows of its order: those from one value of its first field up to another one, which it leaves out. */
 export interface Range {

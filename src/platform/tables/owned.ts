@@ -7,7 +7,8 @@
  */
 import type { Engine, Runner } from '../storage/engine.ts';
 import { id } from './fields.ts';
-import type { Owner, OwnerId, PageRequest } from './model.ts';
+import type { Owner, OwnerId } from './ids.ts';
+import type { PageRequest } from './order.ts';
 import { type Filter, pages } from './pages.ts';
 import { lookup, type ResourceOptions, recordWrites, type Table } from './table.ts';
 

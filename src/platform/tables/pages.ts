@@ -2,8 +2,7 @@
 import type { Knex } from 'knex';
 import type { Engine, Given } from '../storage/engine.ts';
 import { type Params, param, paramsOf, type Row, type Statement, toJsonArray } from '../storage/statement.ts';
-import type { Key, Page, PageRequest } from './model.ts';
-import { BY_ID, type Order } from './order.ts';
+import { BY_ID, type Key, type Order, type Page, type PageRequest } from './order.ts';
 import { sharedReads } from './shared-reads.ts';
 
 /** What pages use of a table (table.ts). */

@@ -7,9 +7,8 @@
 import type { Engine, IsCancelled, Runner } from '../storage/engine.ts';
 import type { Migration } from '../storage/migrate.ts';
 import { StoreUnavailable } from '../storage/store-errors.ts';
-import { idempotencyTable } from './idempotency.ts';
+import { idempotencyTable, type Remember } from './idempotency.ts';
 import * as idempotency from './migrations/004-idempotency.ts';
-import type { Remember } from './model.ts';
 
 /** Makes the reads of each table, and what makes its writes in a transaction. */
 export type Tables = Readonly<Record<string, (engine: Engine) => Table>>;

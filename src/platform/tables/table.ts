@@ -12,7 +12,7 @@ import {
   toJson,
 } from '../storage/statement.ts';
 import { type Field, type Fields, id as idField, integer, record } from './fields.ts';
-import { mayBe } from './model.ts';
+import { mayBe } from './ids.ts';
 import type { Order } from './order.ts';
 import { pages } from './pages.ts';
 import { sharedReads } from './shared-reads.ts';

@@ -1,8 +1,8 @@
 /** The `orders` table. */
 import type { Engine, Runner } from '../../platform/storage/engine.ts';
 import { compile, param } from '../../platform/storage/statement.ts';
-import { boolean, id, instant, integer, optional } from '../../platform/tables/fields.ts';
-import type { Id, Instant } from '../../platform/tables/model.ts';
+import { boolean, type Instant, id, instant, integer, optional } from '../../platform/tables/fields.ts';
+import type { Id } from '../../platform/tables/ids.ts';
 import { onlyRow, resource, table } from '../../platform/tables/table.ts';
 import type { PetId } from '../pets/table.ts';
 

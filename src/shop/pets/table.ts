@@ -2,7 +2,7 @@
 import type { Engine, Runner } from '../../platform/storage/engine.ts';
 import { compile, param, paramsOf } from '../../platform/storage/statement.ts';
 import { id, integer, oneOf, text } from '../../platform/tables/fields.ts';
-import type { Id } from '../../platform/tables/model.ts';
+import type { Id } from '../../platform/tables/ids.ts';
 import { compileChildInsert, existingRow, resource, table } from '../../platform/tables/table.ts';
 import type { CategoryId } from '../categories/table.ts';
 

@@ -1,7 +1,7 @@
 /** Writes and their idempotency records: stored together or not at all, also in a group, and one record per id. */
 import { randomBytes } from 'node:crypto';
 import { AlreadyDone } from '../../../src/platform/storage/store-errors.ts';
-import type { IdempotencyRecord } from '../../../src/platform/tables/model.ts';
+import type { IdempotencyRecord } from '../../../src/platform/tables/idempotency.ts';
 import type { Store } from '../../../src/schema.ts';
 import { type Category, toCategoryId } from '../../../src/shop/categories/table.ts';
 import type { Pet } from '../../../src/shop/pets/table.ts';

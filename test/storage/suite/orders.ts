@@ -1,8 +1,7 @@
 /** Orders of a list other than by an integer id, in a table whose ids are texts that the server makes. */
 import { randomUUID } from 'node:crypto';
 import { pageTokens } from '../../../src/platform/rpc/page-token.ts';
-import { instant, integer, text } from '../../../src/platform/tables/fields.ts';
-import type { Instant } from '../../../src/platform/tables/model.ts';
+import { type Instant, instant, integer, text } from '../../../src/platform/tables/fields.ts';
 import { orderBy } from '../../../src/platform/tables/order.ts';
 import { pages } from '../../../src/platform/tables/pages.ts';
 import { createStore } from '../../../src/platform/tables/store.ts';

@@ -8,7 +8,7 @@ import {
 } from '../../../gen/apiplatform/admin/v1/admin.ts';
 import { operatorKeyFile } from '../../../src/platform/access/keys/key-files.ts';
 import type { Config } from '../../../src/platform/config/config.ts';
-import { toTimestamp } from '../../../src/platform/tables/model.ts';
+import { toTimestamp } from '../../../src/platform/tables/fields.ts';
 import type { Scope } from '../scope.ts';
 import { GrpcCaller } from './grpc-caller.ts';
 

@@ -11,7 +11,7 @@ import {
 import { type LimitWindow, type Plan, type PlanQuotas, type Quota, quotaOf } from '../../config/plans.ts';
 import { invalidArgument } from '../../errors.ts';
 import type { Permission } from '../../rpc/caller.ts';
-import { type Instant, toTimestamp } from '../../tables/model.ts';
+import { type Instant, toTimestamp } from '../../tables/fields.ts';
 import type { Counts } from '../limits/limiter.ts';
 import { readWindows } from '../limits/windows.ts';
 import type { Account, ApiKey } from '../tables/accounts.ts';

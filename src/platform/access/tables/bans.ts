@@ -4,8 +4,7 @@ import type { AccountId, KeyId } from '../../rpc/caller.ts';
 import type { Engine, Runner } from '../../storage/engine.ts';
 import { compile, param } from '../../storage/statement.ts';
 import { type Field, id, integer, optional, text } from '../../tables/fields.ts';
-import type { PageRequest } from '../../tables/model.ts';
-import { BY_ID } from '../../tables/order.ts';
+import { BY_ID, type PageRequest } from '../../tables/order.ts';
 import { pages } from '../../tables/pages.ts';
 import { put, table } from '../../tables/table.ts';
 

@@ -1,7 +1,7 @@
 /** The `boats` table. */
 import type { Engine } from '../../platform/storage/engine.ts';
 import { id, integer, list, text } from '../../platform/tables/fields.ts';
-import type { Id } from '../../platform/tables/model.ts';
+import type { Id } from '../../platform/tables/ids.ts';
 import { resource, table } from '../../platform/tables/table.ts';
 
 export type BoatId = Id<'boat'>;

@@ -9,7 +9,7 @@ import { existing } from '../../platform/errors.ts';
 import { checkIfMatch } from '../../platform/rpc/if-match.ts';
 import type { Context, Service } from '../../platform/rpc/methods.ts';
 import { pageTokens } from '../../platform/rpc/page-token.ts';
-import { toTimestamp } from '../../platform/tables/model.ts';
+import { toTimestamp } from '../../platform/tables/fields.ts';
 import { contendedBoat, toBoatId } from '../boats/table.ts';
 import { shopError } from '../errors.ts';
 import type { ShopStore, ShopTransaction } from '../tables.ts';

@@ -2,8 +2,8 @@
 import { randomUUID } from 'node:crypto';
 import type { Engine, Runner } from '../../platform/storage/engine.ts';
 import { compile, param } from '../../platform/storage/statement.ts';
-import { bigInteger, id, instant, oneOf, optional, record, text } from '../../platform/tables/fields.ts';
-import type { Id, Instant } from '../../platform/tables/model.ts';
+import { bigInteger, type Instant, id, instant, oneOf, optional, record, text } from '../../platform/tables/fields.ts';
+import type { Id } from '../../platform/tables/ids.ts';
 import { orderBy } from '../../platform/tables/order.ts';
 import { resource, table } from '../../platform/tables/table.ts';
 import type { BoatId } from '../boats/table.ts';
