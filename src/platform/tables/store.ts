@@ -77,27 +77,24 @@ export type Store<T extends Tables> = CallStore<T> &
 export function createStore<T extends Tables & typeof PLATFORM_TABLES>(opened: Engine, makers: T): Store<T> {
   let [calls, isClosed] = [0, false];
   const drained = Promise.withResolvers<void>();
-  const unlessClosed = async <T>(call: () => Promise<T>): Promise<T> => {
+  let onWrite = (): void => undefined;
+  const unlessClosed = async <T>(call: () => Promise<T>, isWrite = false): Promise<T> => {
     if (isClosed) throw new StoreUnavailable('the store is closed');
     calls += 1;
     try {
-      return await call();
+      const result = await call();
+      if (isWrite) onWrite();
+      return result;
     } finally {
       calls -= 1;
       if (isClosed && calls === 0) drained.resolve();
     }
   };
-  let onWrite = (): void => undefined;
-  const noting = async <T>(write: () => Promise<T>): Promise<T> => {
-    const result = await unlessClosed(write);
-    onWrite();
-    return result;
-  };
   const engine: Engine = {
     ...opened,
     reader: { all: (statement, params) => unlessClosed(() => opened.reader.all(statement, params)) },
-    transaction: (...args) => noting(() => opened.transaction(...args)),
-    write: (...args) => noting(() => opened.write(...args)),
+    transaction: (...args) => unlessClosed(() => opened.transaction(...args), true),
+    write: (...args) => unlessClosed(() => opened.write(...args), true),
   };
   const tables = mapTables(makers, (makeTable) => makeTable(engine)) as Readonly<Record<string, Table>>;
   /** Makes the writes of a table when they are used: most transactions use few tables. */
@@ -105,11 +102,25 @@ export function createStore<T extends Tables & typeof PLATFORM_TABLES>(opened: E
     new Proxy(tables, { get: (all, name: string) => all[name]?.writes(runner) }) as unknown as Transaction<T>;
 
   const writerFor = ({ isCancelled, remember }: Partial<WritingCall>, contended?: string): Writer<T> => {
-    /** Runs the work, and inserts the record of its result. */
+    /**
+     * Runs the work, and inserts the record of its result. Statements are refused when the work has ended, and after
+     * the first one if `isOne`.
+     */
     const remembering =
       <R>(work: (tx: Transaction<T>) => Promise<R>, isOne = false) =>
       async (runner: Runner): Promise<R> => {
-        const result = await during(runner, isOne, (limited) => work(bind(limited)));
+        let refusal: string | undefined;
+        const all: Runner['all'] = (statement, params) => {
+          if (refusal !== undefined) return Promise.reject(new Error(`${statement.name} ${refusal}`));
+          if (isOne) refusal = 'is the second statement of a write: it needs a transaction';
+          return runner.all(statement, params);
+        };
+        let result: R;
+        try {
+          result = await work(bind({ all }));
+        } finally {
+          refusal = 'came after the end of its work';
+        }
         if (remember !== undefined && result !== undefined) await bind(runner).idempotency.insert(remember(result));
         return result;
       };
@@ -132,21 +143,6 @@ export function createStore<T extends Tables & typeof PLATFORM_TABLES>(opened: E
       await opened.close();
     },
   };
-}
-
-/** Runs work whose statements are refused when it has ended, and after the first one if `isOne`. */
-async function during<R>(runner: Runner, isOne: boolean, work: (runner: Runner) => Promise<R>): Promise<R> {
-  let refusal: string | undefined;
-  const all: Runner['all'] = async (statement, params) => {
-    if (refusal !== undefined) throw new Error(`${statement.name} ${refusal}`);
-    if (isOne) refusal = 'is the second statement of a write: it needs a transaction';
-    return runner.all(statement, params);
-  };
-  try {
-    return await work({ all });
-  } finally {
-    refusal = 'came after the end of its work';
-  }
 }
 
 function mapTables<T extends object>(tables: T, map: (table: T[keyof T]) => unknown): unknown {
