@@ -17,3 +17,8 @@ export function toColumns(rows: readonly (readonly string[])[], rightAligned: re
       .trimEnd(),
   );
 }
+
+/** Formats 1234567 as "1,234,567". */
+export function formatCount(value: number): string {
+  return Math.round(value).toLocaleString('en-US');
+}

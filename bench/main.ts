@@ -1,7 +1,7 @@
 /** `npm run bench`: what a request costs, compared with the least that it can cost, and with a million pets. */
 import { statfs } from 'node:fs/promises';
 import { Option } from 'commander';
-import { CommandFailed, createCommand, integer, run } from '../test/support/command-line.ts';
+import { CommandFailed, createCommand, integer, run } from '../scripts/command-line.ts';
 import { temporaryFolder } from '../test/support/machine/folder.ts';
 import { scopeOf } from '../test/support/scope.ts';
 import { type Shared, sharedMissing, startShared } from '../test/support/service/shared.ts';

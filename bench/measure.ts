@@ -3,7 +3,7 @@
  * machine is busy for a while, all variants are disturbed alike, and no single round decides.
  */
 import { availableParallelism } from 'node:os';
-import { CommandFailed } from '../test/support/command-line.ts';
+import { CommandFailed } from '../scripts/command-line.ts';
 import { cpuTimesUs, systemBusyUs } from '../test/support/machine/cpu-time.ts';
 import type { Scenario, Variant } from './scenarios.ts';
 import type { BenchStack, Counted } from './stacks.ts';

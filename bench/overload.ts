@@ -1,9 +1,8 @@
 /** `npm run bench:overload`: latency below the capacity of one server, and refusals above it. */
-import { CommandFailed, createCommand, integer, run } from '../test/support/command-line.ts';
+import { CommandFailed, createCommand, integer, run } from '../scripts/command-line.ts';
 import { temporaryFolder } from '../test/support/machine/folder.ts';
-import { formatCount } from '../test/support/numbers.ts';
 import { scopeOf } from '../test/support/scope.ts';
-import { toColumns } from './columns.ts';
+import { formatCount, toColumns } from './columns.ts';
 import { headersOf } from './measure.ts';
 import { describeMachine } from './report.ts';
 import { GET, POST, SERVICE } from './scenarios.ts';

@@ -1,7 +1,7 @@
 /** The results as a table, and the bounds that they miss. */
 import { cpus } from 'node:os';
-import { formatCount, median } from '../test/support/numbers.ts';
-import { toColumns } from './columns.ts';
+import { median } from '../test/support/numbers.ts';
+import { formatCount, toColumns } from './columns.ts';
 import type { Measurement, Round } from './measure.ts';
 import { type Bounds, COMPARED } from './scenarios.ts';
 

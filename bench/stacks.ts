@@ -6,10 +6,10 @@ import { openEngine } from '../src/platform/process/database.ts';
 import { MIGRATIONS } from '../src/schema.ts';
 import type { Processes } from '../test/support/machine/cpu-time.ts';
 import { query } from '../test/support/machine/postgres.ts';
-import { formatCount } from '../test/support/numbers.ts';
 import type { Scope } from '../test/support/scope.ts';
 import type { Shared } from '../test/support/service/shared.ts';
 import { startTestStack, type TestStack } from '../test/support/service/stack.ts';
+import { formatCount } from './columns.ts';
 import { fillDatabase } from './fill.ts';
 import type { Variant } from './scenarios.ts';
 

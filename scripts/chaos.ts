@@ -4,7 +4,7 @@
  */
 import { Option } from 'commander';
 import { FAULTS } from '../test/chaos/campaign/faults.ts';
-import { createCommand, integer, run } from '../test/support/command-line.ts';
+import { createCommand, integer, run } from './command-line.ts';
 import { runAva } from './run-ava.ts';
 
 interface Options {

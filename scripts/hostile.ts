@@ -3,7 +3,7 @@
  * default limits for anonymous callers, and all traffic is on loopback.
  */
 import { Option } from 'commander';
-import { createCommand, integer, run } from '../test/support/command-line.ts';
+import { createCommand, integer, run } from './command-line.ts';
 import { runAva } from './run-ava.ts';
 
 interface Options {

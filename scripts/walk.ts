@@ -1,6 +1,6 @@
 /** `npm run test:walk`: the walks of test/walk with every step in every way. */
 import { Option } from 'commander';
-import { createCommand, integer, run } from '../test/support/command-line.ts';
+import { createCommand, integer, run } from './command-line.ts';
 import { runAva } from './run-ava.ts';
 
 const MAX_SEED = 9_999_999_999;

@@ -17,8 +17,8 @@ import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
 import ts from 'typescript';
 import { Random } from '../../test/chaos/campaign/random.ts';
-import { createCommand, integer, run } from '../../test/support/command-line.ts';
 import { copyTree } from '../../test/support/machine/copy-tree.ts';
+import { createCommand, integer, run } from '../command-line.ts';
 import { type Fault, faultsOf } from './faults.ts';
 import { testsOf } from './parts.ts';
 

@@ -10,7 +10,7 @@ import { basename, join, resolve } from 'node:path';
 import { gzipSync } from 'node:zlib';
 import { NAME } from '../../src/identity.ts';
 import { version } from '../../src/platform/config/constants.ts';
-import { CommandFailed, createCommand, run } from '../../test/support/command-line.ts';
+import { CommandFailed, createCommand, run } from '../command-line.ts';
 import { type ImageConfig, readStages, type Stage } from './containerfile.ts';
 import { architecture, type Layer, sha256, tarOf, toLayer, writeImage } from './oci.ts';
 import { billOfMaterials } from './sbom.ts';

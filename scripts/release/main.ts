@@ -15,7 +15,7 @@ import {
 } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { CommandFailed, createCommand, run } from '../../test/support/command-line.ts';
+import { CommandFailed, createCommand, run } from '../command-line.ts';
 import { VERSION_PLACES } from './version-places.ts';
 
 const KEPT = 'test/upgrades';

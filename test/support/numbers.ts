@@ -1,4 +1,4 @@
-/** Statistics and number formats. */
+/** Statistics. */
 
 export function median(values: readonly number[]): number {
   return quantile(
@@ -12,9 +12,4 @@ export function quantile(ascending: ArrayLike<number>, share: number): number {
   const value = ascending[Math.max(0, Math.ceil(ascending.length * share) - 1)];
   if (value === undefined) throw new RangeError('there are no values');
   return value;
-}
-
-/** Formats 1234567 as "1,234,567". */
-export function formatCount(value: number): string {
-  return Math.round(value).toLocaleString('en-US');
 }

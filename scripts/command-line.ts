@@ -3,7 +3,7 @@
  * code.
  */
 import { Command, InvalidArgumentError } from 'commander';
-import { ConfigError } from '../../src/platform/config/config.ts';
+import { ConfigError } from '../src/platform/config/config.ts';
 
 /** An expected failure. Its message is shown without a stack trace. */
 export class CommandFailed extends Error {
