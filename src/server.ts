@@ -107,19 +107,18 @@ export function createServer(config: Config, parts: Parts) {
     throw new ConfigError(
       'of a service that is `owned` in its proto file the table is an `ownedResource`, and of no other',
     );
-  const openCalls = new OpenCalls({ ...config.limits, countEventStreams: limiter.countEventStreams });
+  const { limits: bounds, eventStreams: maxEventStreams, addressPerMinute, addressBurst, addressPerSecond } = config;
+  const openCalls = new OpenCalls({ ...bounds, maxEventStreams, countEventStreams: limiter.countEventStreams });
   const onBan = (ban: Ban, caller: Caller): void => {
     recorder.recordBan(ban);
     metrics?.ban(caller);
   };
-  const { addressPerMinute, plans } = config.limits;
   const requests = requestLimits(limiter, { shares: openCalls, onBan, addressPerMinute });
 
   const validate = createValidation(operations.registry);
   const records = store.idempotency;
   const of = chains({ keys, requests, turns: new Turns(), validate, records, operatorKey, auditLog });
 
-  const { addressBurst, addressPerSecond } = config.limits;
   const hasAllowance = createAllowance(addressBurst, addressPerSecond);
   const spendAllowance = (address: string) => {
     if (!hasAllowance(address)) throw tooMany(addressPerSecond, 'second', `address:${address}`);
@@ -132,6 +131,7 @@ export function createServer(config: Config, parts: Parts) {
   const healthNames = ['', READINESS_SERVICE, ...listed];
   const readiness = new Readiness();
   const health = createHealth(healthNames, (name, call) => readiness.recordCheck(name, call));
+  const { plans } = bounds;
   const admin = adminService({ store, plans, onChange: keys.invalidate, limits: limiter, flushUsage: recorder.flush });
   const edge = implement<EdgeServiceServer>(EdgeServiceService, edgeService(all));
   const { originOf, isEdge, isForEdge } = origins(all, config.edgeSecret);

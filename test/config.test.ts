@@ -18,7 +18,8 @@ test('Config - without settings all values are defaults, and listeners are on lo
     ...{ migrateAtStart: true, redis: undefined, logs: 'files', logLevel: 'info', envoy: undefined },
     ...{ metrics: undefined, metricsHost: '127.0.0.1', otelTracesSamplerArg: 1, internalTls: undefined },
     ...{ demoAccount: true, operatorKey: undefined, logMaxBytes: 50_000_000, logFiles: 5 },
-    ...{ idempotencyMs: 24 * 3_600_000, eventsDays: 30, usageDays: 400 },
+    ...{ idempotencyMs: 24 * 3_600_000, eventsDays: 30, usageDays: 400, eventStreams: 10 },
+    ...{ addressPerMinute: 60, addressBurst: 120, addressPerSecond: 20 },
   });
   t.deepEqual(config.limits, {
     plans: {
@@ -26,8 +27,7 @@ test('Config - without settings all values are defaults, and listeners are on lo
       pro: { perMinute: 300, perDay: 10_000 },
       business: { perMinute: 1_000, perDay: 100_000 },
     },
-    ...{ addressPerMinute: 60, addressBurst: 120, addressPerSecond: 20 },
-    ...{ maxStreamMs: 300_000, maxEventStreams: 10, maxEventStreamMs: 3_600_000 },
+    ...{ maxStreamMs: 300_000, maxEventStreamMs: 3_600_000 },
     ban: { refusals: 20, windowMs: 60_000, graceMs: 2_000, durationMs: 300_000 },
   });
 });
@@ -39,14 +39,15 @@ test('Config - each limit is read', (t) => {
     EVENT_STREAM_SECONDS: '11',
     ...{ BAN_REFUSALS: '5', BAN_WINDOW_SECONDS: '6', BAN_GRACE_SECONDS: '0', BAN_SECONDS: '7' },
   };
-  t.deepEqual(readConfig(set).limits, {
+  const config = readConfig(set);
+  t.like(config, { addressPerMinute: 3, addressBurst: 8, addressPerSecond: 9, eventStreams: 3 });
+  t.deepEqual(config.limits, {
     plans: {
       free: { perMinute: 1, perDay: 1_000 },
       pro: { perMinute: 300, perDay: 2 },
       business: { perMinute: 1_000, perDay: 2_147_483_647 },
     },
-    ...{ addressPerMinute: 3, addressBurst: 8, addressPerSecond: 9 },
-    ...{ maxStreamMs: 10_000, maxEventStreams: 3, maxEventStreamMs: 11_000 },
+    ...{ maxStreamMs: 10_000, maxEventStreamMs: 11_000 },
     ban: { refusals: 5, windowMs: 6_000, graceMs: 0, durationMs: 7_000 },
   });
 });

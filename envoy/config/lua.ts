@@ -32,7 +32,7 @@ export function luaFilter(name: string, config: EdgeConfig, root: string, code: 
 
 /** Lua code that defines the module `settings`, whose names are in snake case. */
 export function luaSettings(config: EdgeConfig): string {
-  const { edgeSecret, limits } = config;
+  const { edgeSecret, addressBurst, addressPerSecond } = config;
   const settings = {
     edge_secret: edgeSecret,
     headers: EDGE_HEADERS,
@@ -48,12 +48,12 @@ export function luaSettings(config: EdgeConfig): string {
     max_retries: MAX_RETRIES,
     hedge_delay_ms: hedgeDelayMs(config),
     /** What an address may send without a known key. */
-    address_burst: limits.addressBurst,
-    address_per_second: limits.addressPerSecond,
+    address_burst: addressBurst,
+    address_per_second: addressPerSecond,
     dear_files: DEAR_FILES,
     /** The responses if the server is not asked, or is unreachable. */
     replies: { unavailable: replies(apiError('UNAVAILABLE')), late: replies(apiError('DEADLINE_EXCEEDED')) },
-    flood: replies(floodError(limits)),
+    flood: replies(floodError(config)),
     operations: Object.fromEntries(UNARY.map((path) => [path, true])),
     reads: Object.fromEntries(ALLOWED_TO_READ.map((name) => [name, true])),
     bodies: BODIES,
@@ -65,7 +65,7 @@ export function luaSettings(config: EdgeConfig): string {
 }
 
 /** A request is beyond the allowance of its address. The filter adds X-RateLimit-Reset. */
-function floodError({ addressBurst, addressPerSecond }: EdgeConfig['limits']): ApiError {
+function floodError({ addressBurst, addressPerSecond }: EdgeConfig): ApiError {
   const retryAfterSeconds = 1;
   const headers = {
     'x-ratelimit-limit': String(addressBurst),

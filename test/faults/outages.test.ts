@@ -112,7 +112,7 @@ test.serial('Slow database - a read or a question that Envoy sends again counts 
     'api_keys',
     Array(5).fill(() => clientOf(generateKey()).get('/pets')),
   );
-  t.deepEqual(guesses, { statuses: [401], left: service.config.limits.addressPerMinute - 5 });
+  t.deepEqual(guesses, { statuses: [401], left: service.config.addressPerMinute - 5 });
 });
 
 /** Less than until a frozen server is killed. A read takes 1.5 s then, or 3 s with the question about its key. */

@@ -35,8 +35,8 @@ test('Document - inventory and events are beta and PATCH experimental; nothing e
 });
 
 test('Document - the pages have the default limits, and the parameter the format of an idempotency key', (t) => {
-  const { limits, idempotencyMs, eventsDays } = readConfig({});
-  const { ban, addressPerMinute, maxEventStreams, plans } = limits;
+  const { limits, idempotencyMs, eventsDays, eventStreams, addressPerMinute } = readConfig({});
+  const { ban, plans } = limits;
   const text = document.tags
     .map(({ description }: { description: string }) => description.replaceAll('\n', ' '))
     .join();
@@ -48,8 +48,8 @@ test('Document - the pages have the default limits, and the parameter the format
   for (const said of [
     `${banned} ${ban.durationMs / 60_000} minutes`,
     `their IP address, ${addressPerMinute} a minute`,
-    `An account may have ${maxEventStreams} streams`,
-    `the account follows the events on ${maxEventStreams} streams already`,
+    `An account may have ${eventStreams} streams`,
+    `the account follows the events on ${eventStreams} streams already`,
     `Events are kept for ${eventsDays} days`,
     `is kept for at least ${idempotencyMs / 3_600_000} hours`,
   ])

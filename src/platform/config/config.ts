@@ -54,12 +54,7 @@ function toConfig(values: ValuesOf<typeof SETTINGS>) {
         pro: { perMinute: values.proPerMinute, perDay: values.proPerDay },
         business: { perMinute: values.businessPerMinute, perDay: values.businessPerDay },
       },
-      addressPerMinute: values.addressPerMinute,
-      /** What Envoy lets through without a known key, per IP address: at once, and a second after that. */
-      addressBurst: values.addressBurst,
-      addressPerSecond: values.addressPerSecond,
       maxStreamMs: values.streamSeconds * 1_000,
-      maxEventStreams: values.eventStreams,
       maxEventStreamMs: values.eventStreamSeconds * 1_000,
       ban: {
         refusals: values.banRefusals,
