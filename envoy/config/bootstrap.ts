@@ -9,7 +9,6 @@ import { NAME } from '../../src/identity.ts';
 import type { EdgeConfig } from '../../src/platform/config/config.ts';
 import { SPAN_FLUSH_MS } from '../../src/platform/config/times.ts';
 import { adminCluster, serverClusters, tracesCluster } from './clusters.ts';
-import { MAX_STREAMS } from './connection-manager.ts';
 import { publicListener, redirectListener, statisticsListener } from './listeners.ts';
 import { type Message, when } from './message.ts';
 import { overloadManager } from './overload.ts';
@@ -22,7 +21,7 @@ import type { Files } from './servers.ts';
 const WORKER_TIMEOUT = '20s';
 
 export function bootstrap(config: EdgeConfig, files: Files): Message {
-  const { tls, internalTls, traces, servers, httpPort } = config;
+  const { tls, internalTls, traces, servers, httpPort, trustedProxies } = config;
   // This interface can change and stop Envoy. Only the owner of the socket, who also runs the launcher, can open it.
   // The listener "statistics" makes the statistics readable.
   const admin = { pipe: { path: files.adminSocket, mode: 0o600 } };
@@ -37,9 +36,10 @@ export function bootstrap(config: EdgeConfig, files: Files): Message {
           static_layer: {
             // The patterns of routes are our own.
             're2.max_program_size.error_level': 10_000,
-            // As many as a connection may have open. It may have sent thousands that it has reset at once, for which
-            // all other connections would wait.
-            'http.max_requests_per_io_cycle': MAX_STREAMS,
+            // A connection may have sent hundreds that it has reset at once. One begins before others have their turn.
+            'http.max_requests_per_io_cycle': 1,
+            // Envoy closes a connection that resets half of so many within a second. A proxy's has many callers.
+            'overload.premature_reset_total_stream_count': trustedProxies.length > 0 ? undefined : 40,
           },
         },
         ...when(traces !== undefined, {

@@ -18,7 +18,7 @@ const IP_DETECTION = 'envoy.extensions.http.original_ip_detection.xff.v3.XffConf
 const EARLY_MUTATION = 'envoy.extensions.http.early_header_mutation.header_mutation.v3.HeaderMutation';
 
 /** How many requests a connection of HTTP/2 may have open. */
-export const MAX_STREAMS = 100;
+const MAX_STREAMS = 100;
 
 /** How long a caller's connection may be idle. */
 const IDLE_TIMEOUT = '10s';

@@ -41,7 +41,9 @@ export function publicListener(config: EdgeConfig, files: Files): Message {
 }
 
 function listener(name: string, address: string, port_value: number): Message {
-  return { name, address: { socket_address: { address, port_value } } };
+  // One by one: who connects again and again delays the open connections of others by one connection at a time.
+  const accepted = { max_connections_to_accept_per_socket_event: 1 };
+  return { name, address: { socket_address: { address, port_value } }, ...accepted };
 }
 
 /** With the PROXY protocol only trusted proxies may connect, because they state the caller's address. */

@@ -1,6 +1,6 @@
 /**
  * The limits on the number and the size of connections and streams bound the memory. A connection with unfinished
- * headers holds them and 26 KB: for all connections together that is less than 60 % of the heap, from where on Envoy
+ * headers holds them and 26 KB: for all connections together that is less than half of the heap, from where on Envoy
  * closes connections that send requests. What is left is the second line of defence: the closer the heap comes to its
  * limit, the sooner idle connections and streams end.
  */
@@ -12,12 +12,13 @@ const CONNECTIONS = 'envoy.resource_monitors.global_downstream_max_connections';
 
 /** The largest headers of a request: 24 KiB. */
 export const MAX_HEADERS_KB = 24;
-const MAX_CONNECTIONS = 4_500;
+const MAX_CONNECTIONS = 3_500;
 const MAX_HEAP_BYTES = 384 * 1_048_576;
 
 export function overloadManager(): Message {
   return {
-    refresh_interval: '0.1s',
+    // A flood takes some 100 MiB in 0.1 s.
+    refresh_interval: '0.02s',
     buffer_factory_config: { minimum_account_to_track_power_of_two: 14 },
     resource_monitors: [
       extension(HEAP, `${MONITORS}.fixed_heap.v3.FixedHeapConfig`, { max_heap_size_bytes: MAX_HEAP_BYTES }),
@@ -46,11 +47,12 @@ export function overloadManager(): Message {
       { name: 'envoy.overload_actions.stop_accepting_requests', triggers: [from(0.98)] },
     ],
     // A response that its caller does not read holds 35 KB with its stream, and one connection has room for 100 of
-    // them. Closing the connections that still send requests is all that frees these.
+    // them. Closing the connections that still send requests is all that frees these. Requests that have been read
+    // wait for their turn (bootstrap.ts) and are served then, so Envoy begins well before its heap is full.
     loadshed_points: [
       {
         name: 'envoy.load_shed_points.http2_server_go_away_and_close_on_dispatch',
-        triggers: [scaled(HEAP, 0.6, 0.8)],
+        triggers: [scaled(HEAP, 0.5, 0.55)],
       },
     ],
   };

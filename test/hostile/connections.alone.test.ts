@@ -7,7 +7,7 @@ import { hostileTest } from './campaign/service.ts';
 
 const test = hostileTest({ LOG_LEVEL: 'info', TRUSTED_PROXIES: '127.0.9.9' });
 
-const MAX_CONNECTIONS = 4_500;
+const MAX_CONNECTIONS = 3_500;
 
 function openSockets(publicAddress: string, length: number) {
   // So many addresses that each has enough ports, also while those of an earlier run wait for their end.
@@ -16,7 +16,7 @@ function openSockets(publicAddress: string, length: number) {
   return Array.from({ length }, (_, index) => openSocket(target, index).resume());
 }
 
-test.serial('Connections - at most 4,500 are open, and others are served once they have gone', async (t) => {
+test.serial('Connections - at most 3,500 are open, and others are served once they have gone', async (t) => {
   const { config, publicAddress, rest } = t.context;
   const stat = (name: string) => statistic(config.envoyAdminPort, `.*_${config.port}[.]${name}`);
   const sockets = openSockets(publicAddress, MAX_CONNECTIONS + 200);

@@ -108,10 +108,18 @@ export const ATTACKS: readonly Attack[] = [
       ]),
   }),
   attack('Streams - that are opened and reset at once delay no other caller', {
-    full: { connections: 4, perConnection: 500 },
+    full: { connections: 6, perConnection: 500 },
+    short: { connections: 6, perConnection: 60 },
     holdMs: 15_000,
-    bounds: SERVED,
-    run: (context) => forEachConnection(context.size, async (index) => openAndReset(context, index)),
+    bounds: { ...SERVED, maxTimes: 2.5 },
+    check: ({ outcomes }) => only(outcomes, 'closed'),
+    run: (context) => forEachConnection(context.size, async (index) => sendAtOnce(context, index, true)),
+  }),
+  attack('Streams - as many as a connection may have, on a new one again and again, delay no other caller', {
+    full: { connections: 6, perConnection: 100 },
+    holdMs: 15_000,
+    bounds: { ...SERVED, maxTimes: 2.5 },
+    run: (context) => forEachConnection(context.size, async (index) => sendAtOnce(context, index, false)),
   }),
   attack('Bodies - repeated large bodies of an anonymous caller delay no other caller', {
     full: { connections: 12, perConnection: 0 },
@@ -204,25 +212,31 @@ async function getUnread({ target, size, count, signal }: AttackContext, path: s
   }
 }
 
-/** Requests, each with its reset behind it, as fast as the other side takes them; again on a new connection. */
-function openAndReset(context: AttackContext, index: number): void {
+/** Requests, each perhaps with its reset behind it, in one write; again on a new connection. */
+function sendAtOnce(context: AttackContext, index: number, isReset: boolean): void {
   const { target, size, count, signal } = context;
   const headers = { ':method': 'GET', ':path': '/pets', ...PLAIN };
   const streams = Array.from({ length: size.perConnection }, (_, stream) => 2 * stream + 1);
   const all = streams.map((id) =>
-    Buffer.concat([headersFrame(id, headers, END_STREAM), frame('reset', id, 0, CANCEL)]),
+    Buffer.concat([headersFrame(id, headers, END_STREAM), ...(isReset ? [frame('reset', id, 0, CANCEL)] : [])]),
   );
   const socket = openSocket(target, index).resume();
-  const end = () => socket.destroy();
+  let wasLeft = false;
+  const end = () => {
+    wasLeft = true;
+    socket.destroy();
+  };
   signal.addEventListener('abort', end);
   socket.once('close', () => {
-    count('closed');
+    count(wasLeft ? 'left open' : 'closed');
     signal.removeEventListener('abort', end);
-    if (!signal.aborted) openAndReset(context, index);
+    if (!signal.aborted) sendAtOnce(context, index, isReset);
   });
-  socket.write(Buffer.concat([PREFACE, ...all]), () => setTimeout(end, 100));
+  socket.write(Buffer.concat([PREFACE, ...all]), () => setTimeout(end, isReset ? RESET_MS : 100));
 }
 
+/** By then Envoy has closed a connection that resets its requests at once. */
+const RESET_MS = 5_000;
 /** The code of RST_STREAM. */
 const CANCEL = Buffer.of(0, 0, 0, 8);
 

@@ -5,6 +5,7 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { targetOf } from '../../support/calls/sockets.ts';
 import { cpuTimesUs } from '../../support/machine/cpu-time.ts';
+import { median } from '../../support/numbers.ts';
 import type { TestStack } from '../../support/service/stack.ts';
 import { until } from '../../support/until.ts';
 import { startAttacker } from './attacker.ts';
@@ -112,6 +113,8 @@ export interface Bounds {
   readonly isTimed?: boolean;
   /** The latency at p99 of the caller with a key. */
   readonly maxP99Ms?: number;
+  /** The median of its `GET`s on a kept connection, as a multiple of that before the attack. */
+  readonly maxTimes?: number;
 }
 
 /** The bounds that were exceeded, with their figures. */
@@ -128,9 +131,24 @@ export function breaches({ endsBut = Number.POSITIVE_INFINITY, check }: Attack, 
     ...servedBadly('an anonymous caller', served(visits, 'anonymous', fromMs, toMs), bounds),
     ...(bounds.maxShedShare === 1 ? notCalm(report) : []),
     ...(bounds.isHealthRight ? healthLies(report) : []),
+    ...slowed(report),
     unended > endsBut && `${unended} requests of the attack have not ended`,
     ...(check?.(report) ?? []),
   ].filter((breach) => typeof breach === 'string');
+}
+
+/** How many times as long a `GET` on a kept connection took during the attack as before it. */
+function timesOf({ visits, fromMs, toMs }: Report): number {
+  const gets = visits.filter(({ what }) => what === 'GET /pets');
+  const middle = (some: typeof gets) => (some.length === 0 ? Number.NaN : median(some.map(({ tookMs }) => tookMs)));
+  const before = middle(gets.filter(({ endedAtMs }) => endedAtMs < fromMs));
+  return middle(gets.filter(({ endedAtMs, tookMs }) => endedAtMs >= fromMs && endedAtMs - tookMs < toMs)) / before;
+}
+
+function slowed(report: Report): string[] {
+  const { isTimed, maxTimes = Number.POSITIVE_INFINITY } = report.bounds;
+  const times = timesOf(report);
+  return isTimed && times > maxTimes ? [`a caller with a key waited ${times.toFixed(1)} times as long as before`] : [];
 }
 
 function tookTooMuch(
@@ -180,8 +198,10 @@ function healthLies({ visits, outcomes, fromMs, toMs }: Report): string[] {
 }
 
 /** The figures of an attack, for the log of its test. */
-export function figuresOf({ memory, visits, fromMs, toMs, outcomes }: Report): string {
+export function figuresOf(report: Report): string {
+  const { memory, visits, fromMs, toMs, outcomes } = report;
+  const times = timesOf(report).toFixed(1);
   const { visits: calls, p99Ms, failures } = served(visits, 'caller', fromMs, toMs);
   const [envoy, server] = [memory.envoy, memory.server].map((one) => [one.restBytes, one.peakBytes].map(mib));
-  return JSON.stringify({ envoy, server, calls, p99Ms: Math.round(p99Ms), failures, outcomes });
+  return JSON.stringify({ envoy, server, calls, p99Ms: Math.round(p99Ms), times, failures, outcomes });
 }
