@@ -14,7 +14,7 @@ function isTooLong(line: string): boolean {
   const columns = [
     ...line
       .replaceAll(TITLE, NAME)
-      .replaceAll(NAME, 'x'.repeat(Math.min(NAME.length, NAME_COLUMNS)))
+      .replace(new RegExp(NAME, 'gi'), 'x'.repeat(Math.min(NAME.length, NAME_COLUMNS)))
       .replaceAll('`upstream:', '`'),
   ].length;
   return columns > MAX_COLUMNS && line.split(' ').every((word) => word.length <= MAX_WORD);
