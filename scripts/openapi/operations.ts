@@ -9,6 +9,7 @@ import {
 } from '../../src/platform/proto/operations.ts';
 import { fieldOptions, operationOptions } from '../../src/platform/proto/options.ts';
 import { fieldsIn, type Path, partsOfMessage } from '../../src/platform/proto/paths.ts';
+import { rulesOf } from './constraints.ts';
 import type { ErrorResponses } from './error-responses.ts';
 import { exampleOf, exampleOfFields } from './examples.ts';
 import type { JsonObject } from './json.ts';
@@ -67,6 +68,7 @@ function request(operation: Operation, path: Path, { schemas, registry }: Scope)
   const inPath = ({ name }: DescField) => fieldsIn(path).includes(name);
   const inQuery = ({ jsonName }: DescField) => queryParameters.has(jsonName);
   const body = bodyOf(operation);
+  checkPresence(body?.fields ?? []);
   const parameters = [
     ...input.fields.filter(inPath).map((field) => pathParameter(field, schemas)),
     ...input.fields.filter(inQuery).map((field) => queryParameter(field, schemas)),
@@ -87,6 +89,17 @@ function request(operation: Operation, path: Path, { schemas, registry }: Scope)
       },
     },
   };
+}
+
+/** @throws Error for a message that the document would require of callers, though the server does not. */
+export function checkPresence(fields: readonly DescField[], within: readonly DescMessage[] = []): void {
+  for (const field of fields.filter(({ message }) => message !== undefined && !within.includes(message))) {
+    if (isRequired(field) && rulesOf(field).required !== true)
+      throw new Error(
+        `${field}: it needs \`optional\`, or the rule \`required\`: nothing tells whether it may be absent`,
+      );
+    if (field.message !== undefined) checkPresence(field.message.fields, [...within, field.message]);
+  }
 }
 
 function pathParameter(field: DescField, schemas: Schemas): JsonObject {

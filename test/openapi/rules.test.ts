@@ -20,6 +20,7 @@ import fc from 'fast-check';
 import { exact, toKeywords } from '../../scripts/openapi/constraints.ts';
 import { describe } from '../../scripts/openapi/document.ts';
 import { exampleOf } from '../../scripts/openapi/examples.ts';
+import { checkPresence } from '../../scripts/openapi/operations.ts';
 import { Schemas } from '../../scripts/openapi/schemas.ts';
 import { parcelMessage, parcelRegistry } from '../support/lists/parcels.ts';
 
@@ -59,7 +60,20 @@ test('Schemas - a value of an enum that would be a keyword of TypeScript is refu
   if (sold === undefined) return t.fail('there is no such value');
   sold.name = 'void';
   const from = createFileRegistry(changed);
-  t.throws(() => describe(from), { message: /void: .* name in TypeScript/ });
+  const status = fieldOf('Pet', 'status', from);
+  t.throws(() => new Schemas(from).field(status), { message: /void: .* name in TypeScript/ });
+});
+
+test('Requests - a message that the document would require, and the server does not, is refused', (t) => {
+  const orderPatch = (from: typeof registry) => from.getMessage('petstore.v1.OrderPatch')?.fields ?? [];
+  t.notThrows(() => checkPresence(orderPatch(registry)));
+  const changed = readFiles();
+  const messages = changed.file.flatMap(({ messageType }) => messageType);
+  const fields = messages.find(({ name }) => name === 'OrderPatch')?.field ?? [];
+  for (const field of fields.filter(({ typeName }) => typeName === '.google.protobuf.Timestamp'))
+    Object.assign(field, { proto3Optional: false, oneofIndex: undefined });
+  const from = createFileRegistry(changed);
+  t.throws(() => checkPresence(orderPatch(from)), { message: /OrderPatch\.ship_date: it needs `optional`/ });
 });
 
 test('Rules - those of a list and of its items', (t) => {
