@@ -3,7 +3,7 @@ import { type DescField, ScalarType } from '@bufbuild/protobuf';
 import { loadOperations, type Operation } from '../../src/platform/proto/operations.ts';
 import { nextOf, walk } from '../support/calls/pages.ts';
 import { isInvalid } from '../support/contract/errors.ts';
-import { fill, LISTS, MAKERS, overGrpc, requestTo } from '../support/contract/resources.ts';
+import { LISTS, overGrpc, requestInto, requestTo } from '../support/contract/resources.ts';
 import { sharing } from '../support/service/sharing.ts';
 import { startTestStack } from '../support/service/stack.ts';
 
@@ -17,15 +17,14 @@ const test = sharing(undefined, async (t) => {
   const { rest } = stack;
   /** The path of each list, some of which are in a resource. */
   const paths = new Map<List, string>();
-  for (const list of LISTS) paths.set(list, (await requestTo(rest, list)).path);
-  for (const maker of MAKERS) {
-    const { path, ids } = await requestTo(rest, maker);
-    const list = LISTS.find(({ response }) => response.list?.message === maker.output);
-    const listed = list && fill(list.template, ids);
-    if (list === undefined || listed === undefined) continue;
-    paths.set(list, listed);
-    const missing = ROWS - (await walk(rest, listed)).flat().length;
-    const makeOne = async () => rest.created(path, (await requestTo(rest, maker, ids)).json);
+  for (const list of LISTS) {
+    const { path, ids } = await requestTo(rest, list);
+    paths.set(list, path);
+    const makeOne = async () => {
+      const request = await requestInto(rest, list, ids);
+      if (request !== undefined) await rest.created(request.path, request.json);
+    };
+    const missing = ROWS - (await walk(rest, path)).flat().length;
     await Promise.all(Array.from({ length: missing }, makeOne));
   }
   return { ...stack, pathOf: (list: List) => paths.get(list) ?? list.template };

@@ -8,7 +8,7 @@ import { loadOperations, type Operation } from '../../../src/platform/proto/oper
 import { operationOptions } from '../../../src/platform/proto/options.ts';
 import { RESOURCES, type RestMakers } from '../../shop/resources.ts';
 
-/** The body of a valid request. `ids` are the parameters of its path. */
+/** The body of a valid request. `ids` are the parameters of its path, or of the list that it makes a row of. */
 type Body = (rest: RestMakers, ids: Ids) => Promise<object>;
 export type Ids = Readonly<Record<string, string>>;
 
@@ -147,6 +147,13 @@ export async function requestTo(rest: RestMakers, operation: PublicOperation, gi
   const { method, template } = operation;
   const ids = given ?? (await makeFor(rest, operation));
   return { operation, method, path: fill(template, ids), ids, json: await bodyTo(rest, operation, ids) };
+}
+
+/** A valid request that makes a row of a list, which is in what `ids` name; undefined if nothing makes one. */
+export async function requestInto(rest: RestMakers, list: PublicOperation, ids: Ids): Promise<TestRequest | undefined> {
+  const maker = MAKERS.find(({ output }) => output.typeName === list.response.list?.message?.typeName);
+  const fits = maker?.template.matchAll(/\{(\w+)\}/g).every(([, name = '']) => name in ids);
+  return maker && requestTo(rest, maker, fits ? ids : undefined);
 }
 
 async function bodyTo(rest: RestMakers, operation: PublicOperation, ids: Ids): Promise<object | undefined> {
