@@ -1,11 +1,10 @@
 /** A caller of a server without Envoy: it speaks of methods, paths and JSON, as the table of operations does. */
 import { randomUUID } from 'node:crypto';
 import { setTimeout as delay } from 'node:timers/promises';
-import { fromBinary, fromJson, type JsonValue, toBinary, toJson } from '@bufbuild/protobuf';
-import { Client, Metadata, type ServiceError, status as Status } from '@grpc/grpc-js';
+import { type Metadata, type ServiceError, status as Status } from '@grpc/grpc-js';
 import { RestMakers } from '../shop/resources.ts';
-import { bearer, detailsOf, insecure } from '../support/calls/grpc.ts';
-import { PUBLIC, type PublicOperation } from '../support/contract/resources.ts';
+import { GrpcCaller, toFailure } from '../support/calls/grpc-caller.ts';
+import { overGrpc, PUBLIC } from '../support/contract/resources.ts';
 
 export interface WalkRequest {
   readonly method: string;
@@ -30,8 +29,7 @@ const PAUSE_MS = 20;
 const NO_ANSWER = ['UNAVAILABLE', 'DEADLINE_EXCEEDED', 'INTERNAL'];
 
 export class Caller extends RestMakers {
-  readonly #client: Client;
-  readonly #key: string;
+  readonly #grpc: GrpcCaller;
   /** How many answers had the account's limits: its usage. While its key can't be read, an answer has the address's. */
   counted = 0;
   /** What the last such answer left of the day. */
@@ -39,38 +37,25 @@ export class Caller extends RestMakers {
 
   constructor(address: string, key: string) {
     super();
-    this.#client = new Client(address, insecure);
-    this.#key = key;
+    this.#grpc = new GrpcCaller(address, key);
   }
 
   close(): void {
-    this.#client.close();
+    this.#grpc.close();
   }
 
   async send({ method, path, json, key = randomUUID() }: WalkRequest): Promise<Answer> {
-    const { operation, message } = toMessage(method, path, json);
-    const metadata = bearer(this.#key);
-    if (operation.takesIdempotencyKey) metadata.set('idempotency-key', key);
-    let headers = new Metadata();
+    const { operation, fields } = operationAt(method, path);
+    const metadata = operation.takesIdempotencyKey ? { 'idempotency-key': key } : {};
     try {
-      const bytes = await new Promise<Buffer>((resolve, reject) => {
-        this.#client
-          .makeUnaryRequest(
-            ...([operation.path, (sent: Buffer) => sent, (got: Buffer) => got] as const),
-            ...([Buffer.from(toBinary(operation.input, message)), metadata] as const),
-            (error, response) => (response === undefined ? reject(error) : resolve(response)),
-          )
-          .on('metadata', (received) => (headers = received));
-      });
+      const called = overGrpc(operation, fields, json as object | undefined);
+      const { message: body, headers } = await this.#grpc.exchange(called, undefined, { metadata });
       this.#count(headers);
-      const isReplay = headers.get('idempotency-replayed').length > 0;
-      return { code: 'OK', body: toJson(operation.output, fromBinary(operation.output, bytes)), isReplay };
+      return { code: 'OK', body, isReplay: headers.get('idempotency-replayed').length > 0 };
     } catch (thrown) {
-      const error = thrown as ServiceError;
-      this.#count(error.metadata);
-      const hasDetails = error.metadata.get('grpc-status-details-bin').length > 0;
-      const reason = hasDetails ? detailsOf(error).errorInfo?.reason : undefined;
-      return { code: reason ?? Status[error.code] ?? '', body: error.details, isReplay: false };
+      const { code, reason, message: body, metadata: headers } = toFailure(thrown as ServiceError);
+      this.#count(headers);
+      return { code: reason ?? Status[code] ?? '', body, isReplay: false };
     }
   }
 
@@ -109,17 +94,12 @@ export class Caller extends RestMakers {
   }
 }
 
-/** The operation of a path with its request message. */
-function toMessage(method: string, path: string, json: unknown) {
+/** The operation at a path, and what its request has of path and query. */
+export function operationAt(method: string, path: string) {
   const { pathname, searchParams } = new URL(path, 'http://localhost');
-  const matches = (one: PublicOperation) => one.method === method && one.routes[0]?.pattern.test(pathname) === true;
-  const operation = PUBLIC.find(matches);
+  const operation = PUBLIC.find((one) => one.method === method && one.routes[0]?.pattern.test(pathname));
   if (operation === undefined) throw new Error(`there is no operation ${method} ${path}`);
   const [, id] = operation.routes[0]?.pattern.exec(pathname) ?? [];
-  const fields = {
-    ...Object.fromEntries(searchParams),
-    ...(operation.idName === undefined ? {} : { [operation.idName]: id }),
-    ...(operation.bodyField === undefined ? {} : { [operation.bodyField]: json }),
-  };
-  return { operation, message: fromJson(operation.input, fields as JsonValue) };
+  const ofPath = operation.idName === undefined ? {} : { [operation.idName]: id };
+  return { operation, fields: { ...Object.fromEntries(searchParams), ...ofPath } };
 }

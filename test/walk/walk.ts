@@ -4,10 +4,9 @@
  * and answers what the first one did, its events are there once, and the next run finds nothing of the failure.
  */
 import type { ExecutionContext } from 'ava';
-import { PUBLIC, type PublicOperation } from '../support/contract/resources.ts';
 import type { TestServer } from '../support/service/server.ts';
 import { until } from '../support/until.ts';
-import { Caller, type WalkRequest } from './caller.ts';
+import { Caller, operationAt } from './caller.ts';
 import { OPERATIONS, type WalkOperation } from './operations.ts';
 import { normalized, Oracle } from './oracle.ts';
 
@@ -97,14 +96,8 @@ async function run(
       throw new Error(`one failure costs ${all.length - 1} answers: ${JSON.stringify(all)}`);
     // Who repeats a DELETE that was carried out learns that it is gone.
     const isGone = request.method === 'DELETE' && all.length > 1 && last.code.endsWith('_NOT_FOUND');
-    return [operationOf(request), isGone ? { ...last, code: 'OK', body: {} } : last] as const;
+    const { operation } = operationAt(request.method, request.path);
+    return [operation, isGone ? { ...last, code: 'OK', body: {} } : last] as const;
   });
   return { outcome: normalized(events, final), hasFailed, steps, requests: requests.length };
-}
-
-function operationOf({ method, path }: WalkRequest): PublicOperation {
-  const [route = ''] = path.split('?');
-  const found = PUBLIC.find((one) => one.method === method && one.routes[0]?.pattern.test(route));
-  if (found === undefined) throw new Error(`there is no operation ${method} ${path}`);
-  return found;
 }

@@ -1,10 +1,9 @@
 /** The requests of a chaos run, over REST and over gRPC. Their form in each follows from the proto files. */
-import { fromBinary, fromJsonString, toBinary, toJsonString } from '@bufbuild/protobuf';
 import { Client, type ServiceError, status } from '@grpc/grpc-js';
 import { toCallError } from '../../../src/platform/client/call-error.ts';
 import { bearer, insecure, unary } from '../../support/calls/grpc.ts';
 import { RestClient, type RestResponse } from '../../support/calls/rest-client.ts';
-import { PUBLIC, type PublicOperation } from '../../support/contract/resources.ts';
+import { overGrpc, PUBLIC, type PublicOperation } from '../../support/contract/resources.ts';
 import type { Order, OrderRow, Outcome, Request, Value } from './history.ts';
 
 /** Sends a request. Rejects when the response breaks the contract. */
@@ -50,7 +49,7 @@ function toCall(request: Request): Call {
   return { ...called, body: undefined, query: { ids, limit: what === 'listOrders' ? 100 : undefined, ...fields } };
 }
 
-export function overRest(address: string, key: string): Ask {
+export function restCaller(address: string, key: string): Ask {
   const client = new RestClient(`http://${address}`, key);
   return async (request) => {
     const { operation, has, id, body, query } = toCall(request);
@@ -81,24 +80,22 @@ const CUT_OFF = /^Received RST_STREAM with code [02]\b/;
 /** Reconnects soon, so that the client's backoff does not look like an outage of the service. */
 const SOON = { 'grpc.initial_reconnect_backoff_ms': 100, 'grpc.max_reconnect_backoff_ms': 500 };
 
-export function overGrpc(address: string, key: string, timeoutMs: number): { ask: Ask; close: () => void } {
+/** As JSON has it, without what is undefined. */
+const plain = (fields: object = {}) => JSON.parse(JSON.stringify(fields)) as object;
+
+export function grpcCaller(address: string, key: string, timeoutMs: number): { ask: Ask; close: () => void } {
   const client = new Client(address, insecure, { ...SOON, 'grpc.use_local_subchannel_pool': 1 });
   return {
     async ask(request) {
       const { operation, has, id, body: inner, query } = toCall(request);
-      const { path, input, output, idName, bodyField } = operation;
-      const json = { ...query, ...(idName && { [idName]: id }), ...(bodyField && { [bodyField]: inner }) };
-      const method = {
-        path,
-        requestSerialize: () => Buffer.from(toBinary(input, fromJsonString(input, JSON.stringify(json)))),
-        responseDeserialize: (bytes: Buffer) =>
-          toJsonString(output, fromBinary(output, bytes), { alwaysEmitImplicit: true }),
-      };
+      const ofPath = operation.idName === undefined ? {} : { [operation.idName]: id };
+      const options = { deadline: Date.now() + timeoutMs };
       try {
-        const options = { deadline: Date.now() + timeoutMs };
-        const { message } = await unary(client, method, undefined, bearer(key), options);
+        const called = overGrpc(operation, plain({ ...query, ...ofPath }), plain(inner));
+        const { message } = await unary(client, called, undefined, bearer(key), options);
         // In the JSON of protobuf an int64 is a string.
-        const body = JSON.parse(message, (field, value) => (/^id$|Id$/.test(field) ? Number(value) : value));
+        const toNumber = (field: string, value: unknown) => (/^id$|Id$/.test(field) ? Number(value) : value);
+        const body = JSON.parse(JSON.stringify(message), toNumber);
         return { kind: 'ok', value: toValue(has, has.endsWith('s') ? body[has] : body) };
       } catch (error) {
         const { code, grpcStatus, message } = toCallError(error as ServiceError);

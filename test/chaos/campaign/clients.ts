@@ -1,6 +1,6 @@
 /** Clients that send one request after the other, with a short pause in between. All calls are recorded. */
 import { setTimeout as delay } from 'node:timers/promises';
-import { type Ask, overGrpc, overRest } from './calls.ts';
+import { type Ask, grpcCaller, restCaller } from './calls.ts';
 import { type Call, isTurnedAway, type Outcome, type Request, trueMs } from './history.ts';
 import type { Random } from './random.ts';
 import type { Workload } from './workload.ts';
@@ -33,8 +33,8 @@ export async function runClient(
   { calls, breaches }: Recorded,
   over: AbortSignal,
 ): Promise<void> {
-  const grpc = transport === 'gRPC' ? overGrpc(address, key, GRPC_DEADLINE_MS) : undefined;
-  const ask = grpc?.ask ?? overRest(address, key);
+  const grpc = transport === 'gRPC' ? grpcCaller(address, key, GRPC_DEADLINE_MS) : undefined;
+  const ask = grpc?.ask ?? restCaller(address, key);
   while (!over.aborted) {
     const request = workload.next(random);
     const startMs = trueMs();

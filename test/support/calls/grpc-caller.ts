@@ -68,7 +68,7 @@ export class GrpcCaller extends GrpcMakers {
   }
 }
 
-function toFailure(error: ServiceError) {
+export function toFailure(error: ServiceError) {
   const { code, details: message, metadata } = error;
   const hasDetails = metadata.get('grpc-status-details-bin').length > 0;
   const { errorInfo, badRequest } = hasDetails ? detailsOf(error) : {};

@@ -121,7 +121,7 @@ export function overGrpc({ path, input, output, bodyField }: Operation, fields: 
   const body = bodyField === undefined || bodyField === '*' ? json : { [bodyField]: json };
   const bytes = Buffer.from(toBinary(input, fromJson(input, { ...body, ...fields } as JsonObject)));
   const responseDeserialize = (response: Buffer) =>
-    toJson(output, fromBinary(output, response)) as Readonly<Record<string, unknown>>;
+    toJson(output, fromBinary(output, response), { alwaysEmitImplicit: true }) as Readonly<Record<string, unknown>>;
   return { path, requestSerialize: () => bytes, responseDeserialize };
 }
 
