@@ -1,9 +1,7 @@
 /** SQLite: the rules of all engines, its plans, what its settings and files guarantee, how writes share commits. */
 import { statSync } from 'node:fs';
 import { setTimeout as delay } from 'node:timers/promises';
-import knex from 'knex';
 import { ConfigError } from '../../src/platform/config/setting.ts';
-import { recordEvents } from '../../src/platform/events/migrations/event-triggers.ts';
 import type { Runner } from '../../src/platform/storage/engine.ts';
 import { SqliteConnection } from '../../src/platform/storage/sqlite-connection.ts';
 import { compile, type Row } from '../../src/platform/storage/statement.ts';
@@ -45,10 +43,8 @@ test('Statements - two of one name that run at the same time have rows of their 
   const after = (id: number) => () => engine.knex('categories').select('id').where('id', '>', id);
   const statements = [0, 1_000].map((id) => engine.compilePage('same', ['id'], after(id)));
   const found = await Promise.all(statements.map((statement) => engine.reader.all(statement, {})));
-  t.deepEqual(
-    found.map((rows) => rows.length),
-    [1, 0],
-  );
+  const lengths = found.map((rows) => rows.length);
+  t.deepEqual(lengths, [1, 0]);
 });
 
 function write<T>(
@@ -82,24 +78,21 @@ test('SQLite - a start with ids that would be read inexactly is refused', async 
 });
 
 // Serial: SQLite waits for a locked file in one of Node's few threads.
-test.serial(
-  'SQLite - a start that must migrate waits for another process, says so, and fails with the reason',
-  async (t) => {
-    const database = createTestDatabase(t);
-    const other = await SqliteConnection.open(database.file, ['PRAGMA journal_mode = WAL', 'BEGIN IMMEDIATE']);
-    const logged: string[] = [];
-    const logger = { info: (_: object, text: string) => void logged.push(text), warn: () => undefined };
-    const refused = { instanceOf: StoreUnavailable, message: /SQLITE_BUSY: database is locked$/ };
-    await t.throwsAsync(database.open({ maxWaitMs: 1_000, logger }), refused);
-    const waiting = database.open({ logger });
-    await delay(6_000); // longer than SQLite waits by itself
-    await other.exec('COMMIT');
-    await (await waiting).close();
-    await other.close();
-    const text = 'another process is changing the database: waiting for it to be done';
-    t.deepEqual(logged, [text, text, 'migrating the database', "the database's schema is up to date now"]);
-  },
-);
+test.serial('SQLite - a start that migrates waits for another process, says so, fails with the reason', async (t) => {
+  const database = createTestDatabase(t);
+  const other = await SqliteConnection.open(database.file, ['PRAGMA journal_mode = WAL', 'BEGIN IMMEDIATE']);
+  const logged: string[] = [];
+  const logger = { info: (_: object, text: string) => void logged.push(text), warn: () => undefined };
+  const refused = { instanceOf: StoreUnavailable, message: /SQLITE_BUSY: database is locked$/ };
+  await t.throwsAsync(database.open({ maxWaitMs: 1_000, logger }), refused);
+  const waiting = database.open({ logger });
+  await delay(6_000); // longer than SQLite waits by itself
+  await other.exec('COMMIT');
+  await (await waiting).close();
+  await other.close();
+  const text = 'another process is changing the database: waiting for it to be done';
+  t.deepEqual(logged, [text, text, 'migrating the database', "the database's schema is up to date now"]);
+});
 
 test('SQLite - temporary data stays in memory: the disk of temporary files may be full', async (t) => {
   const MEMORY = 2;
@@ -141,29 +134,4 @@ test.serial('Commit - writes run in the order of arrival, at most 256 share one'
     ids.map((_, index) => index + 1),
   );
   t.is(commands.filter((sql) => sql.endsWith('COMMIT')).length, 3);
-});
-
-// As in a migration. The rules of all engines have what its events are.
-test('Event triggers - a column that is added is in later events, and no row is created again', async (t) => {
-  const database = knex({ client: 'sqlite3', connection: { filename: ':memory:' }, useNullAsDefault: true });
-  t.teardown(() => database.destroy());
-  const events = async () => {
-    const rows: readonly { type: string; resource: string }[] = await database('events').select().orderBy('id');
-    return rows.map(({ type, resource }) => ({ type, ...JSON.parse(resource) }));
-  };
-  await database.raw('create table events (id integer primary key, type text, time_ms integer, resource text)');
-  await database.raw('create table parcels (id integer primary key, name text)');
-  await database.raw("insert into parcels values (1, 'a'), (2, 'b')");
-
-  await recordEvents(database, { parcel: 'parcels' });
-  const created = [1, 2].map((id) => ({ type: 'parcel.created', id, name: id === 1 ? 'a' : 'b' }));
-  t.deepEqual(await events(), created);
-
-  await database.raw("alter table parcels add column labels text not null default '[]'");
-  await recordEvents(database, { parcel: 'parcels' });
-  t.deepEqual(await events(), created);
-
-  await database.raw(`update parcels set labels = '["red"]' where id = 1`);
-  const updated = { type: 'parcel.updated', id: 1, name: 'a', labels: '["red"]' };
-  t.deepEqual(await events(), [...created, updated]);
 });

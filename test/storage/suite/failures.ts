@@ -1,4 +1,4 @@
-/** What storage refuses, the same on every engine: an occupied, failing or closed database. A newer schema. */
+/** What storage refuses, the same on every engine: an occupied, failing or closed database. */
 import { compile } from '../../../src/platform/storage/statement.ts';
 import { StoreUnavailable } from '../../../src/platform/storage/store-errors.ts';
 import type { Store } from '../../../src/schema.ts';
@@ -6,7 +6,7 @@ import { type CategoryId, toCategoryId } from '../../../src/shop/categories/tabl
 import { toPetId } from '../../../src/shop/pets/table.ts';
 import { holdTransaction } from '../../support/service/hold-transaction.ts';
 import { until } from '../../support/until.ts';
-import { newCategory, newPet, occupyWriter, runSql, test } from './database.ts';
+import { newCategory, newPet, occupyWriter, test } from './database.ts';
 
 function callEach(store: Store): Promise<unknown>[] {
   return [
@@ -75,15 +75,5 @@ export function failureTests(): void {
     await isRefused();
     const again = await openAgain();
     for (const id of ids) t.truthy(await again.categories.find(id));
-  });
-
-  test('Schema - of a newer release with only additive migrations is accepted', async (t) => {
-    const { store, engine, openAgain } = t.context;
-    await runSql(engine, "ALTER TABLE categories ADD COLUMN colour text NOT NULL DEFAULT 'red'");
-    await runSql(engine, "INSERT INTO schema_migrations (name, batch, additive) VALUES ('999-future', 1, true)");
-    const id = await newCategory(store);
-    const again = await openAgain();
-    t.is((await again.categories.find(id))?.id, id);
-    t.truthy(await newCategory(again));
   });
 }

@@ -136,6 +136,7 @@ export function fieldTests(): void {
     };
     const before = { ...EMPTY, id: 1n, price: 0n, seats: 7 };
     t.deepEqual(await read(1n), Array(4).fill(before), 'also a row, and an event, from before the columns');
+    t.is((await eventsOf(store, ['parcel.created'])).length, 1, 'it was not created again with them');
     const senders = [FULL.sender, { ...FULL.sender, phone: undefined, value: undefined }, undefined];
     for (const price of INT64) {
       const made = { ...FULL, price, sender: senders[Number(BigInt.asUintN(2, price)) % 3], seats: 1 };
