@@ -138,10 +138,8 @@ test('Backup - leaves its result and time for the metrics, and deletes what kill
   for (const file of [killed ?? '', running ?? '']) writeFileSync(file, '');
   utimesSync(killed ?? '', 1_000_000, 1_000_000);
   const file = await backup(folder, settings);
-  t.deepEqual(
-    readdirSync(folder).filter((name) => name.includes('.part')),
-    [basename(running ?? '')],
-  );
+  const found = readdirSync(folder).filter((name) => name.includes('.part'));
+  t.deepEqual(found, [basename(running ?? '')]);
   const metrics = () =>
     readFileSync(join(dataDir, 'backup.prom'), 'utf8')
       .split('\n')

@@ -85,21 +85,18 @@ test('Grants - the servers work with them, before and after a restore, and may n
   }
 });
 
-testUnless(dumpsMissing ?? noOpenssl)(
-  'Compose - the migration owns the tables, and the servers work without',
-  async (t) => {
-    const postgres = await startPostgres(t);
-    const folder = join(temporaryFolder(t), 'secrets');
-    await sh(new URL('../../deploy/compose/make-secrets.sh', import.meta.url).pathname, [folder]);
-    await query(postgres.url, 'CREATE DATABASE petstore');
-    const at = (secret: string) => {
-      const url = new URL(readFileSync(join(folder, secret), 'utf8').trim());
-      return Object.assign(url, { hostname: '127.0.0.1', port: new URL(postgres.url).port }).href;
-    };
-    await query(new URL('/petstore', postgres.url).href, readFileSync(join(folder, 'postgres-users.sql'), 'utf8'));
-    await (await openPostgres(at('migration-database-url'), MIGRATIONS)).close();
-    await (await openPostgres(at('database-url'), MIGRATIONS, { migrates: false })).close();
-    await t.throwsAsync(query(at('database-url'), 'CREATE TABLE of_a_server ()'), { message: /permission denied/ });
-    await t.throwsAsync(query(at('database-url'), 'DROP TABLE events'), { message: /must be owner/ });
-  },
-);
+testUnless(dumpsMissing ?? noOpenssl)('Compose - the migration owns the tables, servers work without', async (t) => {
+  const postgres = await startPostgres(t);
+  const folder = join(temporaryFolder(t), 'secrets');
+  await sh(new URL('../../deploy/compose/make-secrets.sh', import.meta.url).pathname, [folder]);
+  await query(postgres.url, 'CREATE DATABASE petstore');
+  const at = (secret: string) => {
+    const url = new URL(readFileSync(join(folder, secret), 'utf8').trim());
+    return Object.assign(url, { hostname: '127.0.0.1', port: new URL(postgres.url).port }).href;
+  };
+  await query(new URL('/petstore', postgres.url).href, readFileSync(join(folder, 'postgres-users.sql'), 'utf8'));
+  await (await openPostgres(at('migration-database-url'), MIGRATIONS)).close();
+  await (await openPostgres(at('database-url'), MIGRATIONS, { migrates: false })).close();
+  await t.throwsAsync(query(at('database-url'), 'CREATE TABLE of_a_server ()'), { message: /permission denied/ });
+  await t.throwsAsync(query(at('database-url'), 'DROP TABLE events'), { message: /must be owner/ });
+});

@@ -222,25 +222,22 @@ function changesIn(log: string, folder: string): readonly Change[] {
   return changes.filter((change, index) => !isSame(index - 1, change) || !isSame(index + 1, change));
 }
 
-straceTest(
-  'Backup - each file is durable before it gets its name, and the name before the backup is done',
-  async (t) => {
-    const folder = temporaryFolder(t);
-    const [data, backups, log] = [join(folder, 'data'), join(folder, 'backups'), join(folder, 'log')];
-    await makeStore(data, 'new');
-    const calls = ['--output', log, '--trace=fsync,rename,renameat,renameat2'];
-    t.is(await trace(calls, data, backups, ['backup.ts', '--to']), 'done');
-    const lines = readFileSync(log, 'utf8').split('\n');
-    const named = lines.filter((line) => /rename\w*\(.*\.part"/.test(line));
-    t.is(named.length, 2, 'the store and the key');
-    for (const line of named) {
-      const at = lines.indexOf(line);
-      const [, part = ''] = /"([^"]*\.part)"/.exec(line) ?? [];
-      t.true(lines[at - 1]?.includes(`fsync(`) && lines[at - 1]?.includes(`<${part}>`), lines[at - 1]);
-      t.true(lines[at + 1]?.includes(`fsync(`) && lines[at + 1]?.includes(`<${backups}>`), lines[at + 1]);
-    }
-  },
-);
+straceTest('Backup - each file is durable before it gets its name, the name before the backup is done', async (t) => {
+  const folder = temporaryFolder(t);
+  const [data, backups, log] = [join(folder, 'data'), join(folder, 'backups'), join(folder, 'log')];
+  await makeStore(data, 'new');
+  const calls = ['--output', log, '--trace=fsync,rename,renameat,renameat2'];
+  t.is(await trace(calls, data, backups, ['backup.ts', '--to']), 'done');
+  const lines = readFileSync(log, 'utf8').split('\n');
+  const named = lines.filter((line) => /rename\w*\(.*\.part"/.test(line));
+  t.is(named.length, 2, 'the store and the key');
+  for (const line of named) {
+    const at = lines.indexOf(line);
+    const [, part = ''] = /"([^"]*\.part)"/.exec(line) ?? [];
+    t.true(lines[at - 1]?.includes(`fsync(`) && lines[at - 1]?.includes(`<${part}>`), lines[at - 1]);
+    t.true(lines[at + 1]?.includes(`fsync(`) && lines[at + 1]?.includes(`<${backups}>`), lines[at + 1]);
+  }
+});
 
 straceTest('Killed at any moment - a start finds the old store or the new one, and the old one is kept', async (t) => {
   t.timeout(5 * 60_000); // dozens of restores

@@ -69,31 +69,25 @@ test.serial('petstore.service - serves on port 443 as its own user, and stops cl
   t.is(await run('systemctl show petstore --property=Result'), 'Result=success\n');
 });
 
-test.serial(
-  'Several machines - a start that fails ends at once, and is repeated until the server serves',
-  async (t) => {
-    const { run } = t.context;
-    await run(DATABASES);
-    await run(SETTINGS);
-    await t.throwsAsync(run('systemctl start petstore-server@50051'), { message: /control process exited/ });
-    await run('systemctl start petstore-migrate');
-    await until(() => run('systemctl is-active petstore-server@50051').catch(() => undefined), 'the next start');
-  },
-);
+test.serial('Several machines - a start that fails ends at once and is repeated until the server serves', async (t) => {
+  const { run } = t.context;
+  await run(DATABASES);
+  await run(SETTINGS);
+  await t.throwsAsync(run('systemctl start petstore-server@50051'), { message: /control process exited/ });
+  await run('systemctl start petstore-migrate');
+  await until(() => run('systemctl is-active petstore-server@50051').catch(() => undefined), 'the next start');
+});
 
-test.serial(
-  'Several machines - migration, server and edge serve, with the secrets that root alone reads',
-  async (t) => {
-    const { run } = t.context;
-    await run('systemctl start petstore-migrate; systemctl restart petstore-server@50051');
-    await run('bash -c ": </dev/tcp/petstore-0/50051"'); // it is started when it serves
-    await run('systemctl start petstore-edge');
-    await until(async () => (await run(HEALTHZ)) === '200', 'a 200');
-    await run('systemctl stop petstore-edge petstore-server@50051');
-    const results = await run('systemctl show petstore-edge petstore-server@50051 --property=Result');
-    t.deepEqual(results.trim().split(/\n+/), ['Result=success', 'Result=success']);
-  },
-);
+test.serial('Several machines - migration, server and edge serve with the secrets that root alone reads', async (t) => {
+  const { run } = t.context;
+  await run('systemctl start petstore-migrate; systemctl restart petstore-server@50051');
+  await run('bash -c ": </dev/tcp/petstore-0/50051"'); // it is started when it serves
+  await run('systemctl start petstore-edge');
+  await until(async () => (await run(HEALTHZ)) === '200', 'a 200');
+  await run('systemctl stop petstore-edge petstore-server@50051');
+  const results = await run('systemctl show petstore-edge petstore-server@50051 --property=Result');
+  t.deepEqual(results.trim().split(/\n+/), ['Result=success', 'Result=success']);
+});
 
 test.serial('Sandbox - no unit starts without its file', async (t) => {
   const { run } = t.context;

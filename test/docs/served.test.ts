@@ -298,20 +298,17 @@ for (const [language, ...command] of [
   });
 }
 
-testUnless<TestStack>(noGo)(
-  'gRPC - the call by grpcurl works as it stands, and shows the code of an error',
-  async (t) => {
-    t.timeout(600_000, 'grpcurl is compiled');
-    const { rest, key } = t.context;
-    const PATH = `${await buildPrograms(GRPCURL)}:${process.env.PATH}`;
-    const [, command = 'false'] = /^```bash\n(grpcurl .+?)^```/ms.exec(grpcPage) ?? [];
-    const withKey = (API_KEY: string) => ({ env: { ...process.env, PATH, API: rest.url, API_KEY } });
-    const { stdout } = await sh('bash', ['-euc', command], withKey(key));
-    t.notThrows(() => JSON.parse(stdout));
-    const refused = await sh('bash', ['-euc', `! ${command}`], withKey('pst_wrong'));
-    t.regex(refused.stderr, /Code: Unauthenticated\n[\s\S]+"reason": "API_KEY_INVALID"/);
-  },
-);
+testUnless<TestStack>(noGo)("gRPC - the call by grpcurl works as it stands, and shows an error's code", async (t) => {
+  t.timeout(600_000, 'grpcurl is compiled');
+  const { rest, key } = t.context;
+  const PATH = `${await buildPrograms(GRPCURL)}:${process.env.PATH}`;
+  const [, command = 'false'] = /^```bash\n(grpcurl .+?)^```/ms.exec(grpcPage) ?? [];
+  const withKey = (API_KEY: string) => ({ env: { ...process.env, PATH, API: rest.url, API_KEY } });
+  const { stdout } = await sh('bash', ['-euc', command], withKey(key));
+  t.notThrows(() => JSON.parse(stdout));
+  const refused = await sh('bash', ['-euc', `! ${command}`], withKey('pst_wrong'));
+  t.regex(refused.stderr, /Code: Unauthenticated\n[\s\S]+"reason": "API_KEY_INVALID"/);
+});
 
 test('gRPC - the service config repeats a call whose connection breaks; with a key it is executed once', async (t) => {
   const { rest, key, config } = t.context;

@@ -104,10 +104,8 @@ test.serial('Rolling restart - under load, twice, loses no REST request, no gRPC
       .map((line) => JSON.parse(line))
       .filter(({ msg }) => !/^(the database|migrating the database|Redis is)/.test(msg));
     const restart = ['no longer ready', 'draining', 'stopped', 'serving'];
-    t.deepEqual(
-      log.map(({ msg }) => msg),
-      ['serving', ...restart, ...restart],
-    );
+    const messages = log.map(({ msg }) => msg);
+    t.deepEqual(messages, ['serving', ...restart, ...restart]);
     t.true(log[1].time > servesAgain, 'one after the other');
     const drainedMs = Date.parse(log[2].time) - Date.parse(log[1].time);
     t.true(drainedMs >= 200, `Envoy has seen two failed health checks before the server stops: ${drainedMs} ms`);

@@ -92,10 +92,8 @@ test('Rotation - keeps the newest files, as many as LOG_FILES, also beside a log
   const kept = [good, `${good}.1`, `${good}.2`, `${good}.3`].filter((file) =>
     readdirSync(folder).includes(file.slice(folder.length + 1)),
   );
-  t.deepEqual(
-    kept.map((file) => readFileSync(file, 'utf8')),
-    ['line 3', 'line 2', 'line 1'],
-  );
+  const found = kept.map((file) => readFileSync(file, 'utf8'));
+  t.deepEqual(found, ['line 3', 'line 2', 'line 1']);
 });
 
 test('Rotation - comes again only when all writers of a log have reopened it', async (t) => {

@@ -31,10 +31,8 @@ test('Retention - deletes in bounded statements with other writes between them, 
   t.deepEqual(portions(), [250, 250, 250, 250, 0]);
   for (const [index, event] of events.entries()) if (event !== 'write') t.is(events[index + 1], 'write');
   const left = await Promise.all(['999', '1000', '1002'].map((id) => store.idempotency.find(id)));
-  t.deepEqual(
-    left.map((record) => record?.id),
-    [undefined, '1000', '1002'],
-  );
+  const ids = left.map((record) => record?.id);
+  t.deepEqual(ids, [undefined, '1000', '1002']);
 });
 
 test('Retention - a failed deletion is logged, and prevents neither other deletions nor a shutdown', async (t) => {

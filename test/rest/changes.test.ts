@@ -36,9 +36,7 @@ test('Events - each change of a resource by an operation has one, with what its 
     }
     const events = (await walk<Event>(rest, `${EVENTS?.template}?after=${before}&limit=100`)).flat();
     const own = events.filter((event) => (event[field] as { id?: unknown } | undefined)?.id === made.id);
-    t.deepEqual(
-      own.map(({ type, [field]: resource }) => [type, resource]),
-      expected,
-    );
+    const types = own.map(({ type, [field]: resource }) => [type, resource]);
+    t.deepEqual(types, expected);
   }
 });

@@ -72,37 +72,34 @@ test.serial('Envoy - asks once about an accepted key, in any spelling, and each 
   }
 });
 
-test.serial(
-  'Refused keys - are refused by their headers while they are, and served as soon as they may be',
-  async (t) => {
-    const { publicAddress, operator } = t.context;
-    const { id: accountId } = await operator.account({ perMinute: 3, perDay: 1_000 });
-    const { id: keyId, key } = await operator.key(accountId);
-    await withinOneMinute(20_000); // before the connection, which Envoy closes when nothing is sent
-    const session = await openSession(targetOf(publicAddress, '127.0.1.5'));
-    t.teardown(() => session.destroy());
-    const authorization = `Bearer ${key}`;
-    const send = async (headers: OutgoingHttpHeaders, sending = {}) => {
-      const sent = { ':path': '/pets', authorization, ...headers };
-      const { status, body, outcome } = await exchange(session, sent, { giveUpMs: 10_000, ...sending });
-      return { status, code: /"code":"(\w+)"/.exec(body.toString())?.[1] ?? outcome };
-    };
-    /** Requests whose body does not come. */
-    const rest = { ':method': 'POST', ':path': '/categories', 'content-type': 'application/json' };
-    const connect = { ':method': 'POST', ':path': METHOD, 'content-type': 'application/proto' };
-    const unfinished = (headers: OutgoingHttpHeaders) => send(headers, { body: Buffer.from('{'), isEnded: false });
-    await until(async () => (await send({})).status === 429, 'the limit');
-    t.like(await unfinished(rest), { status: 429, code: 'RATE_LIMITED' });
-    t.like(await unfinished(connect), { status: 429, code: 'resource_exhausted' });
-    await until(async () => (await send({})).code === 'API_KEY_BANNED', 'the ban');
-    for (const headers of [rest, { ...rest, ':method': 'GET' }]) {
-      t.like(await unfinished(headers), { status: 429, code: 'API_KEY_BANNED' });
-    }
-    await operator.call(Admin.unbanKey, { keyId });
-    await operator.call(Admin.updateAccount, { accountId, perMinute: 1_000 });
-    t.is((await send(rest, { body: Buffer.from('{"name":"Served again"}') })).status, 201);
-  },
-);
+test.serial('Refused keys - are refused by their headers, and served as soon as they may be', async (t) => {
+  const { publicAddress, operator } = t.context;
+  const { id: accountId } = await operator.account({ perMinute: 3, perDay: 1_000 });
+  const { id: keyId, key } = await operator.key(accountId);
+  await withinOneMinute(20_000); // before the connection, which Envoy closes when nothing is sent
+  const session = await openSession(targetOf(publicAddress, '127.0.1.5'));
+  t.teardown(() => session.destroy());
+  const authorization = `Bearer ${key}`;
+  const send = async (headers: OutgoingHttpHeaders, sending = {}) => {
+    const sent = { ':path': '/pets', authorization, ...headers };
+    const { status, body, outcome } = await exchange(session, sent, { giveUpMs: 10_000, ...sending });
+    return { status, code: /"code":"(\w+)"/.exec(body.toString())?.[1] ?? outcome };
+  };
+  /** Requests whose body does not come. */
+  const rest = { ':method': 'POST', ':path': '/categories', 'content-type': 'application/json' };
+  const connect = { ':method': 'POST', ':path': METHOD, 'content-type': 'application/proto' };
+  const unfinished = (headers: OutgoingHttpHeaders) => send(headers, { body: Buffer.from('{'), isEnded: false });
+  await until(async () => (await send({})).status === 429, 'the limit');
+  t.like(await unfinished(rest), { status: 429, code: 'RATE_LIMITED' });
+  t.like(await unfinished(connect), { status: 429, code: 'resource_exhausted' });
+  await until(async () => (await send({})).code === 'API_KEY_BANNED', 'the ban');
+  for (const headers of [rest, { ...rest, ':method': 'GET' }]) {
+    t.like(await unfinished(headers), { status: 429, code: 'API_KEY_BANNED' });
+  }
+  await operator.call(Admin.unbanKey, { keyId });
+  await operator.call(Admin.updateAccount, { accountId, perMinute: 1_000 });
+  t.is((await send(rest, { body: Buffer.from('{"name":"Served again"}') })).status, 201);
+});
 
 test.serial('Keyless requests - their bodies are not read', async (t) => {
   const { publicAddress, stack } = t.context;

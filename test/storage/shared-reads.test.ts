@@ -25,10 +25,8 @@ test('Shared reads - keys that arrive during a load share the next one, each key
   loads[0]?.end();
   t.is(await first, undefined);
   await settle();
-  t.deepEqual(
-    loads.map(({ keys }) => keys),
-    [[1], [2, 3, 1]],
-  );
+  const actual = loads.map(({ keys }) => keys);
+  t.deepEqual(actual, [[1], [2, 3, 1]]);
   loads[1]?.end(1, 2);
   const found = ['row 2', undefined, 'row 2', 'row 1'];
   t.deepEqual(await Promise.all(others), found, 'none has the result of the load that began before');

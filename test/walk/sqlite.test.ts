@@ -18,7 +18,7 @@ test.serial('Walk - any step on SQLite fails once, and nothing is lost, done twi
 });
 
 test.serial(
-  'Walk - any step of a group of writes on SQLite fails once: each is there with its record, or not',
+  'Walk - any step of a group of writes on SQLite fails: each is there with its record, or not',
   async (t) => {
     t.timeout(600_000);
     const driver = failingDriver(t);
@@ -69,43 +69,40 @@ for (const [what, done] of [
   ['an empty folder', 0],
   ['a store that lacks some migrations', 3],
 ] as const) {
-  test.serial(
-    `Walk - any step of a start on SQLite with ${what} fails once, and the next start completes it`,
-    async (t) => {
-      t.timeout(1_200_000);
-      const driver = failingDriver(t);
-      const start = async (fail?: () => void) => {
-        const { file, open } = createTestDatabase(t);
-        if (done > 0) await (await openSqlite(file, MIGRATIONS.slice(0, done))).close();
-        fail?.();
-        const error = await open().then(
-          (engine) =>
-            engine.close().then(
-              () => undefined,
-              (thrown: Error) => thrown,
-            ),
-          (thrown: Error) => thrown,
-        );
-        const { hasFailed, steps } = driver.heal();
-        if (fail !== undefined) await (await open()).close();
-        return { error, hasFailed, steps, content: contentOf(file) };
-      };
-      const { content } = await start();
-      let failed = 0;
-      for (let [step, isOver] = [0, false]; !isOver; step += isCampaign ? 1 : STRIDE) {
-        isOver = true;
-        for (const way of walkedAt(SINGLE, step)) {
-          const run = await start(() => driver.fail(step, way));
-          const where = `${way} at step ${step}\n${run.steps.at(-1)}`;
-          t.deepEqual(run.content, content, where);
-          if (run.error !== undefined)
-            t.regex(run.error.message, new RegExp(`${way.split(' ')[0]}: the step fails$`), where);
-          if (run.hasFailed) [failed, isOver] = [failed + 1, false];
-        }
+  test.serial(`Walk - any step of a start on SQLite with ${what} fails, and the next start completes it`, async (t) => {
+    t.timeout(1_200_000);
+    const driver = failingDriver(t);
+    const start = async (fail?: () => void) => {
+      const { file, open } = createTestDatabase(t);
+      if (done > 0) await (await openSqlite(file, MIGRATIONS.slice(0, done))).close();
+      fail?.();
+      const error = await open().then(
+        (engine) =>
+          engine.close().then(
+            () => undefined,
+            (thrown: Error) => thrown,
+          ),
+        (thrown: Error) => thrown,
+      );
+      const { hasFailed, steps } = driver.heal();
+      if (fail !== undefined) await (await open()).close();
+      return { error, hasFailed, steps, content: contentOf(file) };
+    };
+    const { content } = await start();
+    let failed = 0;
+    for (let [step, isOver] = [0, false]; !isOver; step += isCampaign ? 1 : STRIDE) {
+      isOver = true;
+      for (const way of walkedAt(SINGLE, step)) {
+        const run = await start(() => driver.fail(step, way));
+        const where = `${way} at step ${step}\n${run.steps.at(-1)}`;
+        t.deepEqual(run.content, content, where);
+        if (run.error !== undefined)
+          t.regex(run.error.message, new RegExp(`${way.split(' ')[0]}: the step fails$`), where);
+        if (run.hasFailed) [failed, isOver] = [failed + 1, false];
       }
-      t.log(`${SINGLE.length} ways: ${failed} failures`);
-    },
-  );
+    }
+    t.log(`${SINGLE.length} ways: ${failed} failures`);
+  });
 }
 
 /** What a file has, but for times. */

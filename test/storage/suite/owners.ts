@@ -82,10 +82,8 @@ export function ownerTests(): void {
       );
       // At the same time, in one statement.
       const all = [ANNA, BEN].flatMap((each) => ids.map((one) => store.boxes.of(each).find(one)));
-      t.deepEqual(
-        (await Promise.all(all)).map((box) => box?.name),
-        ['c', undefined, 'a', undefined, ...[undefined, 'b', undefined, undefined]],
-      );
+      const names = (await Promise.all(all)).map((box) => box?.name);
+      t.deepEqual(names, ['c', undefined, 'a', undefined, ...[undefined, 'b', undefined, undefined]]);
       for (const box of foreign) {
         await store.transaction(async ({ boxes }) => {
           const writes = boxes.of(owner);

@@ -51,10 +51,8 @@ export function transactionTests(): void {
       await writer.release();
       await refused;
       const keptId = await kept;
-      t.deepEqual(
-        (await store.categories.page(ALL)).rows.map(({ id }) => id),
-        [keptId],
-      );
+      const ids = (await store.categories.page(ALL)).rows.map(({ id }) => id);
+      t.deepEqual(ids, [keptId]);
       isCancelled = false;
       const { id } = await call.transaction((tx) => {
         isCancelled = true;
