@@ -2,12 +2,10 @@
 import { once } from 'node:events';
 import type { ExecutionContext } from 'ava';
 import { CategoryServiceService as Categories } from '../../gen/petstore/v1/categories.ts';
-import { isConnectError } from '../support/calls/connect-client.ts';
 import { END_STREAM, frame, headersFrame, PLAIN, PREFACE } from '../support/calls/frames.ts';
-import { exchangeAlone } from '../support/calls/http2.ts';
 import type { RestResponse } from '../support/calls/rest-client.ts';
 import { grpcFrame, grpcHeaders, openSocket, targetOf } from '../support/calls/sockets.ts';
-import { http1, http2 } from '../support/calls/wire.ts';
+import { http1 } from '../support/calls/wire.ts';
 import { isError } from '../support/contract/errors.ts';
 import { statistic } from '../support/service/exposition.ts';
 import type { TestStack } from '../support/service/stack.ts';
@@ -174,29 +172,3 @@ for (const [title, frames] of Object.entries(FRAMES)) {
     t.deepEqual(await closed(), before);
   });
 }
-
-test('HTTP errors - a body that never arrives gets its 408 after 30 s', async (t) => {
-  const headers = { authorization: `Bearer ${t.context.key}`, 'content-type': 'application/json' };
-  const half = { method: 'POST', path: '/categories', headers, body: '{"name"', isEnded: false };
-  const slow = {
-    nothing: () => post(t.context, ['Content-Length: 15', '', '']),
-    half: () => post(t.context, ['Content-Length: 15', '', '{"name"']),
-    'all but the last chunk': () => post(t.context, [CHUNKED, '', '7\r\n{"name"\r\n']),
-    'half over HTTP/2': () => http2(t.context.publicAddress, half),
-  };
-  const connect = { ...headers, 'content-type': 'application/proto', 'connect-protocol-version': '1' };
-  const overConnect = exchangeAlone(
-    targetOf(t.context.publicAddress, '127.0.0.1'),
-    { ...connect, ':method': 'POST', ':path': Categories.createCategory.path },
-    { body: Buffer.of(0x0a), isEnded: false },
-  );
-  await Promise.all(
-    Object.entries(slow).map(async ([sent, request]) => {
-      const startedAtMs = performance.now();
-      isRefused(t, await request(), 'REQUEST_TIMEOUT', sent);
-      const tookS = (performance.now() - startedAtMs) / 1_000;
-      t.true(tookS > 25 && tookS < 40, `${sent}: it took ${tookS} s`);
-    }),
-  );
-  isConnectError(t, await overConnect, 504, 'deadline_exceeded', 'REQUEST_TIMEOUT');
-});
