@@ -174,6 +174,16 @@ test('PostgreSQL - one that refuses a session and then says nothing, not even th
   t.true(performance.now() - beganMs < 10_000);
 });
 
+test('PostgreSQL - a session that was left frees its place, however long a connection takes to open', async (t) => {
+  const { proxy, query: ask } = await openPool(t, await server.createDatabase());
+  await ask('SELECT 1');
+  proxy.dropResponses();
+  await t.throwsAsync(ask('SELECT 1'), { instanceOf: StoreUnavailable });
+  proxy.restore();
+  proxy.slow(1_100); // to connect takes twice as long
+  t.truthy(await until(() => ask('SELECT 1').catch(() => undefined), 'a place', 45_000));
+});
+
 /** What no PostgreSQL sends: rows and errors that end too soon, lengths and types that do not exist. */
 const BROKEN: Readonly<Record<string, readonly number[]>> = {
   'a row of length 0': [0x44, 0, 0, 0, 0],

@@ -83,8 +83,12 @@ export class PostgresClient extends Client {
 }
 
 /** Does something with a client apart from the pools. */
-export async function apart<T>(url: string, work: (client: PostgresClient) => Promise<T>): Promise<T> {
-  const timeouts = { connectionTimeoutMillis: APART_MS, query_timeout: APART_MS };
+export async function apart<T>(
+  url: string,
+  work: (client: PostgresClient) => Promise<T>,
+  timeoutMs = APART_MS,
+): Promise<T> {
+  const timeouts = { connectionTimeoutMillis: timeoutMs, query_timeout: timeoutMs };
   const client = new PostgresClient({ connectionString: url, application_name: NAME, ...timeouts });
   client.on('error', () => undefined); // the work learns of it
   try {
@@ -96,8 +100,12 @@ export async function apart<T>(url: string, work: (client: PostgresClient) => Pr
 }
 
 /** Those of these processes of the server that are at work for their sessions, or were a moment ago. */
-export async function atWork(url: string, processes: readonly number[]): Promise<ReadonlySet<number>> {
-  const { rows } = await apart(url, (client) => client.query<{ pid: number }>(AT_WORK, [processes]));
+export async function atWork(
+  url: string,
+  processes: readonly number[],
+  timeoutMs?: number,
+): Promise<ReadonlySet<number>> {
+  const { rows } = await apart(url, (client) => client.query<{ pid: number }>(AT_WORK, [processes]), timeoutMs);
   return new Set(rows.map(({ pid }) => pid));
 }
 

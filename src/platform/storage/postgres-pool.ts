@@ -128,7 +128,8 @@ export class PostgresPool implements PoolUse {
       const left = [...this.#left];
       const processes = left.map(({ backend }) => backend);
       const beganMs = performance.now();
-      const running = await atWork(this.#url, processes).catch((error: unknown) => {
+      // It may take as long as a connection of a call may: otherwise a slow database would never free a place.
+      const running = await atWork(this.#url, processes, CONNECT_MS).catch((error: unknown) => {
         if (isAway(error)) this.#availability.noteFailure(unavailable(error), beganMs);
       });
       for (const client of left) {
