@@ -1,8 +1,9 @@
 -- Decides by a request's headers who may use Envoy's memory and the server's time, before anything of the request is
 -- awaited:
 --
--- * A request with a known key passes, unless the server has just refused the key for its limits. The server then
---   judges the request by its headers, so that none of its body is read in vain.
+-- * A request with a known key passes, unless the server has just refused the key for its limits or a ban. Then the
+--   server judges the request by its headers, so that none of its body is read in vain, in the slots of anonymous
+--   callers, and no more of its account's than an address may send without a known key.
 -- * Any other request must be within the allowance of its address (allowance.lua). Without a key of the right format
 --   it has another allowance than with one: so a neighbour's noise locks out no valid key.
 -- * Then the server judges the caller of a REST or Connect request by the headers. gRPC calls go on at once, to the
@@ -72,8 +73,13 @@ local function check(handle, headers, judge, errors)
     if spelling then headers:replace("authorization", spelling) end
     is_known, must_renew = keys.is_known(spelling, now_ms)
   end
-  if is_known and not must_renew and (judge == "server" or not keys.is_refused(spelling, now_ms)) then return end
-  if not is_known and not is_allowed(headers, spelling, now_ms) then refuse(handle, errors) end
+  local is_refused = keys.is_refused(spelling, now_ms)
+  if is_known and not must_renew and not is_refused then return end
+  if is_refused then
+    if not allowance.spend("refused ", keys.account_of(spelling), now_ms) then refuse(handle, errors) end
+  elseif not is_known and not is_allowed(headers, spelling, now_ms) then
+    refuse(handle, errors)
+  end
   if judge == "server" then
     headers:replace(HEADERS.anonymous, "1")
     handle:clearRouteCache()

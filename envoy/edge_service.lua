@@ -39,7 +39,8 @@ function M.call(handle, name, values, caller, timeout_ms)
     [HEADERS.anonymous] = caller.anonymous,
   }
   local message = grpc_message.frame(grpc_message.encode(method.fields, values))
-  local cluster = keys.is_known(caller.authorization, 0) and CLUSTERS.calls or CLUSTERS.anonymous
+  local is_served = keys.is_known(caller.authorization, 0) and not keys.is_refused(caller.authorization, start_ms)
+  local cluster = is_served and CLUSTERS.calls or CLUSTERS.anonymous
   local response, body = handle:httpCall(cluster, headers, message, {
     timeout_ms = timeout_ms,
     send_xff = false,

@@ -4,13 +4,14 @@
  */
 import type { OutgoingHttpHeaders } from 'node:http2';
 import { availableParallelism } from 'node:os';
+import { setTimeout as delay } from 'node:timers/promises';
 import { status as Status } from '@grpc/grpc-js';
 import type { ExecutionContext } from 'ava';
 import { AdminServiceService as Admin, Plan } from '../../gen/apiplatform/admin/v1/admin.ts';
 import { PetServiceService as Pets } from '../../gen/petstore/v1/pets.ts';
 import { generateKey } from '../../src/platform/access/keys/format.ts';
 import { exchange, exchangeAlone, rawGrpc } from '../support/calls/http2.ts';
-import { openSession, targetOf } from '../support/calls/sockets.ts';
+import { grpcFrame, grpcHeaders, openSession, targetOf } from '../support/calls/sockets.ts';
 import { isError } from '../support/contract/errors.ts';
 import { cpuTimeUs } from '../support/machine/cpu-time.ts';
 import { statistic } from '../support/service/exposition.ts';
@@ -92,6 +93,7 @@ test.serial('Refused keys - are refused by their headers, and served as soon as 
   await until(async () => (await send({})).status === 429, 'the limit');
   t.like(await unfinished(rest), { status: 429, code: 'RATE_LIMITED' });
   t.like(await unfinished(connect), { status: 429, code: 'resource_exhausted' });
+  await delay(2_000); // the grace, in which refusals ban nobody
   await until(async () => (await send({})).code === 'API_KEY_BANNED', 'the ban');
   for (const headers of [rest, { ...rest, ':method': 'GET' }]) {
     t.like(await unfinished(headers), { status: 429, code: 'API_KEY_BANNED' });
@@ -141,6 +143,20 @@ test.serial('RATE_LIMITED - beyond the burst of an address without a key, and no
   const { ratelimit, 'ratelimit-policy': policy } = Object.fromEntries(refused.headers);
   t.deepEqual([policy, ratelimit], [`"burst";q=${BURST};w=${BURST}`, '"burst";r=0;t=1']); // one more each second
 });
+
+test.serial(
+  'RATE_LIMITED - beyond the same burst of an account that is over its limit, over REST and gRPC',
+  async (t) => {
+    const { rest, operator, publicAddress } = t.context;
+    const keyOf = () => operator.keyOf({ perMinute: 2, perDay: 10 });
+    const [restKey, grpcKey] = await Promise.all([keyOf(), keyOf()]);
+    isError(t, (await flood(() => rest.withKey(restKey).get('/pets'), hasBurst)).refused, 429, 'RATE_LIMITED', MESSAGE);
+    const session = await openSession(targetOf(publicAddress, '127.0.1.9'));
+    t.teardown(() => session.destroy());
+    const call = () => exchange(session, grpcHeaders(METHOD, grpcKey), { body: grpcFrame() });
+    t.is((await flood(call, hasBurst)).refused.headers.get('grpc-status'), String(Status.RESOURCE_EXHAUSTED));
+  },
+);
 
 /** Sends calls of this type until Envoy refuses one. Resolves with the refusal. */
 async function refusalOf(t: ExecutionContext<TestStack>, type: string, status: number): Promise<Response> {
