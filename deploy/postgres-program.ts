@@ -6,7 +6,7 @@ import { pipeline } from 'node:stream/promises';
 import { setTimeout as delay } from 'node:timers/promises';
 import { TITLE } from '../src/identity.ts';
 import { ConfigError } from '../src/platform/config/config.ts';
-import { sharesSessions } from '../src/platform/storage/postgres-pooler.ts';
+import { sharesSessions } from '../src/platform/storage/postgres-client.ts';
 
 const NEW_SETTING = /^SET transaction_timeout = 0;$/m;
 /** Of the settings with which the output of pg_restore begins, before any data. */

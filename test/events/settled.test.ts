@@ -276,36 +276,6 @@ test('Order - concurrent writers on several connections: ids ascend, none is mis
   );
 });
 
-test('Older copy - an answer about a gap of what was does not settle one of what is', async (t) => {
-  const { store, connect } = t.context;
-  let answer: Promise<unknown> | undefined;
-  const writers = async () => {
-    const found = await store.events.writers();
-    await answer;
-    return found;
-  };
-  const settled = new SettledEvents({ ...store.events, writers });
-  for (let count = 0; count < 3; count += 1) await add(t.context);
-  t.deepEqual(await idsAfter(settled), [1, 2, 3]);
-  const late = await takeId(connect);
-  for (let count = 0; count < 2; count += 1) await add(t.context);
-  t.deepEqual(await idsAfter(settled), [1, 2, 3]);
-  await late.query('ROLLBACK');
-  const mayAnswer = Promise.withResolvers<void>();
-  answer = mayAnswer.promise;
-  const asking = settled.after({ after: START, limit: 100 });
-  const other = await connect();
-  await other.query("DELETE FROM events WHERE id > 1; SELECT setval(pg_get_serial_sequence('events', 'id'), 1)");
-  await settled.bounds();
-  const later = await takeId(connect); // 2
-  await add(t.context);
-  mayAnswer.resolve();
-  await asking;
-  t.deepEqual(await idsAfter(settled), [1]);
-  await later.query('COMMIT');
-  t.deepEqual(await idsAfter(settled), [1, 2, 3]);
-});
-
 test('Older copy - streams that are ahead of the database end, and new ones begin where it stands', async (t) => {
   const { store, connect } = t.context;
   const feed = new EventFeed(store.events, () => undefined);
@@ -317,7 +287,8 @@ test('Older copy - streams that are ahead of the database end, and new ones begi
   await behind.next();
   const next = idle.next();
   const other = await connect();
-  await other.query("DELETE FROM events WHERE id > 3; SELECT setval(pg_get_serial_sequence('events', 'id'), 3)");
+  await other.query("DELETE FROM events WHERE id > 3; UPDATE event_histories SET name = 'another'");
+  await other.query('SELECT adopt_event_history()'); // as the first connection does
   await t.throwsAsync(next, { instanceOf: StoreUnavailable });
   await t.throwsAsync(behind.next(), { instanceOf: StoreUnavailable });
   await t.throwsAsync(follow(5n).next(), { message: /newest event is 3/ });
@@ -328,5 +299,8 @@ test('Older copy - streams that are ahead of the database end, and new ones begi
   const stream = follow(3n);
   const ids: bigint[] = [];
   for await (const { events } of stream) if (ids.push(...events.map(({ id }) => id)) === 2) break;
-  t.deepEqual(ids, [4n, 5n]);
+  t.true(
+    ids.every((id) => id > 1_000_000_000n),
+    `${ids}`,
+  );
 });

@@ -69,8 +69,7 @@ export async function openPool(t: Scope, database: string) {
   const availability = new Availability({ info: log, warn: log }, 'away');
   const proxy = await openProxy(t, Number(new URL(database).port));
   const url = Object.assign(new URL(database), { port: String(proxy.port) }).href;
-  const options = { url, size: 1, isPooled: false };
-  const pool: PostgresPool = new PostgresPool(options, availability);
+  const pool: PostgresPool = new PostgresPool(url, 1, false, availability);
   t.teardown(() => pool.close());
   return {
     availability,

@@ -204,7 +204,7 @@ export class EventFeed {
   async #read(after: EventId): Promise<Page<SeenEvent> | undefined> {
     try {
       const page = await this.#events.after({ after, limit: MAX_ROWS });
-      if (!isWhole(after, page.rows) && !(await this.#events.bounds(after)).isReached) return undefined;
+      if (!isWhole(after, page.rows) && !(await this.#events.reads.bounds(after)).isReached) return undefined;
       if (page.rows.length > 0 || this.#events.waitMs === undefined) this.#readAtMs = performance.now();
       this.#isFailing = false;
       return page;

@@ -30,7 +30,7 @@ type HeldPage = Page<SeenEvent> & { readonly isHeld: boolean };
 export type EventReads = Reads<typeof EVENT_TABLES>['events'];
 
 export class SettledEvents {
-  readonly #events: EventReads;
+  readonly reads: EventReads;
   /** Every event up to here is visible, or will never be. */
   #settled = START;
   /** Transactions that may fill the gaps up to an id. */
@@ -41,22 +41,13 @@ export class SettledEvents {
   #asking: Promise<void> | undefined;
   #askAgainMs = 0;
 
-  constructor(events: EventReads) {
-    this.#events = events;
+  constructor(reads: EventReads) {
+    this.reads = reads;
   }
 
   /** How long to wait before it looks for a gap's end again; undefined when there is no gap that may be filled. */
   get waitMs(): number | undefined {
     return this.#suspects && Math.max(RETRY_MS.least, this.#askAgainMs - performance.now());
-  }
-
-  /** The oldest and the newest event that are visible, and whether the feed has come to an id. */
-  async bounds(at = START) {
-    const settled = this.#settled;
-    const { isSkipped, ...bounds } = await this.#events.bounds(at);
-    // The database is an older copy of what it was, after a failover or a restore: it gives later ids once more.
-    if (bounds.newest < settled) [this.#settled, this.#suspects] = [START, undefined];
-    return { ...bounds, isReached: at <= bounds.newest && !isSkipped };
   }
 
   /** Events after an id, in order, up to the first gap that may still be filled. */
@@ -65,7 +56,7 @@ export class SettledEvents {
     await this.#clearSuspects();
     if (owner !== undefined) return this.#ofOwner(request);
     const settled = this.#settled; // before the read, which has seen all events up to here
-    const page = await this.#events.after(request);
+    const page = await this.reads.after(request);
     const rows = upToGap(after, page.rows, settled);
     const last = rows.at(-1)?.id;
     if (last !== undefined && after <= settled) this.#settle(last);
@@ -80,10 +71,10 @@ export class SettledEvents {
    * the last of these, without its row, where there are no more.
    */
   async #ofOwner(request: EventRequest): Promise<HeldPage> {
-    const { newest } = await this.bounds();
+    const { newest } = await this.reads.bounds();
     if (this.#settled < newest && this.#suspects === undefined) await this.#findSuspects();
-    const settled = this.#settled;
-    const page = await this.#events.after(request);
+    const settled = smaller(this.#settled, newest);
+    const page = await this.reads.after(request);
     const rows = page.rows.filter(({ id }) => id <= settled);
     if (page.hasMore && rows.length === page.rows.length) return { ...page, isHeld: false };
     const end = { id: settled, type: '', timeMs: 0, owner: EVERYBODY };
@@ -99,7 +90,7 @@ export class SettledEvents {
   async page(request: EventRequest): Promise<Page<SeenEvent>> {
     const deadlineMs = performance.now() + PAGE_WAIT_MS;
     let page = await this.checked(request);
-    const newest = page.isHeld ? (await this.bounds()).newest : START;
+    const newest = page.isHeld ? (await this.reads.bounds()).newest : START;
     while (page.isHeld && (page.rows.at(-1)?.id ?? request.after) < newest) {
       const isLate = performance.now() > deadlineMs;
       // 0 as the start of the next page would say that there is none.
@@ -121,7 +112,7 @@ export class SettledEvents {
   /** Throws EVENTS_EXPIRED unless every event after this id is kept, EVENT_NOT_REACHED if the feed is not there yet. */
   async check(after: EventId): Promise<void> {
     if (after === START) return;
-    const { oldest, newest, isReached } = await this.bounds(after);
+    const { oldest, newest, isReached } = await this.reads.bounds(after);
     if (!isReached) throw apiError('EVENT_NOT_REACHED', { after, newest });
     if (after < oldest - 1n) throw apiError('EVENTS_EXPIRED', { after, oldest });
   }
@@ -132,7 +123,7 @@ export class SettledEvents {
    * @throws StoreUnavailable when a transaction that changes the shop takes too long.
    */
   async head(): Promise<EventId> {
-    const { newest } = await this.bounds();
+    const { newest } = await this.reads.bounds();
     const deadlineMs = performance.now() + MAX_WAIT_MS;
     while (this.#settled < newest) {
       await this.#clearSuspects();
@@ -141,13 +132,13 @@ export class SettledEvents {
       if (performance.now() > deadlineMs) throw new StoreUnavailable(HELD);
       await delay(this.waitMs);
     }
-    return this.#settled;
+    return smaller(this.#settled, newest);
   }
 
   /** Ids are taken in ascending order: who may fill a gap has taken its id before the newest event was visible. */
   async #findSuspects(): Promise<void> {
-    const { newest: upTo } = await this.bounds();
-    const transactions = await this.#events.writers();
+    const { newest: upTo } = await this.reads.bounds();
+    const transactions = await this.reads.writers();
     if (transactions.size === 0) this.#settle(upTo);
     else this.#suspects = { upTo, transactions, sinceMs: performance.now() };
   }
@@ -160,11 +151,11 @@ export class SettledEvents {
   async #ask(): Promise<void> {
     const suspects = this.#suspects;
     if (suspects === undefined) return;
-    const writers = await this.#events.writers();
+    const writers = await this.reads.writers();
     const now = performance.now();
     const pauseMs = Math.max(RETRY_MS.least, Math.min((now - suspects.sinceMs) / 10, RETRY_MS.most));
     this.#askAgainMs = now + pauseMs;
-    // Others may have been found meanwhile, or none of those that were: the feed may have gone back.
+    // Others may have been found meanwhile.
     if (!suspects.transactions.isDisjointFrom(writers) || this.#suspects !== suspects) return;
     this.#settle(suspects.upTo);
     this.#suspects = undefined;
@@ -182,6 +173,9 @@ export class SettledEvents {
 export function isWhole(after: EventId, rows: readonly SeenEvent[]): boolean {
   return rows.at(-1)?.id === after + BigInt(rows.length);
 }
+
+/** A fail-over may have lost settled events. Their ids are skipped, so that they stay settled. */
+const smaller = (settled: EventId, newest: EventId): EventId => (settled < newest ? settled : newest);
 
 /** The events before the first gap behind `settled`. */
 function upToGap(after: EventId, events: readonly SeenEvent[], settled: EventId): readonly SeenEvent[] {

@@ -80,11 +80,11 @@ export function eventTable(engine: Engine) {
         types.length > 0
           ? pageOfTypes(request, types)
           : pagesFor(request.owner).page(request, {}, { owner: request.owner }),
-      /** The smallest and the greatest id that are visible now; 0 without events. Whether the id `at` was skipped. */
+      /** The smallest and the greatest id that are visible now; 0 without events. Whether the feed has come to `at`. */
       async bounds(at = START) {
         const row = onlyRow(await reader.all(bounds, { at }));
-        const isSkipped = Boolean(row.skipped);
-        return { oldest: OLDEST.read(row) ?? START, newest: NEWEST.read(row) ?? START, isSkipped };
+        const newest = NEWEST.read(row) ?? START;
+        return { oldest: OLDEST.read(row) ?? START, newest, isReached: at <= newest && !row.skipped };
       },
       /** The transactions in progress that have written to the table: they may have taken ids that are not visible. */
       writers: () => engine.writersOf('events'),

@@ -42,8 +42,8 @@ interface Wire {
 export type Command = Pick<QueryConfig, 'name' | 'text'>;
 
 export class PostgresClient extends Client {
-  /** The process of the server that the session has, or had last. pg knows the number that PgBouncer gives. */
-  backend = 0;
+  /** The process of the server that the session has, or had last. PgBouncer gives another number first. */
+  declare processID: number;
 
   constructor(config?: ClientConfig) {
     super(config);
@@ -74,20 +74,10 @@ export class PostgresClient extends Client {
     connection.stream.uncork();
     return await results;
   }
-
-  /** Whether pg has closed the connection itself, because a response was late: the server may still be at work. */
-  get wasLeft(): boolean {
-    const { stream } = this.connection;
-    return stream.destroyed && stream.errored === null && !stream.readableEnded;
-  }
 }
 
 /** Does something with a client apart from the pools. */
-export async function apart<T>(
-  url: string,
-  work: (client: PostgresClient) => Promise<T>,
-  timeoutMs = APART_MS,
-): Promise<T> {
+async function apart<T>(url: string, work: (client: PostgresClient) => Promise<T>, timeoutMs = APART_MS): Promise<T> {
   const timeouts = { connectionTimeoutMillis: timeoutMs, query_timeout: timeoutMs };
   const client = new PostgresClient({ connectionString: url, application_name: NAME, ...timeouts });
   client.on('error', () => undefined); // the work learns of it
@@ -107,6 +97,19 @@ export async function atWork(
 ): Promise<ReadonlySet<number>> {
   const { rows } = await apart(url, (client) => client.query<{ pid: number }>(AT_WORK, [processes]), timeoutMs);
   return new Set(rows.map(({ pid }) => pid));
+}
+
+/**
+ * Whether PgBouncer in transaction mode is in between: a free session goes to whoever asks next, or the connection that
+ * had it gets another one. False where none can be reached, or a connection waits for a session of its own.
+ */
+export async function sharesSessions(url: string): Promise<boolean> {
+  const processOf = async (client: Client) => (await client.query('SELECT pg_backend_pid() AS pid')).rows[0]?.pid;
+  const compare = async (one: Client, other: Client) => {
+    const [first, second] = [await processOf(one), await processOf(other)];
+    return first === second || first !== (await processOf(one));
+  };
+  return apart(url, (one) => apart(url, (other) => compare(one, other))).catch(() => false);
 }
 
 /** A stream whose listeners may throw: that ends it. */

@@ -35,13 +35,11 @@ const TIMEOUTS = Object.entries({
 });
 /** What begins a transaction: the session has prepared it. */
 const BEGIN: Command = { name: 'begin', text: 'BEGIN' };
-/** Its commit waits for no standby: a new primary may have none, and reads need connections. */
-const ADOPT = "SELECT pg_backend_pid() AS pid, set_config('synchronous_commit', 'local', true)";
 /** What begins one through PgBouncer, for which a session may be new. */
 const BEGIN_POOLED: readonly Command[] = [
   { text: 'BEGIN ISOLATION LEVEL READ COMMITTED' },
   {
-    text: `${ADOPT}, CASE WHEN coalesce(current_setting('events.history', true), '') = ''
+    text: `SELECT pg_backend_pid() AS pid, CASE WHEN coalesce(current_setting('events.history', true), '') = ''
       THEN adopt_event_history() END`,
   },
   { text: 'COMMIT AND CHAIN' },
@@ -50,16 +48,15 @@ const BEGIN_POOLED: readonly Command[] = [
 
 /**
  * The first commands of a connection. The last one fails on a standby, and sees to it that no id of an event is used
- * twice (events/migrations/008-event-histories.ts). A session never leaves its server, whose role and history can't
- * change without ending it. Through PgBouncer it is the first transaction of each session that does so. Resolves with
- * the name of the history.
+ * twice (events/migrations/008-event-histories.ts): a change of role or history ends a session. Through PgBouncer a
+ * session's first transaction does so. Resolves with the name of the history.
  */
-export async function startSession(client: Pick<PostgresClient, 'query' | 'backend'>): Promise<string> {
+export async function startSession(client: Pick<PostgresClient, 'query' | 'processID'>): Promise<string> {
   const timeouts = TIMEOUTS.map(([name, ms]) => `; SET ${name} = ${ms}`).join('');
   const settings = `SET default_transaction_isolation = 'read committed'${timeouts}`;
-  const commands = [BEGIN, settings, 'COMMIT', `${ADOPT}, adopt_event_history() AS history`];
+  const commands = [BEGIN, settings, 'COMMIT', 'SELECT adopt_event_history() AS history, pg_backend_pid() AS pid'];
   const row = (await Promise.all(commands.map((query) => client.query(query)))).at(-1)?.rows[0];
-  client.backend = row?.pid;
+  client.processID = row?.pid;
   return row?.history;
 }
 
@@ -72,7 +69,7 @@ export class Connection {
   #hasBegun = false;
   /** Whether an error has told that the session is not what it is taken for. */
   #isStale = false;
-  /** Why the connection is broken; undefined while it works. */
+  /** Why the connection is broken: its first failure; undefined while it works. */
   failure: Error | undefined;
   /** Whether the database has responded, with rows or with an error. */
   hasResponse = false;
@@ -140,7 +137,7 @@ export class Connection {
     if (!begins) return (await this.query(query)).rows;
     this.#hasBegun = true;
     const results = await this.#note(this.#client.queryBehind(this.#isPooled ? BEGIN_POOLED : [BEGIN], query));
-    if (this.#isPooled) this.#client.backend = results[1]?.rows[0].pid;
+    if (this.#isPooled) this.#client.processID = results[1]?.rows[0].pid;
     return results.at(-1)?.rows ?? [];
   }
 
@@ -153,7 +150,7 @@ export class Connection {
       return result;
     } catch (error) {
       this.#isStale ||= is('stale', error);
-      if (isAway(error)) this.failure = unavailable(error);
+      if (isAway(error)) this.failure ??= unavailable(error);
       else this.hasResponse = true;
       throw toStoreError(error);
     }

@@ -3,10 +3,9 @@ import makeKnex, { type Knex } from 'knex';
 import type { Client } from 'pg';
 import { ConfigError } from '../config/config.ts';
 import { type MigrateOptions, migrate } from './migrate.ts';
-import { atWork } from './postgres-client.ts';
+import { atWork, sharesSessions } from './postgres-client.ts';
 import { is, toStartError, unavailable } from './postgres-errors.ts';
 import { CONNECT_MS } from './postgres-pool.ts';
-import { sharesSessions } from './postgres-pooler.ts';
 import { StoreUnavailable } from './store-errors.ts';
 
 /** The number of the advisory lock. It must be unique in the database. */

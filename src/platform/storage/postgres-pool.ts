@@ -31,6 +31,8 @@ const MAX_WAITING = 2_000;
 const WAITED = 'timeout exceeded when trying to connect';
 /** How long a call waits for a response. The server's timeouts are shorter, so that its error arrives first. */
 const RESPONSE_MS = 7_500;
+/** What pg says when none has come, and closes the connection: the server may still be at work. */
+const LATE = 'Query read timeout';
 
 /** When a call retries after the server refused a connection, and when the pool grows to its full size again. */
 const RETRY_MS = 100;
@@ -38,31 +40,26 @@ const GROW_MS = 2_000;
 /** How often the processes of sessions that were left are looked up. */
 const LOOK_UP_MS = 250;
 
-export interface PoolOptions {
-  readonly url: string;
-  /** The maximum number of connections. */
-  readonly size: number;
-  /** Whether PgBouncer is in between. Then nothing can be set for a connection. */
-  readonly isPooled: boolean;
-}
-
 type PooledClient = PoolClient & PostgresClient & { history?: string };
 
 export class PostgresPool implements PoolUse {
   readonly #pool: Pool;
-  readonly #url: string;
   readonly size: number;
+  readonly #url: string;
   readonly #isPooled: boolean;
   readonly #availability: Availability;
   #growing: NodeJS.Timeout | undefined;
   /** Those that were left, and keep their places. */
   readonly #left = new Set<PooledClient>();
 
-  constructor({ url, size, isPooled }: PoolOptions, availability: Availability) {
-    this.#availability = availability;
-    this.#url = url;
-    this.size = size;
-    this.#isPooled = isPooled;
+  /** `size`: the maximum number of connections. `isPooled`: PgBouncer is in between, and nothing is set for one. */
+  constructor(url: string, size: number, isPooled: boolean, availability: Availability) {
+    [this.#url, this.size, this.#isPooled, this.#availability] = [url, size, isPooled, availability];
+    const begin = async (client: PooledClient) => {
+      const { history } = availability;
+      client.history = await startSession(client);
+      if (availability.history === history) availability.history = client.history; // not behind one that began later
+    };
     this.#pool = new Pool({
       Client: PostgresClient,
       connectionString: url,
@@ -74,7 +71,7 @@ export class PostgresPool implements PoolUse {
       keepAlive: true,
       keepAliveInitialDelayMillis: 10_000,
       pipeline: true, // sends queries without waiting for earlier responses
-      ...(isPooled ? {} : { onConnect: (client) => this.#begin(client as PooledClient) }),
+      ...(isPooled ? {} : { onConnect: (client) => begin(client as PooledClient) }),
       // The pool learns of a refusal here before it lets the next call that waits ask too.
       log: (_text: string, error?: unknown) => is('outOfConnections', error) && this.#shrink(),
     });
@@ -101,7 +98,7 @@ export class PostgresPool implements PoolUse {
     } finally {
       if (!connection.isIdle) await connection.reset();
       const { failure, hasResponse } = connection;
-      if (client.wasLeft) {
+      if (failure?.message === LATE) {
         if (this.#left.add(client).size === 1) void this.#freePlaces();
       } else {
         if (failure !== undefined) this.#availability.noteFailure(failure, beganMs);
@@ -117,23 +114,18 @@ export class PostgresPool implements PoolUse {
     return this.#pool.end();
   }
 
-  async #begin(client: PooledClient): Promise<void> {
-    client.history = this.#availability.history = await startSession(client);
-  }
-
   /** Frees the place of each session that was left, when its process has ended. */
   async #freePlaces(): Promise<void> {
     while (this.#left.size > 0) {
       await delay(LOOK_UP_MS, undefined, { ref: false });
-      const left = [...this.#left];
-      const processes = left.map(({ backend }) => backend);
-      const beganMs = performance.now();
+      const [left, beganMs] = [[...this.#left], performance.now()];
+      const processes = left.map(({ processID }) => processID);
       // It may take as long as a connection of a call may: otherwise a slow database would never free a place.
       const running = await atWork(this.#url, processes, CONNECT_MS).catch((error: unknown) => {
         if (isAway(error)) this.#availability.noteFailure(unavailable(error), beganMs);
       });
       for (const client of left) {
-        if (running?.has(client.backend) === false && this.#left.delete(client)) client.release(true);
+        if (running?.has(client.processID) === false && this.#left.delete(client)) client.release(true);
       }
     }
   }

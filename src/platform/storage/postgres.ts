@@ -51,7 +51,7 @@ export async function openPostgres(
   const knex = makeKnex({ client: 'pg' }); // it only composes SQL
   const availability = new Availability(logger, 'the database is away: calls that need it fail');
   const readers = Math.max(1, Math.floor(connections * 0.4));
-  const poolOf = (size: number) => new PostgresPool({ url, size, isPooled }, availability);
+  const poolOf = (size: number) => new PostgresPool(url, size, isPooled, availability);
   const [readPool, writePool] = [poolOf(readers), poolOf(Math.max(1, connections - readers))];
   // A transaction locks a table before it inserts, and until its changes are visible.
   const locks = `select virtualtransaction from pg_locks

@@ -10,8 +10,8 @@
  * | any other failure, silence, a lost connection | unavailable, on a cluster for all slots | the attempt fails |
  *
  * Recovery has one owner, `#recover`: the library never connects again by itself. Each attempt opens a new client, from
- * the next of the addresses, and probes it. It has a time limit, and a failed one leaves no connection. The log has one
- * line per outage, with the cause, and one when it is over. The cause never shows the password.
+ * any of the addresses, and probes it. It has a time limit, and a failed one leaves no connection. The log has one line
+ * per outage, with the cause, and one when it is over. The cause never shows the password.
  */
 import { createHash } from 'node:crypto';
 import { readFileSync } from 'node:fs';
@@ -34,9 +34,9 @@ const STEADY_MS = 15_000;
 /** The pause before a command is sent again. It doubles each time. */
 const AGAIN_MS = 10;
 /** What a cluster replies, and the library says, while a slot moves to another node. Nothing has been executed. */
-const MOVING = /^(TRYAGAIN|MOVED|ASK|Too many Cluster redirections|Cannot find node)/;
+const MOVING = /: (TRYAGAIN|MOVED|ASK|Too many Cluster redirections|Cannot find node)/;
 /** Other errors that may pass soon. The last is the library's, of commands to a node that has no slots any more. */
-const PASSING = /^(CLUSTERDOWN|LOADING|MASTERDOWN|Disconnects client)/;
+const PASSING = /: (CLUSTERDOWN|LOADING|MASTERDOWN|Disconnects client)/;
 /** When no request has met a slot that moves for so long, none does. */
 const MOVED_MS = 5_000;
 // Without a time limit of the library's for silence: it would see one where this process was itself busy. A ping keeps
@@ -76,19 +76,15 @@ export class RedisClient {
   /** The one in use, or of the last attempt. */
   #connection: Connection | undefined;
   #isAvailable = false;
-  /** Redis may be starting as well: nothing is logged. */
-  #isStarting = true;
   /** The log has a line about the current outage. */
   #isReported = false;
   /** Why a connection, a command or an attempt failed last. */
   #cause: unknown;
   #probe: () => Promise<unknown> = async () => undefined;
   #recovery: Promise<void> | undefined;
-  /** How many attempts have failed: each begins with the next address. */
-  #attempts = 0;
   #backAtMs = Number.NEGATIVE_INFINITY;
-  /** How many outages in a row have begun soon after the one before. */
-  #relapses = 0;
+  /** Before the first attempt of an outage. */
+  #pauseMs = 0;
   /** Set while a slot moves for longer than a command may take: then nobody waits for it. */
   #moving: NodeJS.Timeout | undefined;
 
@@ -106,10 +102,8 @@ export class RedisClient {
   /** Connects. Resolves when `probe` has succeeded, which sends commands; or after a second without that. */
   async start(probe: () => Promise<unknown>): Promise<void> {
     this.#probe = probe;
-    this.#recovery = this.#recover(0);
+    this.#recovery = this.#recover();
     await Promise.race([this.#recovery, delay(START_MS, undefined, { ref: false })]);
-    this.#isStarting = false;
-    if (!this.#isAvailable && this.#cause !== undefined) this.#report();
   }
 
   /**
@@ -124,7 +118,7 @@ export class RedisClient {
       const reply = await inTime(this.#timeoutMs, command());
       return isInUse() ? reply : undefined;
     } catch (error) {
-      if (isInUse()) matches(MOVING, error) ? this.#onMoving(error) : this.#onFailure(error);
+      if (isInUse()) MOVING.test(`${error}`) ? this.#onMoving(error) : this.#onFailure(error);
       return undefined;
     }
   }
@@ -145,7 +139,7 @@ export class RedisClient {
           return connection.client.eval(text, options);
         });
       } catch (error) {
-        const isPassing = matches(PASSING, error) || (this.#moving === undefined && matches(MOVING, error));
+        const isPassing = PASSING.test(`${error}`) || (this.#moving === undefined && MOVING.test(`${error}`));
         if (!isPassing || performance.now() + pauseMs >= endMs) throw withLine(error, text);
         await delay(pauseMs);
       }
@@ -165,8 +159,9 @@ export class RedisClient {
     if (!this.#isAvailable) return;
     this.#isAvailable = false;
     this.#report();
-    this.#relapses = performance.now() - this.#backAtMs < STEADY_MS ? this.#relapses + 1 : 0;
-    this.#recovery = this.#recover(Math.min(FIRST_PAUSE_MS * 2 ** this.#relapses, MAX_PAUSE_MS));
+    const isRelapse = performance.now() - this.#backAtMs < STEADY_MS;
+    this.#pauseMs = isRelapse ? Math.min(this.#pauseMs * 2 + FIRST_PAUSE_MS, MAX_PAUSE_MS) : FIRST_PAUSE_MS;
+    this.#recovery = this.#recover();
   }
 
   #note(error: unknown): void {
@@ -191,13 +186,13 @@ export class RedisClient {
     }, MOVED_MS).unref();
   }
 
-  async #recover(firstPauseMs: number): Promise<void> {
+  async #recover(): Promise<void> {
     const { signal } = this.#closing;
     const lost = this.#connection;
     this.#connection = undefined;
     await settled(); // the library may be handling the failure
     lost?.close();
-    for (let pauseMs = firstPauseMs; !signal.aborted && !this.#isAvailable; pauseMs = ATTEMPT_PAUSE_MS) {
+    for (let pauseMs = this.#pauseMs; !signal.aborted && !this.#isAvailable; pauseMs = ATTEMPT_PAUSE_MS) {
       await delay(pauseMs, undefined, { signal }).catch(() => undefined);
       if (!signal.aborted) await this.#attempt();
     }
@@ -211,14 +206,13 @@ export class RedisClient {
     let connection: Connection | undefined;
     try {
       const onError = (error: unknown) => this.#connection === connection && this.#onFailure(error);
-      this.#connection = connection = openConnection(this.#redis, this.#attempts, onError);
+      this.#connection = connection = openConnection(this.#redis, onError);
       await inTime<unknown>(CONNECT_MS, connection.client.connect());
       await inTime(this.#timeoutMs, Promise.all([connection.check(), this.#probe()]));
       this.#isAvailable = !this.#closing.signal.aborted;
     } catch (error) {
       this.#note(error);
-      if (!this.#isStarting && !this.#isReported && !this.#closing.signal.aborted) this.#report();
-      this.#attempts += 1;
+      if (!this.#isReported && !this.#closing.signal.aborted) this.#report();
       this.#connection = undefined;
       connection?.close();
     }
@@ -230,10 +224,6 @@ function withLine(error: unknown, script: string): unknown {
   const [, number] = (error instanceof Error && /@user_script:(\d+)/.exec(error.message)) || [];
   const line = script.split('\n')[Number(number) - 1];
   return line === undefined ? error : new Error(`${(error as Error).message} ${line.trim()}`, { cause: error });
-}
-
-function matches(pattern: RegExp, error: unknown): boolean {
-  return error instanceof Error && pattern.test(error.message);
 }
 
 function describe(error: unknown): string {
@@ -254,14 +244,13 @@ async function inTime<T>(timeoutMs: number, reply: Promise<T>): Promise<T> {
 }
 
 /** A client that has not connected yet. `close` also ends connections that are being opened: the library does not. */
-function openConnection({ urls, isCluster }: RedisConfig, attempt: number, onError: (error: unknown) => void) {
+function openConnection({ urls, isCluster }: RedisConfig, onError: (error: unknown) => void) {
   const sockets = new AbortController();
   const socket = { reconnectStrategy: false, signal: sockets.signal } as const;
-  const url = urls[attempt % urls.length] ?? urls[0];
   const { username, password, protocol } = new URL(urls[0]);
   const client = isCluster
     ? createCluster({
-        rootNodes: [{ url }],
+        rootNodes: urls.map((url) => ({ url })), // it begins with any of them, and goes on with the next
         // All nodes that the cluster names are reached with the user, password and TLS of the first address.
         defaults: {
           ...COMMON,
@@ -271,7 +260,7 @@ function openConnection({ urls, isCluster }: RedisConfig, attempt: number, onErr
         },
         commandOptions,
       })
-    : createClient({ ...COMMON, url, socket, commandOptions }); // the library adds the address to the socket
+    : createClient({ ...COMMON, url: urls[0], socket, commandOptions }); // the library adds the address to the socket
   client.on('error', onError).on('node-error', onError);
   return {
     client,

@@ -57,8 +57,6 @@ export async function openRedisLimiter(options: RedisLimiterOptions) {
   /** This server's name. A new process is a new server. */
   const server = randomUUID();
   const limits = limitsScript(ban);
-  /** That of a probe: its first refusal begins a ban. */
-  const banning = limitsScript({ ...ban, refusals: 1, graceMs: 0 });
   /** Probes of servers at the same time don't meet each other's bans. */
   const probeKey = toKeyId(-BigInt(randomInt(2 ** 47)));
 
@@ -70,14 +68,13 @@ export async function openRedisLimiter(options: RedisLimiterOptions) {
     subject: Subject,
     { keyId, requestId, nowMs }: { readonly keyId?: KeyId; readonly requestId?: string | undefined; nowMs: number },
     args: (number | string)[],
-    script = limits,
   ) {
     const ofKey =
       keyId === undefined ? [] : ['refusals', 'ban', 'first'].map((entry) => nameOf(subject, `${entry}:${keyId}`));
     if (requestId !== undefined) ofKey.push(nameOf(subject, `request:${requestId}`));
     const keys = [nameOf(subject, 'used'), ...ofKey];
     const all = [action, time === 'attempt' ? nowMs : 0, ...args].map(String);
-    return inSpan(`limits.${action}`, SPAN, () => client.evaluate(script, keys, all));
+    return inSpan(`limits.${action}`, SPAN, () => client.evaluate(limits, keys, all));
   }
 
   /** Undefined for what is not counted. */
@@ -111,7 +108,7 @@ export async function openRedisLimiter(options: RedisLimiterOptions) {
     await unban(accountId, probeKey);
     const request = { keyId: probeKey, requestId: randomUUID(), nowMs: Date.now() };
     const noRoom = toArguments(0, newCounter(0), NO_ROOM);
-    toOutcome(await run('admit', { kind: 'account', accountId }, request, noRoom, banning));
+    toOutcome(await run('admit', { kind: 'account', accountId }, request, noRoom));
     for (const own of [1, 0]) await tellStreams(accountId, own, Number.MAX_SAFE_INTEGER);
   }
   await client.start(() => Promise.all(PROBES.map(probe)));

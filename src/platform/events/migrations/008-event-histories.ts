@@ -1,18 +1,15 @@
 /**
- * The histories of the feed, and the ids that were skipped where one began: after a fail-over, which may have lost
- * writes, or a restored backup. Readers may have seen such ids, so that no event gets one again.
+ * The histories of the feed. A fail-over may lose writes, and a backup lacks some: readers may have seen their events.
+ * So where a history begins ids are skipped, and no event gets one again.
  *
- * On PostgreSQL `adopt_event_history` is called on each new connection, before it writes: it finds out which history
- * the database has, and begins a new one if that is not the last. A name is that of the cluster, of its timeline, which
- * each promotion and each recovery to a point in time changes, of the database, which a copy has not, and of the table,
- * which a restored dump makes anew. The function has its owner's rights: the server's user has none on the sequence.
+ * On PostgreSQL each new connection calls `adopt_event_history` before it writes. A history's name is that of the
+ * cluster, of its timeline, which a promotion or a recovery changes, of the database, which a copy has not, and of the
+ * table, which a restored dump makes anew. The function has its owner's rights: the server's user has none on the
+ * sequence.
  *
- * Ids go on behind the clock, at ten thousand a second: the copy itself can't say how far a lost history had come, and
- * one backup may be restored twice.
- *
- * Lost writes are those that committed last, and a smaller id may commit after a greater one: so what is skipped begins
- * at the first gap within the last minute of the feed, if there is one. The events behind it get ids behind what is
- * skipped, so that a new reader has them.
+ * Ids go on behind the clock, at ten thousand a second: a copy can't say how far the lost history had come. What is
+ * skipped begins at the first gap in the last minute of the feed: a smaller id may commit after a greater one, and be
+ * lost. The events behind that get ids behind what is skipped, so that a new reader has them.
  */
 import type { Knex } from 'knex';
 
@@ -45,7 +42,6 @@ export async function up(knex: Knex): Promise<void> {
     declare
       current text;
       newest record;
-      known bigint;
       start bigint := 0;
       upto bigint := 0;
     begin
@@ -58,17 +54,19 @@ export async function up(knex: Knex): Promise<void> {
       if current is distinct from (select name from event_histories order by id desc limit 1) then
         lock table events in share row exclusive mode; -- waits for those who have taken ids
         if current is distinct from (select name from event_histories order by id desc limit 1) then
-          select max(skipped_upto) into known from event_histories;
-          if known is not null then -- it is not the first one of all
+          if exists (select from event_histories) then -- it is not the first one of all
             select id, time_ms into newest from events order by id desc limit 1;
             select coalesce(min(previous), newest.id, 0) into start from (
               select id, (select max(id) from events as before where before.id < events.id) as previous from events
               where id > newest.id - 10000 and time_ms > newest.time_ms - 60000
             ) as recent where previous < id - 1;
-            upto := greatest(newest.id, known, (extract(epoch from now()) * ${IDS_PER_SECOND})::bigint) + ${SKIPPED};
+            upto := ${SKIPPED} + greatest(newest.id, (extract(epoch from now()) * ${IDS_PER_SECOND})::bigint,
+              (select max(skipped_upto) from event_histories));
             update events set id = id - start + upto + 1 where id > start;
             perform setval(pg_get_serial_sequence('events', 'id'), greatest(upto + 1, (select max(id) from events)));
           end if;
+          -- The commit waits for no standby: a new primary may have none, and reads need connections.
+          perform set_config('synchronous_commit', 'local', true);
           insert into event_histories (name, skipped_after, skipped_upto) values (current, start, upto);
         end if;
       end if;
