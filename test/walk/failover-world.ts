@@ -21,13 +21,15 @@ export type Machines = Awaited<ReturnType<typeof startMachines>>;
 
 export async function startMachines(t: Scope) {
   const pair = await startPair(t);
-  const { primary, standby, url, at } = pair;
+  const { primary, standby, url } = pair;
+  const haproxy = await haproxyPostgres.start(t, primary.url, standby.url);
   return Object.assign(pair, {
+    haproxy,
     cluster: await startRedisCluster(t, 1),
     urls: {
       address: url,
       PgBouncer: (await startPgBouncer(t, url)).through(primary.url),
-      HAProxy: at(await haproxyPostgres.start(t, primary.url, standby.url)),
+      HAProxy: haproxy.url,
     } satisfies Record<Through, string>,
   });
 }
