@@ -129,17 +129,16 @@ export const underPath = [
 /** HAProxy before two servers of PostgreSQL. */
 export const haproxyPostgres = {
   missing: haproxyTcp.missing,
-  /** Starts it until the teardown. Resolves when it leads to the primary alone. */
-  async start(t: Scope, ...[first, second]: readonly [string, string]) {
-    const [port = 0, peer = 0] = await freePorts(2);
+  /** Starts it until the teardown. Resolves with its port when it leads to the primary alone. */
+  async start(t: Scope, ...[first, second]: readonly [string, string]): Promise<number> {
+    const [port = 0] = await freePorts(1);
     const file = join(temporaryFolder(t), 'haproxy.cfg');
     await adapt('haproxy-postgres.cfg', file, {
       'bind 127.0.0.1:5432': `bind 127.0.0.1:${port}`,
-      '127.0.0.1:10777': `127.0.0.1:${peer}`,
       '10.0.0.21:5432': new URL(first).host,
       '10.0.0.22:5432': new URL(second).host,
     });
-    const proxy = new Program(haproxyTcp.program, ['-W', '-f', file]);
+    const proxy = new Program(haproxyTcp.program, ['-db', '-f', file]);
     t.teardown(() => proxy.end('SIGTERM'));
     const url = Object.assign(new URL(first), { port: String(port) }).href;
     const isStandby = () => query(url, 'SELECT pg_is_in_recovery() AS standby').catch(() => []);
@@ -147,14 +146,7 @@ export const haproxyPostgres = {
       const all = await Promise.all(Array.from({ length: 10 }, isStandby));
       return all.every(([row]) => row?.standby === false);
     }, 'HAProxy');
-    /** Lets another process of it take all new connections. */
-    const reload = async () => {
-      const forks = () => proxy.errors.split('forked').length;
-      const before = forks();
-      proxy.process.kill('SIGUSR2');
-      await until(() => forks() > before, 'the reload of HAProxy');
-    };
-    return { url, reload };
+    return port;
   },
 };
 

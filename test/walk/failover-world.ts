@@ -21,15 +21,13 @@ export type Machines = Awaited<ReturnType<typeof startMachines>>;
 
 export async function startMachines(t: Scope) {
   const pair = await startPair(t);
-  const { primary, standby, url } = pair;
-  const haproxy = await haproxyPostgres.start(t, primary.url, standby.url);
+  const { primary, standby, url, at } = pair;
   return Object.assign(pair, {
-    haproxy,
     cluster: await startRedisCluster(t, 1),
     urls: {
       address: url,
       PgBouncer: (await startPgBouncer(t, url)).through(primary.url),
-      HAProxy: haproxy.url,
+      HAProxy: at(await haproxyPostgres.start(t, primary.url, standby.url)),
     } satisfies Record<Through, string>,
   });
 }

@@ -135,7 +135,6 @@ const POSTGRES: Readonly<Record<string, FailOver>> = {
       await served();
       await machines.standby.resume(); // there are two primaries now
       await delay(4_000);
-      await machines.haproxy.reload();
       await served();
       await machines.standby.kill();
       await machines.rejoin();
