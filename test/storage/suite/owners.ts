@@ -28,13 +28,24 @@ async function makeTable(knex: Knex): Promise<void> {
   await knex.schema.createTable('boxes', (made) => {
     made.bigIncrements('id');
     made.text('name').notNullable();
-    made.bigInteger('account_id').notNullable().defaultTo(1);
-    made.index(['account_id', 'id']);
   });
   await recordEvents(knex, { box: 'boxes' });
   await knex('boxes').insert([{ name: 'kept' }, { name: 'gone' }]);
   await knex('boxes').where({ name: 'gone' }).delete();
 }
+
+async function addOwners(knex: Knex): Promise<void> {
+  await knex.schema.alterTable('boxes', (table) => {
+    table.bigInteger('account_id').notNullable().defaultTo(1);
+    table.index(['account_id', 'id']);
+  });
+  await recordOwnedEvents(knex, { box: 'boxes' });
+}
+
+const MIGRATIONS = [
+  { name: '900-boxes', up: makeTable, isAdditive: false },
+  { name: '901-owners', up: addOwners, isAdditive: false },
+];
 
 const [ANNA, BEN] = [1n, 2n].map((account) => ({
   ...CONTEXT,
@@ -42,10 +53,7 @@ const [ANNA, BEN] = [1n, 2n].map((account) => ({
 })) as [typeof CONTEXT, typeof CONTEXT];
 
 async function openBoxes(t: Scope, database: SuiteDatabase) {
-  const engine: Engine = await database.open({}, [
-    { name: '900-boxes', up: makeTable, isAdditive: false },
-    { name: '901-owners', up: (knex) => recordOwnedEvents(knex, { box: 'boxes' }), isAdditive: false },
-  ]);
+  const engine: Engine = await database.open({}, MIGRATIONS);
   let read = 0;
   const all: Engine['reader']['all'] = async (statement, params) => {
     const rows = await engine.reader.all(statement, params);
@@ -62,6 +70,12 @@ async function openBoxes(t: Scope, database: SuiteDatabase) {
 }
 
 export function ownerTests(): void {
+  test('Owned events - a migration that would record them without their accounts is refused', async (t) => {
+    const up = (knex: Knex) => recordEvents(knex, { box: 'boxes' });
+    const again = t.context.database.open({}, [...MIGRATIONS, { name: '902-again', up, isAdditive: true }]);
+    await t.throwsAsync(again, { message: /boxes: rows that have an account_id/ });
+  });
+
   test('Owned rows - others find, list, lock, change and delete none; without an owner there are none', async (t) => {
     const { store } = await openBoxes(t, t.context.database);
     t.deepEqual(Object.keys(store.boxes), ['of']);

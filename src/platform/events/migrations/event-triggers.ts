@@ -42,6 +42,9 @@ async function createTriggers(knex: Knex, tables: Readonly<Record<string, string
   const locked = Object.values(tables).toReversed();
   if (!isSqlite) await knex.raw(`lock table ${locked} in share row exclusive mode`);
   for (const [kind, table] of Object.entries(tables)) {
+    // Without its account an event is for all.
+    if ((await knex.schema.hasColumn(table, 'account_id')) !== isOwned)
+      throw new Error(`${table}: rows that have an account_id, and no others, are recorded by recordOwnedEvents`);
     await (isSqlite ? sqliteTriggers : postgresTriggers)(knex, kind, table, isOwned);
   }
 }
