@@ -22,16 +22,19 @@ const SAYS = /permission "read", and this request takes "write"/;
 const empty = { requestSerialize: () => Buffer.alloc(0), responseDeserialize: (response: Buffer) => response };
 const LIST_METHOD = { ...empty, path: LISTS.find(({ resource }) => resource === '')?.path ?? '' };
 
-async function readKey({ operator }: TestStack, perDay = 1_000_000): Promise<string> {
+/** A key that reads and one that writes, of an account. */
+async function keysOf({ operator }: TestStack, perDay = 1_000_000) {
   const { id: accountId } = await operator.account({ perMinute: 1_000_000, perDay });
   const described = { accountId, permission: Permission.PERMISSION_READ, expireTime: undefined };
-  return (await operator.call(Admin.createKey, described)).key;
+  const { key: read } = await operator.call(Admin.createKey, described);
+  return { read, write: (await operator.key(accountId)).key };
 }
 
+const readKey = async (stack: TestStack, perDay?: number) => (await keysOf(stack, perDay)).read;
+
 test('Permissions - over REST a read key gets what changes nothing, and a 403 for all else', async (t) => {
-  const { rest } = t.context;
-  const key = await readKey(t.context);
-  const reader = rest.withKey(key);
+  const { read: key, write } = await keysOf(t.context);
+  const [rest, reader] = [t.context.rest.withKey(write), t.context.rest.withKey(key)];
   for (const { operation, method, path, json, ids } of await requestsTo(rest)) {
     const response = await reader.send(method, path, { json });
     if (operation.isRead) t.is(response.status, 200, path);

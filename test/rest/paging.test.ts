@@ -93,6 +93,20 @@ for (const list of LISTS) {
     t.true(full.every(({ length }) => length === 100));
   });
 
+  if (list.idName !== undefined) {
+    test(`GET ${path} - has what is in it, and nothing of another`, async (t) => {
+      const { rest } = t.context;
+      const { path: other, ids } = await requestTo(rest, list);
+      const request = await requestInto(rest, list, ids);
+      if (request === undefined) return void t.pass('nothing makes what it lists');
+      const made = await rest.created(request.path, request.json);
+      t.deepEqual(
+        (await walk<Row>(rest, other)).flat().map((row) => row[idName]),
+        [made[idName]],
+      );
+    });
+  }
+
   const { range } = list;
   if (range === undefined) continue;
   test(`GET ${path} - ${range.from} and ${range.to} show what is between, with ${range.from} itself`, async (t) => {

@@ -2,8 +2,9 @@
  * The public operations, and a valid request to each. What holds for all of them is tested by this table. It comes from
  * the proto files, but for what the bodies of each resource say.
  */
-import { fromBinary, fromJson, type JsonObject, toBinary, toJson } from '@bufbuild/protobuf';
+import { type DescMessage, fromBinary, fromJson, type JsonObject, toBinary, toJson } from '@bufbuild/protobuf';
 import { API_PACKAGE } from '../../../src/identity.ts';
+import { wrappedList } from '../../../src/platform/proto/fields.ts';
 import { loadOperations, type Operation } from '../../../src/platform/proto/operations.ts';
 import { operationOptions } from '../../../src/platform/proto/options.ts';
 import { RESOURCES, type RestMakers } from '../../shop/resources.ts';
@@ -119,10 +120,22 @@ export const EVENTS = PUBLIC.find(({ service, isStream }) => service === EVENT_S
 /** An operation over gRPC: its request is what REST has in path, query and body, its response is JSON. */
 export function overGrpc({ path, input, output, bodyField }: Operation, fields: object, json: object = {}) {
   const body = bodyField === undefined || bodyField === '*' ? json : { [bodyField]: json };
-  const bytes = Buffer.from(toBinary(input, fromJson(input, { ...body, ...fields } as JsonObject)));
+  const bytes = Buffer.from(toBinary(input, fromJson(input, withWrappedLists(input, { ...body, ...fields }))));
   const responseDeserialize = (response: Buffer) =>
     toJson(output, fromBinary(output, response), { alwaysEmitImplicit: true }) as Readonly<Record<string, unknown>>;
   return { path, requestSerialize: () => bytes, responseDeserialize };
+}
+
+/** The JSON of REST as that of protobuf, in which a list that may be absent is in a message of its own. */
+function withWrappedLists({ fields }: DescMessage, json: object): JsonObject {
+  const entries = Object.entries(json).map(([name, value]) => {
+    const field = fields.find(({ jsonName }) => jsonName === name);
+    const list = field && wrappedList(field);
+    if (list !== undefined && Array.isArray(value)) return [name, { [list.jsonName]: value }];
+    const isObject = field?.fieldKind === 'message' && typeof value === 'object' && value !== null;
+    return [name, isObject && !Array.isArray(value) ? withWrappedLists(field.message, value) : value];
+  });
+  return Object.fromEntries(entries);
 }
 
 export interface TestRequest {

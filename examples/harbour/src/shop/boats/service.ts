@@ -28,8 +28,8 @@ export function boatService(store: ShopStore): Service<BoatServiceServer> {
       return { boats: page.rows.map(boatMessage), nextPageToken: PAGES.next(page, ({ id }) => id) };
     },
 
-    createBoat: async ({ boat }, call) =>
-      boatMessage(await store.forCall(call).write(({ boats }) => boats.insert(fieldsOf(boat)))),
+    createBoat: ({ boat }, call) =>
+      store.forCall(call).write(async ({ boats }) => boatMessage(await boats.insert(fieldsOf(boat)))),
 
     getBoat: async ({ boatId }) =>
       boatMessage(existing(await store.boats.find(toBoatId(boatId)), () => shopError('BOAT_NOT_FOUND', { boatId }))),
@@ -37,7 +37,8 @@ export function boatService(store: ShopStore): Service<BoatServiceServer> {
     updateBoat: ({ boatId, boat: patch }, call) =>
       change(boatId, call, async (tx, boat) => {
         const name = patch?.name === undefined ? boat.name : trimmed(patch.name);
-        const changed = { ...boat, name, seats: patch?.seats ?? boat.seats };
+        const { seats = boat.seats, equipment } = patch ?? {};
+        const changed = { ...boat, name, seats, equipment: equipment?.values ?? boat.equipment };
         await tx.boats.update(changed);
         return boatMessage(changed);
       }),
