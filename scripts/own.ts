@@ -50,6 +50,7 @@ const options = { cwd: tree, encoding: 'utf8', maxBuffer: 2 ** 28 } as const;
 const git = (...args: string[]) => run(tree, 'git', ...args);
 const gitHere = (...args: string[]) => run(here, 'git', ...args);
 const tool = (name: string) => join(here, 'node_modules/.bin', name);
+const say = (what: string) => process.stderr.write(`${what}\n`);
 const filesOf = () => git('ls-files').split('\n');
 
 function run(cwd: string, program: string, ...args: string[]): string {
@@ -74,7 +75,9 @@ function renaming(ours: Names, theirs: Names): (text: string) => string {
   ] as const;
   const by = new Map<string, string>(pairs.toReversed());
   const prefixes = Object.values(ours.KEY_PREFIXES);
-  const words = pairs.map(([one]) => (prefixes.includes(one) ? `(?<![A-Za-z0-9_])${one}` : one.replaceAll('.', '\\.')));
+  const words = pairs.map(([one]) =>
+    prefixes.includes(one) ? `(?<!(?<!\\\\)[A-Za-z0-9_])${one}` : one.replaceAll('.', '\\.'),
+  );
   const any = new RegExp(words.join('|'), 'g');
   return (text) => text.replace(any, (found) => by.get(found) ?? found);
 }
@@ -97,12 +100,15 @@ function rename(files: readonly string[], renamed: (text: string) => string, nam
   }
 }
 
-/** Deletes the tests that name the shop of the revision: they run there, for every change of the platform. */
+/** Deletes the tests that name its shop, or a file beside them does: they run there for each change of the platform. */
 function deleteTestsOf(resources: readonly string[]): void {
   const stems = resources.map((name) => name.replace(/ies$|y$|s$/, ''));
   const words = new RegExp(`\\b(?:${stems.join('|')})(?:y|ies|s)?\\b|(?:${stems.join('|')})service`, 'i');
   for (const file of filesOf().filter((one) => /^test\/(?!shop\/).*\.test\.ts$/.test(one))) {
-    if (words.test(readFileSync(join(tree, file), 'utf8'))) git('rm', '-fq', file);
+    const text = readFileSync(join(tree, file), 'utf8');
+    const beside = Array.from(text.matchAll(/from '\.\/([\w-]+\.ts)'/g), ([, name = '']) => join(dirname(file), name));
+    const texts = [text, ...beside.map((one) => readFileSync(join(tree, one), 'utf8'))];
+    if (texts.some((one) => words.test(one))) git('rm', '-fq', file);
   }
 }
 
@@ -117,7 +123,8 @@ function deleteBrokenTests(): void {
 }
 
 /** In pages that explain by the shop of the revision, says of each path that is only there that it is. */
-function nameUpstream(): void {
+function nameUpstream(theirs: Names): void {
+  const itsNames = renaming(OWN, theirs);
   const folders = new Set(filesOf().map((file) => file.split('/', 1)[0]));
   for (const file of filesOf().filter(
     (one) => one.endsWith('.md') && !['gen', ...YOURS].some((path) => one.startsWith(path)),
@@ -126,17 +133,24 @@ function nameUpstream(): void {
     const isGone = (path: string) =>
       folders.has(path.split('/', 1)[0]) &&
       [tree, join(tree, dirname(file))].every((cwd) => globSync(path, { cwd }).length === 0);
-    const named = text.replace(PATH, (whole, path: string) => (isGone(path) ? `\`upstream:${path}\`` : whole));
+    const named = text.replace(PATH, (whole, path: string) =>
+      isGone(path) ? `\`upstream:${itsNames(path)}\`` : whole,
+    );
     if (named !== text) writeFileSync(join(tree, file), named);
   }
 }
 
-/** What a service needs in package.json: exports and packages whose only users are deleted tests stay. */
+/**
+ * What a service needs in package.json: exports and packages whose only users are deleted tests stay. Those that run
+ * alone may all be gone, and then ava would find none.
+ */
 function ownPackage(): void {
   const file = join(tree, 'package.json');
   const its = JSON.parse(readFileSync(file, 'utf8'));
-  its.knip.ignore = ['{test,src/platform,envoy}/**'];
+  its.knip.ignore = ['{test,src/platform,envoy,scripts}/**'];
   its.scripts['check:unused'] += ' --exclude devDependencies,binaries';
+  if (!filesOf().some((one) => one.endsWith('.alone.test.ts')))
+    its.scripts.test = its.scripts.test.replace(/ && ava --concurrency=1 [^&]+$/, '');
   writeFileSync(file, `${JSON.stringify(its, null, 2)}\n`);
 }
 
@@ -175,6 +189,7 @@ async function take(revision: string): Promise<void> {
     const [found = ''] = globSync('examples/*/names.json', { cwd: tree });
     cpSync(join(tree, dirname(found)), sample, { recursive: true });
   }
+  say(`taking the platform of ${commit} under the names of src/identity.ts`);
   git('rm', '-rq', '--ignore-unmatch', 'gen', `proto/${itsPackage}`, ...ITS_SHOP);
   rename(filesOf(), renaming(theirs, OWN), NAMELESS);
   cpSync(join(here, 'src/identity.ts'), join(tree, 'src/identity.ts'));
@@ -185,14 +200,16 @@ async function take(revision: string): Promise<void> {
     git('add', '-A');
     git('rm', '-q', '--cached', '--ignore-unmatch', 'node_modules'); // the link
   };
-  ownPackage();
+  say('generating gen/');
   run(tree, tool('buf'), 'format', 'proto', '--write');
   run(tree, process.execPath, 'scripts/generate.ts');
   add();
+  say('leaving out the tests of its shop, which takes a minute');
   deleteTestsOf(resources);
   deleteBrokenTests();
+  ownPackage();
   run(tree, tool('biome'), 'check', '--write');
-  nameUpstream();
+  nameUpstream(theirs);
   add();
   const whole = git('write-tree');
   git('rm', '-rq', '--cached', '--ignore-unmatch', 'gen', ...YOURS);

@@ -29,6 +29,9 @@ const [MAKE = '', TEST = '', MERGE = ''] = Array.from(page.matchAll(/```sh\n(.*?
 /** What a mend upstream may add to a file, by the end of its name. */
 const COMMENTS: Readonly<Record<string, string>> = { '.ts': '//', '.sql': '--', '.md': '', '.json': '', '.http': '' };
 
+/** Tests that are the same with any shop, and take long. */
+const OF_ANY = /^test\/(deploy|conformance|release|launcher|proxies|hosts|access\/limits)\//;
+
 test('Own service - another shop is at most 25 files by hand, none of them in the platform', (t) => {
   const files = readdirSync(SAMPLE, { recursive: true, withFileTypes: true })
     .filter((entry) => entry.isFile())
@@ -70,6 +73,12 @@ test('Own service - the page makes one that passes the checks and tests, and los
   await run(MAKE);
   await run('npm run --silent check');
   await run(TEST);
+  const left = (await run('git ls-files "test/*.test.ts"')).split('\n');
+  t.is(
+    (await run('npm pkg get scripts.test')).includes('--concurrency=1'),
+    left.some((file) => file.includes('.alone.')),
+  );
+  await run(`npx ava ${left.filter((file) => !OF_ANY.test(file) && !TEST.includes(file)).join(' ')}`);
   const platform = await run(
     'git diff --name-only upstream/main -- src envoy scripts proto/apiplatform docs-page ":!src/shop"',
   );
