@@ -264,8 +264,12 @@ function openConnection({ urls, isCluster }: RedisConfig, onError: (error: unkno
   client.on('error', onError).on('node-error', onError);
   return {
     client,
-    /** Runs what the library needs, on a cluster while slots move. */
-    check: () => Promise.all([client.ping(), 'slots' in client && client.sendCommand(undefined, true, ['ASKING'])]),
+    /** Runs what the library needs, on a cluster while slots move. It keeps the map of a node that lacks a slot yet. */
+    async check() {
+      const slots = 'slots' in client ? [...client.slots] : [];
+      if (slots.includes(undefined as never)) throw new Error('the cluster has a slot that no node serves');
+      await Promise.all([client.ping(), 'slots' in client && client.sendCommand(undefined, true, ['ASKING'])]);
+    },
     close() {
       client.destroy();
       sockets.abort();
