@@ -15,7 +15,7 @@ export const RESOURCES: Readonly<Record<string, Resource>> = {
   BoatService: {
     pages: 1,
     whole: async () => ({ name: 'Nordwind', seats: 6, equipment: ['oars'] }),
-    part: { seats: 8, equipment: [] },
+    part: { seats: 8, equipment: ['anchor'] },
   },
   // A boat of its own: rentals of one boat may not overlap.
   RentalService: { pages: 2, whole: async (rest) => ({ boatId: await rest.boat(), start: START, end: END }) },
