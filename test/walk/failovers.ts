@@ -88,11 +88,12 @@ const POSTGRES: Readonly<Record<string, FailOver>> = {
     promoteAlone,
   ),
   'an asynchronous standby is promoted': of({ costs: LOSS, through: 'HAProxy', isShort: true }, async (scene) => {
-    const { world, machines, begins, followed, served } = scene;
+    const { world, machines, begins, followed, refused, served } = scene;
     await machines.standby.kill();
     await followed(); // these are lost
     await begins();
     await machines.primary.kill();
+    await refused('reads');
     await machines.standby.start();
     world.lostMs = performance.now();
     await machines.promote();
