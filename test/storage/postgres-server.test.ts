@@ -1,10 +1,12 @@
 /** What PostgreSQL's own features guarantee: its plans, how long migrations wait, refused starts. */
 import { readFile } from 'node:fs/promises';
 import type { Knex } from 'knex';
+import { Client } from 'pg';
 import { hashKey } from '../../src/platform/access/keys/format.ts';
 import { demoKeyFile, ensureDemoKey } from '../../src/platform/access/keys/key-files.ts';
 import { ConfigError } from '../../src/platform/config/config.ts';
 import { openPostgres } from '../../src/platform/storage/postgres.ts';
+import { atWork } from '../../src/platform/storage/postgres-client.ts';
 import { compile } from '../../src/platform/storage/statement.ts';
 import { StoreUnavailable } from '../../src/platform/storage/store-errors.ts';
 import { createStore } from '../../src/platform/tables/store.ts';
@@ -211,6 +213,27 @@ for (const [name, bytes] of Object.entries(BROKEN)) {
     t.deepEqual((await select()).rows, [{ one: 1 }]);
   });
 }
+
+test('PostgreSQL - is at work on a statement, and not on one whose execution has been lost on the way', async (t) => {
+  const url = await server.createDatabase();
+  const [busy, halted] = [new Client(url), new Client(url)];
+  const processes: number[] = [];
+  for (const client of [busy, halted]) {
+    client.on('error', () => undefined);
+    await client.connect();
+    t.teardown(() => client.connection.stream.destroy());
+    processes.push((await client.query('SELECT pg_backend_pid() AS pid')).rows[0].pid);
+  }
+  const sleeping = busy.query('SELECT pg_sleep(60)').catch(() => undefined);
+  const { connection } = halted;
+  connection.parse({ name: '', text: 'SELECT 1', types: [] }, true);
+  connection.bind({ statement: '' }, true);
+  connection.flush();
+  await until(async () => (await atWork(url, processes)).size === 1, 'the look-up, after 5 s');
+  t.deepEqual([...(await atWork(url, processes))], processes.slice(0, 1));
+  busy.connection.stream.destroy();
+  await sleeping;
+});
 
 test('PostgreSQL - transactions and statements are READ COMMITTED with timeouts, whatever the defaults', async (t) => {
   const url = await server.createDatabase();

@@ -13,8 +13,9 @@ import { NAME } from '../../identity.ts';
 const APART_MS = 2_000;
 /** How long the server may take to close a connection. pg's pool waits for it where a session could not begin. */
 const END_MS = 1_000;
-const AT_WORK = `SELECT pid FROM pg_stat_activity
-  WHERE pid = ANY ($1) AND (state = 'active' OR state_change > now() - interval '5 s')`;
+/** A process is active from a parse or bind on. If the execution is lost on the way, it waits for that without end. */
+const AT_WORK = `SELECT pid FROM pg_stat_activity WHERE pid = ANY ($1)
+  AND (state = 'active' AND wait_event IS DISTINCT FROM 'ClientRead' OR state_change > now() - interval '5 s')`;
 
 interface Reader {
   readonly buffer: Buffer;
