@@ -75,8 +75,8 @@ local function check(handle, headers, judge, errors)
   end
   local is_refused = keys.is_refused(spelling, now_ms)
   if is_known and not must_renew and not is_refused then return end
-  if is_refused then
-    if not allowance.spend("refused ", keys.account_of(spelling), now_ms) then refuse(handle, errors) end
+  if is_refused then -- all whose account is not known count as one
+    if not allowance.spend("refused ", keys.account_of(spelling) or "", now_ms) then refuse(handle, errors) end
   elseif not is_known and not is_allowed(headers, spelling, now_ms) then
     refuse(handle, errors)
   end
