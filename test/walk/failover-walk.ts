@@ -59,6 +59,12 @@ export async function walkFailOver(t: ExecutionContext, machines: Machines, fail
   ].map((name, index) => new Follower(name, world, reader, index)) as [Follower, Follower, Follower, Follower];
   const followers = [stays, comesBack, comesLate, comesLater];
   for (const follower of followers) run(follower.follow(over.signal));
+  /** Waits until every follower has seen what is stored now. */
+  const arrived = async (isOver = () => false) => {
+    const [row] = await world.query('SELECT max(id) AS newest FROM events');
+    const isThere = ({ cursor = 0n }: Follower) => cursor >= BigInt(String(row?.newest));
+    await until(() => isOver() || followers.every(isThere), 'all events', LONG_MS);
+  };
   /** Waits for more of something, unless a promise has been broken. */
   const more = async (what: string, count: () => number, by: number) => {
     const least = count() + by;
@@ -76,7 +82,11 @@ export async function walkFailOver(t: ExecutionContext, machines: Machines, fail
     served: () => more('writes', () => seen.written.size, 2 * SERVERS * ACCOUNTS),
     refused: (what) => more(`refused ${what}`, () => seen.refused[what], ACCOUNTS),
     answered: () => until(async () => (await reader.send(0, 'GET', '/categories')).code === 'OK', 'a read', LONG_MS),
-    followed: () => more('events', () => Math.min(...followers.map((one) => one.seen.size)), 5),
+    async followed() {
+      await scene.served();
+      await arrived(() => stop.signal.aborted);
+      stop.signal.throwIfAborted();
+    },
   };
   try {
     await scene.followed();
@@ -87,9 +97,7 @@ export async function walkFailOver(t: ExecutionContext, machines: Machines, fail
     await delay(LATE_MS);
     stop.abort();
     await Promise.all(callers);
-    const [row] = await world.query('SELECT max(id) AS newest FROM events');
-    const isThere = ({ cursor = 0n }: Follower) => cursor >= BigInt(String(row?.newest));
-    await until(() => followers.every(isThere), 'all events', LONG_MS).catch(() => undefined);
+    await arrived().catch(() => undefined);
   } finally {
     stop.abort();
     over.abort();

@@ -27,7 +27,7 @@ export interface Scene {
   refused(what: 'writes' | 'reads'): Promise<void>;
   /** Waits until a read is answered. */
   answered(): Promise<unknown>;
-  /** Waits until all followers have seen more events. */
+  /** Waits until all servers have acknowledged more writes, and all followers have seen their events. */
   followed(): Promise<void>;
 }
 
