@@ -1,4 +1,4 @@
-/** Checks that lines have at most 120 columns, as .editorconfig says. */
+/** Checks that lines have at most 120 columns, as .editorconfig says, and that no file is tracked which is ignored. */
 import { execFileSync } from 'node:child_process';
 import { readFileSync } from 'node:fs';
 import { NAME, TITLE } from '../src/identity.ts';
@@ -20,9 +20,17 @@ function isTooLong(line: string): boolean {
   return columns > MAX_COLUMNS && line.split(' ').every((word) => word.length <= MAX_WORD);
 }
 
-const files = execFileSync('git', ['ls-files', ...FILES], { encoding: 'utf8' })
-  .trim()
-  .split('\n');
+const list = (...args: readonly string[]) => {
+  return execFileSync('git', ['ls-files', ...args], { encoding: 'utf8' })
+    .split('\n')
+    .filter(Boolean);
+};
+// A link to another tree's packages, for one, would replace the folder there.
+for (const file of list('--cached', '--ignored', '--exclude-standard')) {
+  process.stderr.write(`${file}: .gitignore names it, so it may not be tracked: git rm --cached ${file}\n`);
+  process.exitCode = 1;
+}
+const files = list(...FILES);
 for (const file of files) {
   for (const [index, line] of readFileSync(file, 'utf8').split('\n').entries()) {
     if (!isTooLong(line)) continue;
