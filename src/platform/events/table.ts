@@ -4,7 +4,7 @@ import type { Engine, Runner } from '../storage/engine.ts';
 import type { Migration } from '../storage/migrate.ts';
 import { compile, param } from '../storage/statement.ts';
 import { id, integer, longText, optional, text } from '../tables/fields.ts';
-import type { OwnerId } from '../tables/ids.ts';
+import { mayBe, type OwnerId } from '../tables/ids.ts';
 import type { Page } from '../tables/order.ts';
 import { fitting, PAGE_BYTES, pages } from '../tables/pages.ts';
 import { lookup, oldest, onlyRow, table } from '../tables/table.ts';
@@ -82,7 +82,7 @@ export function eventTable(engine: Engine) {
           : pagesFor(request.owner).page(request, {}, { owner: request.owner }),
       /** The smallest and the greatest id that are visible now; 0 without events. Whether the feed has come to `at`. */
       async bounds(at = START) {
-        const row = onlyRow(await reader.all(bounds, { at }));
+        const row = onlyRow(await reader.all(bounds, { at: mayBe(at) ? at : START }));
         const newest = NEWEST.read(row) ?? START;
         return { oldest: OLDEST.read(row) ?? START, newest, isReached: at <= newest && !row.skipped };
       },
