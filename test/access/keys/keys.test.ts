@@ -182,6 +182,21 @@ test('API key cache - only a key that is not known is checked before its look-up
   t.is(checks, 2, 'a revoked key is not known any more');
 });
 
+test('API key cache - who may not look up a key is refused alone: the look-up of another is his own', async (t) => {
+  const { cache, secret, state } = setUp();
+  let checks = 0;
+  const check = (isAllowed: boolean) => async () => {
+    checks += 1;
+    await turn();
+    if (!isAllowed) throw new Error('guessed too often');
+  };
+  const refused = cache.identify(secret, check(false));
+  const others = Array.from({ length: 20 }, async () => cache.identify(secret, check(true)));
+  await t.throwsAsync(async () => refused, { message: 'guessed too often' });
+  for (const identity of await Promise.all(others)) t.like(identity, { keyId: 3n });
+  t.deepEqual([checks, state.lookUps], [2, 1], 'these share one, and its check');
+});
+
 test('API key cache - has at most 10,000 entries', async (t) => {
   const { cache } = setUp({ hasEvery: true });
   for (let count = 0; count < 10_010; count += 1) await cache.identify(generateKey());

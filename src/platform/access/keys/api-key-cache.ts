@@ -6,7 +6,7 @@
  * What a look-up has found is fresh for `FRESH_MS` from the beginning of the look-up: so a change by another process
  * takes effect here too, however slow the database is. `invalidate` makes everything stale at once, also what a look-up
  * in progress is about to find. Requests with one key share a look-up, and the check before it, while its result will
- * be fresh.
+ * be fresh. A refusal by that check is of the request that began the look-up: another one begins its own.
  *
  * A key that turns out to be invalid gets no entry, so that invalid keys can't evict valid ones.
  */
@@ -45,6 +45,7 @@ interface Entry extends Beginning {
 type Check = () => Promise<void>;
 
 interface LookUp extends Beginning {
+  readonly checked: Promise<void>;
   readonly result: Promise<Identity>;
 }
 
@@ -68,12 +69,17 @@ export function createApiKeyCache(
 
   const lookUp = (key: string, hash: string, check: Check | undefined): Promise<Identity> => {
     const current = lookUps.get(hash);
-    if (current !== undefined && isFresh(current)) return current.result;
+    if (current !== undefined && isFresh(current))
+      return current.checked.then(
+        () => current.result,
+        () => lookUp(key, hash, check),
+      );
     const began = { freshUntilMs: monotonicMs() + FRESH_MS, version };
     /** Only the last look-up of a key stores what it has found. */
     const isLast = () => lookUps.get(hash) === started;
+    const checked = Promise.resolve(check?.());
     const read = async (): Promise<Identity> => {
-      await check?.();
+      await checked;
       const found = await accounts.findKey(hashKey(key));
       if (isLast()) entries.delete(hash);
       if (found === undefined || found.key.revokedAtMs !== undefined) return undefined;
@@ -88,7 +94,7 @@ export function createApiKeyCache(
       if (oldest !== undefined) entries.delete(oldest);
       return identity;
     };
-    const started: LookUp = { ...began, result: read().finally(() => isLast() && lookUps.delete(hash)) };
+    const started: LookUp = { ...began, checked, result: read().finally(() => isLast() && lookUps.delete(hash)) };
     lookUps.set(hash, started);
     return started.result;
   };
