@@ -42,7 +42,7 @@ test('npm run sql - prints each statement of the tables by its name, those of ev
   const resources = ['accounts', 'api_keys', 'categories', 'orders', 'pets'];
   const ofResource = ['by_ids', 'delete', 'insert', 'lock', 'page:', 'update'];
   const others = [
-    ...['api_keys.by_hash', 'bans.in_force', 'bans.of_keys', 'bans.page:account_id', 'bans.put', 'bans.remove'],
+    ...['api_keys.by_hash', 'bans.in_force', 'bans.of_keys', 'bans.page:account_id', 'bans.put'],
     ...['events.bounds', 'events.delete_oldest', 'events.look_at_oldest', 'seen_events.page:'],
     ...['by_ids', 'delete_oldest', 'insert', 'look_at_oldest'].map((name) => `idempotency_records.${name}`),
     ...['key_uses.by_keys', 'key_uses.of_account', 'key_uses.put', 'orders.open', 'orders.open_units'],

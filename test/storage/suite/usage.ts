@@ -71,7 +71,7 @@ export function usageTests(): void {
     t.deepEqual(await store.usage.lastUses([keyId, noKey]), [{ keyId, lastUsedAtMs: NOW_MS }]);
   });
 
-  test('Bans - are in force until they end, with their cause as last stored, and can be removed', async (t) => {
+  test('Bans - are in force until they end, with their cause as last stored, and can be ended', async (t) => {
     const { store } = t.context;
     const { id: keyId } = await newKey(store, (await newAccount(store)).id);
     const put = (ban: Ban) => store.write((tx) => tx.bans.put([ban]));
@@ -84,7 +84,13 @@ export function usageTests(): void {
     const { rows } = await store.bans.page({ after: 0n, limit: 1 }, NOW_MS + 20);
     t.deepEqual([await store.bans.inForce(NOW_MS + 20), rows, await store.bans.ofKeys([], NOW_MS)], [[], [], []]);
     t.deepEqual(await store.bans.ofKeys([keyId], NOW_MS + 20), []);
-    await store.write((tx) => tx.bans.remove(keyId));
+    await store.write((tx) => tx.bans.end(keyId, NOW_MS));
+    t.deepEqual(await store.bans.inForce(0), []);
+    await put(newBan(keyId, NOW_MS + 300_000));
+    t.deepEqual(await store.bans.inForce(0), [], 'one that began before, of a server that stores it late');
+    await put(newBan(keyId, NOW_MS + 300_001));
+    t.is((await store.bans.inForce(0)).length, 1);
+    await store.write((tx) => tx.bans.end(keyId, NOW_MS + 2));
     t.deepEqual(await store.bans.inForce(0), []);
   });
 

@@ -1,9 +1,5 @@
 /** AdminService: accounts, their plans, API keys, bans and usage. For the operator alone. */
-import type {
-  Account as AccountMessage,
-  AdminServiceServer,
-  ApiKey as ApiKeyMessage,
-} from '../../../../gen/apiplatform/admin/v1/admin.ts';
+import type { AdminServiceServer, ApiKey as ApiKeyMessage } from '../../../../gen/apiplatform/admin/v1/admin.ts';
 import { type Plan, type PlanQuotas, type Quota, quotaOf, WINDOWS } from '../../config/plans.ts';
 import { apiError, existing, invalidArgument } from '../../errors.ts';
 import { trimmed } from '../../proto/fields.ts';
@@ -34,7 +30,7 @@ const DEFAULT_USAGE_DAYS = 30;
 const DEFAULT_OVERLAP_SECONDS = 86_400;
 
 export interface AdminParts {
-  readonly store: AccessStore;
+  readonly store: Omit<AccessStore, 'transaction' | 'write'>; // each write is of a call
   readonly plans: PlanQuotas;
   /** A key or an account has changed. */
   readonly onChange: () => void;
@@ -47,8 +43,8 @@ export function adminService(parts: AdminParts): Service<AdminServiceServer, Wri
   const { store, plans, onChange, limits, flushUsage } = parts;
   const toMessage = (account: Account) => toAccountMessage(account, plans);
 
-  async function change(accountId: bigint, toChanged: (account: Account) => Account): Promise<AccountMessage> {
-    const changed = await store.transaction(async (tx) => {
+  async function change(accountId: bigint, call: WritingCall, toChanged: (account: Account) => Account) {
+    const changed = await store.forCall(call).transaction(async (tx) => {
       const account = toChanged(await lock(tx, accountId));
       await tx.accounts.update(account);
       return account;
@@ -72,11 +68,11 @@ export function adminService(parts: AdminParts): Service<AdminServiceServer, Wri
   }
 
   return {
-    async createAccount({ name, ...request }) {
+    async createAccount({ name, ...request }, call) {
       const plan = toPlan(request.plan);
       const agreed = agreedLimits(plan, request, undefined);
       const account = { name: trimmed(name), plan, agreed, isSuspended: false, createdAtMs: Date.now() };
-      return toMessage(await store.write(({ accounts }) => accounts.insert(account)));
+      return toMessage(await store.forCall(call).write(({ accounts }) => accounts.insert(account)));
     },
 
     getAccount: async ({ accountId }) => toMessage(await find(accountId)),
@@ -86,30 +82,30 @@ export function adminService(parts: AdminParts): Service<AdminServiceServer, Wri
       return { accounts: page.rows.map(toMessage), nextPageToken: ACCOUNT_PAGES.next(page, ({ id }) => id) };
     },
 
-    updateAccount: ({ accountId, ...request }) =>
-      change(accountId, (account) => {
+    updateAccount: ({ accountId, ...request }, call) =>
+      change(accountId, call, (account) => {
         const plan = request.plan === undefined ? account.plan : toPlan(request.plan);
         return { ...account, plan, agreed: agreedLimits(plan, request, account.agreed) };
       }),
 
-    suspendAccount: ({ accountId }) => change(accountId, (account) => ({ ...account, isSuspended: true })),
-    resumeAccount: ({ accountId }) => change(accountId, (account) => ({ ...account, isSuspended: false })),
+    suspendAccount: ({ accountId }, call) => change(accountId, call, (account) => ({ ...account, isSuspended: true })),
+    resumeAccount: ({ accountId }, call) => change(accountId, call, (account) => ({ ...account, isSuspended: false })),
 
-    async createKey({ label, expireTime, ...request }) {
+    async createKey({ label, expireTime, ...request }, call) {
       const key = generateKey();
       const permission = toPermission(request.permission);
       const described = { label, permission, prefix: displayPrefix(key), expiresAtMs: toMs(expireTime) };
-      const created = await store.transaction(async (tx) => {
+      const created = await store.forCall(call).transaction(async (tx) => {
         const { id: accountId } = await lock(tx, request.accountId);
         return tx.keys.insert({ accountId, ...described, createdAtMs: Date.now() }, hashKey(key));
       });
       return { apiKey: toKeyMessage(created), key };
     },
 
-    async rotateKey({ overlapSeconds = DEFAULT_OVERLAP_SECONDS, ...request }) {
+    async rotateKey({ overlapSeconds = DEFAULT_OVERLAP_SECONDS, ...request }, call) {
       const key = generateKey();
       const [keyId, nowMs] = [toKeyId(request.keyId), Date.now()];
-      const { created, replaced } = await store.transaction(async (tx) => {
+      const { created, replaced } = await store.forCall(call).transaction(async (tx) => {
         const old = existing(await tx.keys.lock(keyId), noKey(keyId));
         const { accountId, label, permission, expiresAtMs = Number.POSITIVE_INFINITY } = old;
         // An earlier rotation has shortened its own: the key from then has the expiry that was agreed.
@@ -133,9 +129,9 @@ export function adminService(parts: AdminParts): Service<AdminServiceServer, Wri
       return { keys: await withActivity(page.rows), nextPageToken: KEY_PAGES.next(page, ({ id }) => id) };
     },
 
-    async revokeKey(request) {
+    async revokeKey(request, call) {
       const keyId = toKeyId(request.keyId);
-      const revoked = await store.transaction(async (tx) => {
+      const revoked = await store.forCall(call).transaction(async (tx) => {
         const key = existing(await tx.keys.lock(keyId), noKey(keyId));
         const changed = { ...key, revokedAtMs: key.revokedAtMs ?? Date.now() };
         await tx.keys.update(changed);
@@ -145,13 +141,14 @@ export function adminService(parts: AdminParts): Service<AdminServiceServer, Wri
       return toKeyMessage(revoked);
     },
 
-    async unbanKey(request) {
+    async unbanKey(request, call) {
       const keyId = toKeyId(request.keyId);
       const key = existing(await store.keys.find(keyId), noKey(keyId));
-      await flushUsage(); // otherwise the ban could be stored after it was ended
+      await flushUsage(); // the ban that ends is returned
       const [ban] = await store.bans.ofKeys([keyId], await limits.now());
       if (!(await limits.unban(key.accountId, keyId))) throw apiError('BAN_NOT_ENDED');
-      await store.write(({ bans }) => bans.remove(keyId));
+      const endMs = await limits.now();
+      await store.forCall(call).write(({ bans }) => bans.end(keyId, endMs));
       return { apiKey: toKeyMessage(key), ended: ban && toBanMessage(ban) };
     },
 

@@ -1,4 +1,4 @@
-/** The `bans` table: the last ban of each key that ever was banned. */
+/** The `bans` table: the last ban of each key that ever was banned, or when the operator ended it. */
 import { type LimitWindow, WINDOWS } from '../../config/plans.ts';
 import type { AccountId, KeyId } from '../../rpc/caller.ts';
 import type { Engine, Runner } from '../../storage/engine.ts';
@@ -49,7 +49,7 @@ const BANNED_KEYS = table<BannedKey>('bans', {
 
 export function banTable(engine: Engine) {
   const { knex, reader } = engine;
-  const ending = (nowMs = param('nowMs')) => knex('bans').where('until_ms', '>', nowMs);
+  const ending = (nowMs = param('nowMs')) => knex('bans').where('until_ms', '>', nowMs).where('duration_ms', '>', 0);
   const banned = pages(
     engine,
     BANNED_KEYS,
@@ -60,11 +60,13 @@ export function banTable(engine: Engine) {
         .join('accounts', 'accounts.id', 'account_id'),
     { ...BY_ID, columns: ['key_id'] },
   );
-  const putAll = put(engine, BANS, 'api_keys', ['key_id'], (column) => `excluded.${column}`);
+  // A server may store a ban when another one has ended it.
+  const wasEnded = 'bans.duration_ms = 0 and excluded.until_ms - excluded.duration_ms <= bans.until_ms';
+  const toPut = (column: string) => `case when ${wasEnded} then bans.${column} else excluded.${column} end`;
+  const putAll = put(engine, BANS, 'api_keys', ['key_id'], toPut);
   const statements = {
     inForce: compile('bans.in_force', ending().select(BANS.columns)),
     ofKeys: compile('bans.of_keys', engine.whereIdIn(ending().select(BANS.columns), 'key_id')),
-    remove: compile('bans.remove', knex('bans').where('key_id', param('keyId')).delete()),
   };
   return {
     reads: {
@@ -77,7 +79,9 @@ export function banTable(engine: Engine) {
     writes: (tx: Runner) => ({
       /** Inserts or replaces bans of keys that exist. Returns how many. */
       put: putAll(tx),
-      remove: async (keyId: KeyId) => void (await tx.all(statements.remove, { keyId })),
+      /** Ends a key's ban, for good: also one that is yet to be stored. */
+      end: (keyId: KeyId, untilMs: number) =>
+        putAll(tx)([{ keyId, untilMs, durationMs: 0, refusals: 0, window: WINDOWS[0].name }]),
     }),
   };
 }
