@@ -19,7 +19,7 @@ import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { DATABASE_FILE } from '../src/identity.ts';
 import { ConfigError } from '../src/platform/config/config.ts';
-import { SKIP_ON_SQLITE } from '../src/platform/events/migrations/008-event-histories.ts';
+import { SKIP_ON_SQLITE } from '../src/platform/events/migrations/009-events.ts';
 import { unfinishedRestore } from '../src/platform/files/unfinished-restore.ts';
 import { checkSqlite, copySqlite } from './check-sqlite.ts';
 import { listRevived } from './restored-data.ts';

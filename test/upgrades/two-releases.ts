@@ -25,8 +25,8 @@ const FIELD = '// Its color.\n  optional string color = 99 [(buf.validate.field)
 const ADDED: Readonly<Record<string, readonly (readonly [place: string, added: string])[]>> = {
   'proto/petstore/v1/pets.proto': ['NewPet', 'PetPatch', 'Pet'].map((name) => [`message ${name} {\n`, `  ${FIELD}`]),
   'src/shop/tables.ts': [
-    ["migrations/006-events.ts';\n", `import * as color from './migrations/${MIGRATION}.ts';\n`],
-    ["'006-events', up: events.up, isAdditive: true },\n", `{ name: '${MIGRATION}', up: color.up, isAdditive: true },`],
+    ["migrations/001-catalogue.ts';\n", `import * as color from './migrations/${MIGRATION}.ts';\n`],
+    ['up: catalogue.up, isAdditive: false }', `, { name: '${MIGRATION}', up: color.up, isAdditive: true }`],
   ],
   'src/shop/pets/table.ts': [
     ["name: text('name'),", "color: optional(text('color')),"],

@@ -8,9 +8,7 @@ import { mayBe, type OwnerId } from '../tables/ids.ts';
 import type { Page } from '../tables/order.ts';
 import { fitting, PAGE_BYTES, pages } from '../tables/pages.ts';
 import { lookup, oldest, onlyRow, table } from '../tables/table.ts';
-import * as feed from './migrations/006-event-table.ts';
-import * as histories from './migrations/008-event-histories.ts';
-import * as owners from './migrations/009-event-owners.ts';
+import * as events from './migrations/009-events.ts';
 import { EVERYBODY, type EventId, type EventRequest, type SeenEvent, START, type StoredEvent } from './stored-event.ts';
 
 const FIELDS = {
@@ -98,8 +96,5 @@ export function eventTable(engine: Engine) {
 
 export const EVENT_TABLES = { events: eventTable };
 
-export const EVENT_MIGRATIONS: readonly Migration[] = [
-  { name: '006-event-table', up: feed.up, isAdditive: true },
-  { name: '008-event-histories', up: histories.up, isAdditive: true },
-  { name: '009-event-owners', up: owners.up, isAdditive: true },
-];
+/** Databases from before the first release have it by this name. */
+export const EVENT_MIGRATIONS: readonly Migration[] = [{ name: '009-event-owners', up: events.up, isAdditive: true }];

@@ -13,7 +13,7 @@ export class Availability {
   readonly #logger: StorageLogger;
   /** What the log says when the database becomes unavailable. */
   readonly #awayText: string;
-  /** The history of the database (events/migrations/008-event-histories.ts) that the newest session has met. */
+  /** The history of the database (events/migrations/009-events.ts) that the newest session has met. */
   history: string | undefined;
   #isAway = false;
   /** When the state last changed or a call last failed. */

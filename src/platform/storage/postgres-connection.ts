@@ -48,7 +48,7 @@ const BEGIN_POOLED: readonly Command[] = [
 
 /**
  * The first commands of a connection. The last one fails on a standby, and sees to it that no id of an event is used
- * twice (events/migrations/008-event-histories.ts): a change of role or history ends a session. Through PgBouncer a
+ * twice (events/migrations/009-events.ts): a change of role or history ends a session. Through PgBouncer a
  * session's first transaction does so. Resolves with the name of the history.
  */
 export async function startSession(client: Pick<PostgresClient, 'query' | 'processID'>): Promise<string> {

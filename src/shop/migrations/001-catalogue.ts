@@ -1,5 +1,6 @@
-/** Categories, pets with their stock, orders. */
+/** Categories, pets with their stock, orders, and the events of all. */
 import type { Knex } from 'knex';
+import { recordEvents } from '../../platform/events/migrations/event-triggers.ts';
 
 export async function up(knex: Knex): Promise<void> {
   await knex.schema.createTable('categories', (table) => {
@@ -34,4 +35,6 @@ export async function up(knex: Knex): Promise<void> {
     table.index(['complete', 'id']);
     table.index(['pet_id', 'complete', 'id']);
   });
+
+  await recordEvents(knex, { category: 'categories', pet: 'pets', order: 'orders' });
 }

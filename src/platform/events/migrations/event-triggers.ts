@@ -21,7 +21,7 @@ export async function recordEvents(knex: Knex, tables: Readonly<Record<string, s
 }
 
 /**
- * The same for tables whose rows belong to an account: each event has that of its row (009-event-owners). Where a table
+ * The same for tables whose rows belong to an account: each event has that of its row. Where a table
  * had events before, they get it, too; those of rows that are gone are nobody's. A migration that calls it for the
  * first time is not additive: servers of a release that knows no owners would show these events to all.
  */

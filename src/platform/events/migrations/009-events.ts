@@ -1,6 +1,8 @@
 /**
- * The histories of the feed. A fail-over may lose writes, and a backup lacks some: readers may have seen their events.
- * So where a history begins ids are skipped, and no event gets one again.
+ * The feed of events, which the triggers of event-triggers.ts write, and its histories.
+ *
+ * A fail-over may lose writes, and a backup lacks some: readers may have seen their events. So where a history begins
+ * ids are skipped, and no event gets one again.
  *
  * On PostgreSQL each new connection calls `adopt_event_history` before it writes. A history's name is that of the
  * cluster, of its timeline, which a promotion or a recovery changes, of the database, which a copy has not, and of the
@@ -27,6 +29,15 @@ export const SKIP_ON_SQLITE = [
 ];
 
 export async function up(knex: Knex): Promise<void> {
+  await knex.schema.createTable('events', (table) => {
+    // Never reused (AUTOINCREMENT), so an id that a reader has seen stays that event's.
+    table.bigIncrements('id');
+    table.text('type').notNullable();
+    table.bigInteger('time_ms').notNullable();
+    table.text('resource').notNullable(); // the row, as a JSON object
+    // The account that it belongs to, or 0: it is for all. The index is in `recordOwnedEvents`.
+    table.bigInteger('account_id').notNullable().defaultTo(0);
+  });
   await knex.schema.createTable('event_histories', (table) => {
     table.bigIncrements('id');
     table.text('name').notNullable();
