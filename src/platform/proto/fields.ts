@@ -62,7 +62,7 @@ interface FoundField {
 /** What a request message is, and which of its fields is the REST body. */
 interface RequestOf {
   readonly input: DescMessage;
-  readonly bodyField: string | undefined;
+  readonly bodyField?: string | undefined;
 }
 
 /** Finds a field by its path in the request message, in JSON's or protobuf's names, with indexes: `thing.tags[2]`. */

@@ -54,11 +54,11 @@ export interface SuccessResponse {
   /**
    * The path of the created resource, with fields of the response message in braces; undefined for other operations.
    */
-  readonly location: string | undefined;
+  readonly location?: string | undefined;
   /** The field of the response message that is written as a bare array; undefined unless the response is a list. */
-  readonly list: ListField | undefined;
+  readonly list?: ListField | undefined;
   /** Where the next page of a list begins: in the response message, and the query parameter that goes there. */
-  readonly next: { readonly field: DescField; readonly parameter: string } | undefined;
+  readonly next?: { readonly field: DescField; readonly parameter: string } | undefined;
 }
 
 /** The conditional headers, as they are looked up, with their spelling for people. */
@@ -89,16 +89,16 @@ export interface Operation {
   /** True when the response is one resource, which has an entity tag (RFC 9110, section 8.8.3). */
   readonly isTagged: boolean;
   /** The field with ids of a list that is tagged like the resource when it has exactly one. */
-  readonly oneOf: ListField | undefined;
+  readonly oneOf?: ListField | undefined;
   /** The conditional header that it supports (RFC 9110, section 13.1). */
-  readonly condition: 'if-match' | 'if-none-match' | undefined;
+  readonly condition?: 'if-match' | 'if-none-match' | undefined;
   /** The field of the request message that is the REST body; `*` for all that are not in the path. */
-  readonly bodyField: string | undefined;
+  readonly bodyField?: string | undefined;
   /** The fields that are its query parameters, by name. */
   readonly queryParameters: ReadonlyMap<string, DescField>;
   /** True when it supports Idempotency-Key: a POST that is not idempotent by itself. */
   readonly takesIdempotencyKey: boolean;
-  readonly deprecation: Deprecation | undefined;
+  readonly deprecation?: Deprecation | undefined;
   /** Which calls count against the limits: all, none, or only those beyond the limit. */
   readonly counting: 'always' | 'never' | 'refusals';
 }
@@ -118,144 +118,141 @@ export function loadOperations(
   descriptors: FileDescriptorSet = fromBinary(FileDescriptorSetSchema, readFileSync(DESCRIPTOR_SET)),
 ): Operations {
   const registry = createFileRegistry(descriptors);
+  const verbs = verbsOf(registry);
   const services = [...registry.files].flatMap((file) => file.services);
-  const operations = services.flatMap(({ methods }) => methods.map((method) => toOperation(method, registry)));
+  const operations = services.flatMap(({ methods }) => methods.map((method) => toOperation(method, registry, verbs)));
   const isAstray = ({ path, isPublic, routes }: Operation) =>
     routes.length > 0 && !isPublic && !path.startsWith('/apiplatform.');
   const astray = operations.find(isAstray);
   if (astray !== undefined) {
     throw new Error(`${astray.path} has a path on REST: move it to ${API_PACKAGE}, the API_PACKAGE of src/identity.ts`);
   }
-  const byRoute = Map.groupBy(
-    operations.flatMap(({ path, routes }) =>
-      routes.map((route) => ({ path, at: `${route.method} ${shapeOf(route)}` })),
-    ),
-    ({ at }) => at,
-  );
-  for (const [at, [one, other]] of byRoute) {
-    if (other !== undefined) throw new Error(`${one?.path} and ${other.path} are both at ${at} on REST: move one`);
+  const owners = new Map<string, string>();
+  for (const { path, routes } of operations) {
+    for (const route of routes) {
+      const at = `${route.method} ${shapeOf(route)}`;
+      const other = owners.get(at);
+      if (other !== undefined) throw new Error(`${other} and ${path} are both at ${at} on REST: move one`);
+      owners.set(at, path);
+    }
   }
   return { registry, byPath: new Map(operations.map((operation) => [operation.path, operation])) };
 }
 
-/** Reads one method from its descriptor. */
-export function toOperation(method: DescMethod, registry: Registry): Operation {
-  const base = {
-    path: `/${method.parent.typeName}/${method.name}`,
-    input: method.input,
-    output: method.output,
-    isStream: method.methodKind === 'server_streaming' || method.methodKind === 'bidi_streaming',
-    isOwned: serviceOptions(method.parent, registry)?.owned === true,
-    isRead: method.idempotency === MethodOptions_IdempotencyLevel.NO_SIDE_EFFECTS,
-    isIdempotent: method.idempotency !== MethodOptions_IdempotencyLevel.IDEMPOTENCY_UNKNOWN,
-  };
-  const rule = httpRule(method, registry);
-  if (rule !== undefined) {
-    const { input, output } = method;
-    const [path, isRaw] = [pathOf(rule), output.typeName === HTTP_BODY];
-    const inBody = bodyOf({ input, bodyField: rule.body, routes: [path] })?.fields ?? [];
-    const inQuery = [...queryParameters(input, rule, [path]).values()];
-    checkForms({ rule, path, method, isRaw, inBody, inQuery });
-  }
-  return withOptions(base, rule, operationOptions(method, registry), verbsOf(registry));
-}
-
-const VERBS = new WeakMap<Registry, readonly string[]>();
-
-/** The verbs of all paths: of `/things/{id}:close` it is `close`. */
-export function verbsOf(registry: Registry): readonly string[] {
-  const known = VERBS.get(registry);
-  if (known !== undefined) return known;
-  const methods = [...registry].flatMap((type) => (type.kind === 'service' ? type.methods : []));
-  const rules = methods.flatMap((method) => httpRule(method, registry) ?? []);
-  const paths = rules.flatMap((rule) => [rule, ...rule.additionalBindings]).map(pathOf);
-  const verbs = [...new Set(paths.flatMap(({ verb }) => verb ?? []))];
-  VERBS.set(registry, verbs);
-  return verbs;
-}
-
-/** Stands for all methods that do not exist. */
-export const UNKNOWN: Operation = withOptions({
-  path: '/unknown',
-  input: EmptySchema,
-  output: EmptySchema,
-  isStream: false,
-  isOwned: false,
-  isRead: false,
-  isIdempotent: false,
-});
-
-type Base = Pick<Operation, 'path' | 'input' | 'output' | 'isStream' | 'isOwned' | 'isRead' | 'isIdempotent'>;
-
-function withOptions(
-  base: Base,
-  rule?: HttpRule,
-  options?: OperationOptions,
-  verbs: readonly string[] = [],
-): Operation {
-  const { input, output } = base;
-  const routes = rule === undefined ? [] : toRoutes(rule, verbs);
+/** Reads one method from its descriptor. `verbs` are those of all paths. */
+export function toOperation(method: DescMethod, registry: Registry, verbs = verbsOf(registry)): Operation {
+  const { parent, input, output, idempotency, methodKind } = method;
+  const [rule, options] = [httpRule(method, registry), operationOptions(method, registry)];
+  const base = { path: `/${parent.typeName}/${method.name}`, input, output };
+  const bindings = bindingsOf(rule);
+  const [paths, bodyField] = [bindings.map(pathOf), rule?.body || undefined];
+  const isInQuery = ({ name }: DescField) => name !== bodyField && !isInPath(name, paths);
+  const inQuery = rule === undefined || bodyField === '*' ? [] : input.fields.filter(isInQuery);
   const isRaw = output.typeName === HTTP_BODY;
-  const response = toSuccessResponse(base, routes, options);
-  const isOneMessage = !isRaw && !base.isStream && response.status !== 204 && response.list === undefined;
-  const isTagged = routes.length > 0 && isOneMessage;
+  if (rule !== undefined) {
+    const inBody = bodyOf({ input, bodyField, routes: paths })?.fields ?? [];
+    checkForms({ rule, path: pathOf(rule), method, isRaw, inBody, inQuery });
+  }
+  const routes = toRoutes(bindings, verbs);
+  const [route] = routes;
+  const isStream = methodKind === 'server_streaming' || methodKind === 'bidi_streaming';
+  const isRead = idempotency === MethodOptions_IdempotencyLevel.NO_SIDE_EFFECTS;
+  const isIdempotent = idempotency !== MethodOptions_IdempotencyLevel.IDEMPOTENCY_UNKNOWN;
+  const response = toSuccessResponse(base, route !== undefined, options?.created || undefined);
+  const isOneMessage = !isRaw && !isStream && response.status !== 204 && response.list === undefined;
+  const isTagged = route !== undefined && isOneMessage;
   const oneOf = options?.oneOf ? oneOfList(base, response, options.oneOf) : undefined;
   return {
     ...base,
     isPublic: base.path.startsWith(API_PREFIX),
-    isEventStream: base.isStream && !isRaw && routes.length > 0,
+    isStream,
+    isEventStream: isStream && !isRaw && route !== undefined,
     isRaw,
+    isOwned: serviceOptions(parent, registry)?.owned === true,
+    isRead,
+    isIdempotent,
     routes,
     response,
     isTagged,
     oneOf,
-    condition:
-      base.isRead && routes[0]?.method !== 'GET' ? undefined : conditionOf(routes, isTagged || oneOf !== undefined),
-    bodyField: rule?.body || undefined,
-    queryParameters: queryParameters(input, rule, routes),
-    takesIdempotencyKey: routes[0]?.method === 'POST' && !base.isIdempotent,
+    condition: conditionOf(route, isRead, isTagged || oneOf !== undefined),
+    bodyField,
+    queryParameters: new Map(inQuery.map((field) => [field.jsonName, field])),
+    takesIdempotencyKey: route?.method === 'POST' && !isIdempotent,
     deprecation: options?.deprecation && toDeprecation(options.deprecation, input),
     counting: options?.uncounted ? 'never' : options?.countsRefusalsOnly ? 'refusals' : 'always',
   };
 }
 
-/** Those of its bindings, and one for HEAD with each GET (RFC 9110, section 9.3.2). `NAME.` is the service's name. */
-function toRoutes(rule: HttpRule, verbs: readonly string[]): readonly RestRoute[] {
-  const routes = [rule, ...rule.additionalBindings].map((one) => toRoute(one, verbs));
-  return [...routes, ...routes.filter(({ method }) => method === 'GET').map((route) => ({ ...route, method: 'HEAD' }))];
+/** The verbs of all paths: of `/things/{id}:close` it is `close`. */
+export function verbsOf(registry: Registry): readonly string[] {
+  const methods = [...registry].flatMap((type) => (type.kind === 'service' ? type.methods : []));
+  const paths = methods.flatMap((method) => bindingsOf(httpRule(method, registry)).map(pathOf));
+  return [...new Set(paths.flatMap(({ verb }) => verb ?? []))];
 }
 
+/** Stands for all methods that do not exist. */
+export const UNKNOWN: Operation = {
+  path: '/unknown',
+  isPublic: false,
+  input: EmptySchema,
+  output: EmptySchema,
+  isStream: false,
+  isEventStream: false,
+  isRaw: false,
+  isOwned: false,
+  isRead: false,
+  isIdempotent: false,
+  routes: [],
+  response: { status: 204 },
+  isTagged: false,
+  queryParameters: new Map(),
+  takesIdempotencyKey: false,
+  counting: 'always',
+};
+
+function bindingsOf(rule: HttpRule | undefined): readonly HttpRule[] {
+  return rule === undefined ? [] : [rule, ...rule.additionalBindings];
+}
+
+/** `NAME.` is the service's name. */
 function pathOf({ pattern }: HttpRule): Path {
   const text = pattern.case === 'custom' ? pattern.value.path : (pattern.value ?? '');
   return readPath(text.replace('{file=NAME.', `{file=${NAME}.`));
 }
 
-function toRoute(rule: HttpRule, verbs: readonly string[]): RestRoute {
-  const path = pathOf(rule);
-  const method = rule.pattern.case === 'custom' ? rule.pattern.value.kind : String(rule.pattern.case).toUpperCase();
-  return { ...path, method, pattern: toRegExp(path, verbs) };
+/** Those of the bindings, and one for HEAD with each GET (RFC 9110, section 9.3.2). */
+function toRoutes(bindings: readonly HttpRule[], verbs: readonly string[]): readonly RestRoute[] {
+  const routes = bindings.map((binding) => {
+    const { pattern } = binding;
+    const path = pathOf(binding);
+    const method = pattern.case === 'custom' ? pattern.value.kind : String(pattern.case).toUpperCase();
+    return { ...path, method, pattern: toRegExp(path, verbs) };
+  });
+  return [...routes, ...routes.filter(({ method }) => method === 'GET').map((route) => ({ ...route, method: 'HEAD' }))];
 }
 
 /** Resources are read with If-None-Match and changed with If-Match. What is yet to be created has no tag. */
-function conditionOf([route]: readonly RestRoute[], isTagged: boolean): Operation['condition'] {
+function conditionOf(route: RestRoute | undefined, isRead: boolean, isTagged: boolean): Operation['condition'] {
   if (route?.method === 'GET') return isTagged ? 'if-none-match' : undefined;
   const changes = route !== undefined && (['PUT', 'PATCH', 'DELETE'].includes(route.method) || hasVerb(route));
-  return changes ? 'if-match' : undefined;
+  return changes && !isRead ? 'if-match' : undefined;
 }
+
+type Base = Pick<Operation, 'path' | 'input' | 'output'>;
 
 /** An empty message means no body; one with `next_page_token`, or the like, is a page of its list. */
 function toSuccessResponse(
   { path, input, output }: Base,
-  routes: readonly RestRoute[],
-  options: OperationOptions | undefined,
+  isOnRest: boolean,
+  location: string | undefined,
 ): SuccessResponse {
-  const location = options?.created || undefined;
   const [next] = output.fields.flatMap((field) => {
     const parameter = input.fields.find(({ name }) => field.name === `next_${name}`)?.jsonName;
     return parameter === undefined ? [] : [{ field, parameter }];
   });
   const [list, ...others] = output.fields.filter((field) => field !== next?.field);
-  if (next !== undefined && routes.length > 0 && (list?.fieldKind !== 'list' || others.length > 0)) {
+  if (next !== undefined && isOnRest && (list?.fieldKind !== 'list' || others.length > 0)) {
     const why = 'REST has a page as a bare array, which has no place for other fields';
     throw new Error(
       `${path}: ${output.typeName} must have one list beside ${next.field.name}, and nothing else: ${why}`,
@@ -290,13 +287,6 @@ export function bodyOf({
 
 function isInPath(name: string, routes: readonly Path[]): boolean {
   return routes.some((route) => fieldsIn(route).includes(name));
-}
-
-/** Per google.api.http: every field that is neither in the path nor in the body is a query parameter. */
-function queryParameters(input: DescMessage, rule: HttpRule | undefined, routes: readonly Path[]) {
-  const isLeft = ({ name }: DescField) => name !== rule?.body && !isInPath(name, routes);
-  const fields = rule === undefined || rule.body === '*' ? [] : input.fields.filter(isLeft);
-  return new Map(fields.map((field) => [field.jsonName, field]));
 }
 
 function toDeprecation(options: NonNullable<OperationOptions['deprecation']>, input: DescMessage): Deprecation {
