@@ -8,7 +8,7 @@ import { setTimeout as delay } from 'node:timers/promises';
 import type { OwnerId } from '../tables/ids.ts';
 import type { Page } from '../tables/order.ts';
 import type { SettledEvents } from './settled.ts';
-import type { EventId, EventRequest, SeenEvent } from './stored-event.ts';
+import type { EventRequest, SeenEvent } from './stored-event.ts';
 
 /** The time from one page of an account to its next. */
 const ACCOUNT_MS = 20;
@@ -17,35 +17,22 @@ const PAUSE_MS = 8;
 /** For how long a page is kept for others: the streams of an account come to it within some turns. */
 const SHARED_MS = 1_000;
 
-export type Bounds = Pick<EventRequest, 'limit' | 'maxBytes'>;
-
 export class Backlog {
   readonly #events: SettledEvents;
-  readonly #bounds: Bounds;
-  readonly #hasOwners: boolean;
   readonly #pages = new Map<string, Promise<Page<SeenEvent>>>();
   /** Resolves when the table may be read again. */
   #turn: Promise<unknown> = Promise.resolve();
   /** Resolves when the account may have another page. */
   readonly #accounts = new Map<OwnerId, Promise<unknown>>();
 
-  constructor(events: SettledEvents, bounds: Bounds, hasOwners: boolean) {
+  constructor(events: SettledEvents) {
     this.#events = events;
-    this.#bounds = bounds;
-    this.#hasOwners = hasOwners;
   }
 
-  /** The events after an id, of these types or all, when it is the turn of the account; none once its stream ends. */
-  page(
-    account: OwnerId,
-    after: EventId,
-    types: readonly string[],
-    isClosed: () => boolean,
-  ): Promise<Page<SeenEvent> | undefined> {
+  /** The events that are asked for, when it is the turn of the account; none once its stream ends. */
+  page(account: OwnerId, request: EventRequest, isClosed: () => boolean): Promise<Page<SeenEvent> | undefined> {
     const turn = this.#accounts.get(account) ?? Promise.resolve();
-    const page = turn.then(() =>
-      isClosed() ? undefined : this.#shared(after, types, this.#hasOwners ? account : undefined),
-    );
+    const page = turn.then(() => (isClosed() ? undefined : this.#shared(request)));
     const pause = () => delay(ACCOUNT_MS);
     const next = page.then((read) => read && pause(), pause);
     this.#accounts.set(account, next);
@@ -53,11 +40,11 @@ export class Backlog {
     return page;
   }
 
-  #shared(after: EventId, types: readonly string[], owner: OwnerId | undefined): Promise<Page<SeenEvent>> {
-    const name = `${after} ${types} ${owner}`;
+  #shared(request: EventRequest): Promise<Page<SeenEvent>> {
+    const name = `${request.after} ${request.types} ${request.owner}`;
     const shared = this.#pages.get(name);
     if (shared !== undefined) return shared;
-    const page = this.#turn.then(() => this.#events.checked({ ...this.#bounds, after, types, owner }));
+    const page = this.#turn.then(() => this.#events.checked(request));
     const pause = () => delay(PAUSE_MS);
     this.#turn = page.then(pause, pause);
     this.#pages.set(name, page);

@@ -62,7 +62,8 @@ export interface Progress {
 export class EventFeed {
   readonly #events: SettledEvents;
   readonly #backlog: Backlog;
-  readonly #hasOwners: boolean;
+  /** Whose events pages are for, which pass over those of others by an index. Otherwise accounts share them. */
+  readonly #ownerOf: (account: OwnerId) => OwnerId | undefined;
   readonly #onFailure: (error: unknown) => void;
   /** Wakes each stream that waits for events. */
   readonly #streams = new Set<() => void>();
@@ -79,11 +80,10 @@ export class EventFeed {
   /** When the loop last read an event, or found that there is no other. */
   #readAtMs = 0;
 
-  /** `hasOwners`: pages pass over the events of other accounts by an index. Otherwise accounts share them. */
   constructor(reads: EventReads, onFailure: (error: unknown) => void, hasOwners = false) {
     this.#events = new SettledEvents(reads);
-    this.#backlog = new Backlog(this.#events, { limit: MAX_ROWS, maxBytes: MAX_BATCH_BYTES }, hasOwners);
-    this.#hasOwners = hasOwners;
+    this.#backlog = new Backlog(this.#events);
+    this.#ownerOf = (account) => (hasOwners ? account : undefined);
     this.#onFailure = onFailure;
   }
 
@@ -103,8 +103,7 @@ export class EventFeed {
    * next one. Throws like `SettledEvents.check`.
    */
   async page({ caller: { accountId } }: Owner, after: EventId, types: readonly string[], limit: number) {
-    const owner = this.#hasOwners ? accountId : undefined;
-    const { rows, hasMore } = await this.#events.page({ after, limit, types, owner });
+    const { rows, hasMore } = await this.#events.page({ after, limit, types, owner: this.#ownerOf(accountId) });
     return { events: visible(rows, accountId, types), next: hasMore ? (rows.at(-1)?.id ?? after) : undefined };
   }
 
@@ -150,13 +149,13 @@ export class EventFeed {
    * long. The stream itself holds no batch, which would stay in memory while nobody reads.
    */
   #reader(account: OwnerId, types: readonly string[], isClosed: () => boolean) {
+    const wanted = { types, owner: this.#ownerOf(account), limit: MAX_ROWS, maxBytes: MAX_BATCH_BYTES };
     let reading: Promise<readonly SeenEvent[] | undefined> | undefined;
     return async (after: EventId, untilMs: number): Promise<Progress> => {
       let events: readonly SeenEvent[] | undefined = this.#kept(after)?.events;
       if (events === undefined && this.#isBehind(after)) {
-        reading ??= this.#readBehind(() => this.#backlog.page(account, after, types, isClosed)).finally(
-          () => (reading = undefined),
-        );
+        const page = () => this.#backlog.page(account, { ...wanted, after }, isClosed);
+        reading ??= this.#readBehind(page).finally(() => (reading = undefined));
         events = await before(untilMs, reading);
       }
       return { events: visible(events ?? [], account, types), upTo: events?.at(-1)?.id ?? after };

@@ -3,11 +3,11 @@ import type { Knex } from 'knex';
 import type { Engine, Runner } from '../storage/engine.ts';
 import type { Migration } from '../storage/migrate.ts';
 import { compile, param } from '../storage/statement.ts';
-import { id, integer, longText, optional, text } from '../tables/fields.ts';
+import { id, integer, longText, optional, table, text } from '../tables/fields.ts';
 import { mayBe, type OwnerId } from '../tables/ids.ts';
 import type { Page } from '../tables/order.ts';
 import { fitting, PAGE_BYTES, pages } from '../tables/pages.ts';
-import { lookup, oldest, onlyRow, table } from '../tables/table.ts';
+import { lookup, oldest, onlyRow } from '../tables/table.ts';
 import * as events from './migrations/009-events.ts';
 import { EVERYBODY, type EventId, type EventRequest, type SeenEvent, START, type StoredEvent } from './stored-event.ts';
 

@@ -4,7 +4,7 @@
  */
 import { invalidArgument } from '../errors.ts';
 import { mayBe } from '../tables/ids.ts';
-import { BY_ID, isBehind, type Key, type Order, type Page, type PageRequest, type Range } from '../tables/order.ts';
+import { BY_ID, isBehind, type Key, type Order, type Page, type PageRequest } from '../tables/order.ts';
 
 export const DEFAULT_LIMIT = 20;
 
@@ -18,7 +18,7 @@ interface ListRequest {
  * for good, and no other list gets the number: test/rest/paging.test.ts has all of them.
  */
 export function pageTokens(list: number, order: Order = BY_ID) {
-  const whole = { after: order.start, until: undefined };
+  const whole: Pick<PageRequest, 'after' | 'until'> = { after: order.start };
   // One byte for the list, eight for each integer of the key, and then its text.
   const integers = order.types.filter((type) => type !== 'text').length;
   const hasText = integers < order.types.length;
@@ -46,7 +46,8 @@ export function pageTokens(list: number, order: Order = BY_ID) {
 
   return {
     /** Converts a list request to a page request within a range. @throws ApiError for an invalid token. */
-    toPageRequest({ pageToken, limit = DEFAULT_LIMIT }: ListRequest, { after, until }: Range = whole): PageRequest {
+    toPageRequest({ pageToken, limit = DEFAULT_LIMIT }: ListRequest, range = whole): PageRequest {
+      const { after, until } = range;
       const last = pageToken === '' ? after : decode(pageToken);
       return { after: isBehind(order, last, after) ? last : after, until, limit };
     },

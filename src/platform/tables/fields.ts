@@ -1,8 +1,9 @@
 /**
- * The fields of a table's records. A field is stored in one column or several, and reads what either engine gives for
- * them: SQLite gives every integer and boolean as a number; PostgreSQL gives a 64-bit integer as text.
+ * Tables of records, and the fields of these. A field is stored in one column or several, and reads what either engine
+ * gives for them: SQLite gives every integer and boolean as a number; PostgreSQL gives a 64-bit integer as text.
  */
-import type { Row, SqlValue } from '../storage/statement.ts';
+import type { Engine } from '../storage/engine.ts';
+import type { Params, Row, SqlValue } from '../storage/statement.ts';
 
 export interface Field<T> {
   readonly columns: readonly string[];
@@ -10,7 +11,7 @@ export interface Field<T> {
   readonly types: readonly string[];
   /** The columns that are never NULL where the field has a value. */
   readonly given: readonly string[];
-  /** The columns whose integers may be beyond 2^53, which SQLite's driver would round (`selected` of table.ts). */
+  /** The columns whose integers may be beyond 2^53, which SQLite's driver would round (`selected`). */
   readonly exact: readonly string[];
   /** Whether a value may have more than a kilobyte: pages are then bounded by bytes, too. */
   readonly isLong?: boolean;
@@ -108,6 +109,43 @@ export function record<T extends object>(fields: Fields<T>): Field<T> {
       return result as T; // each of its fields has been read
     },
     write: (value) => all.flatMap(([name, { write }]) => write(value[name])),
+  };
+}
+
+export type Table<R extends object> = ReturnType<typeof table<R>>;
+
+/** A table of records. Parameters of its statements have the names of its columns. */
+export function table<R extends object>(name: string, fields: Fields<R>) {
+  const { columns, types, exact, read } = record(fields);
+  const all = Object.entries(fields) as [keyof R, Field<R[keyof R]>][];
+  return {
+    name,
+    columns,
+    /** The SQL types of the columns. */
+    types,
+    /** The columns of long texts. */
+    long: all.flatMap(([, { isLong, columns }]) => (isLong ? columns : [])),
+    fields,
+    /** The columns as a query selects them: those that SQLite's driver would round as texts. */
+    selected: ({ knex }: Engine) =>
+      columns.map((column) => (exact.includes(column) ? knex.raw('cast(?? as text) as ??', [column, column]) : column)),
+    toRecord: read,
+    /** The SQL of the values of columns in `value`, a JSON array of them as `toJson` encodes it. */
+    fromJson: ({ fromHex }: Engine, names: readonly string[]): readonly string[] =>
+      names.map((name, index) => {
+        const [type, value] = [types[columns.indexOf(name)], `value ->> ${index}`];
+        return type === 'bytea' ? fromHex(value) : `cast(${value} as ${type})`;
+      }),
+    /** The parameters of the fields that are in `part`. */
+    toParams(part: Partial<R>): Params {
+      const params: Record<string, SqlValue> = {};
+      for (const [key, field] of all) {
+        if (!(key in part)) continue;
+        const values = field.write(part[key] as R[keyof R]);
+        for (const [index, column] of field.columns.entries()) params[column] = values[index] ?? null;
+      }
+      return params;
+    },
   };
 }
 

@@ -1,8 +1,8 @@
 /** The `idempotency_records` table: completed requests with an idempotency key, and their responses. */
 import type { Engine, Runner } from '../storage/engine.ts';
 import { AlreadyDone } from '../storage/store-errors.ts';
-import { bytes, integer, text } from './fields.ts';
-import { compileInsert, lookup, oldest, table } from './table.ts';
+import { bytes, integer, table, text } from './fields.ts';
+import { compileInsert, lookup, oldest } from './table.ts';
 
 /** A request that was carried out under an idempotency key, and its response. */
 export interface IdempotencyRecord {

@@ -23,12 +23,6 @@ export interface Page<T> {
   readonly hasMore: boolean;
 }
 
-/** What a list shows of its order: those from one value of its first field up to another one, which it leaves out. */
-export interface Range {
-  readonly after: Key;
-  readonly until: Key | undefined;
-}
-
 export interface Order {
   /** The name of the list, which its statements have: another one for each list of a table. */
   readonly name: string;
@@ -71,7 +65,7 @@ export function orderBy<R extends object, First extends keyof R>(
     ...{ name, columns, types, isDescending, start },
     keyOf: (record: R): Key => [first, ...rest].flatMap((by) => fields[by].write(record[by]).map(toPart)),
     /** Those of the records whose first field is `from` or more, and less than `to`. */
-    range(from: R[First] | undefined, to: R[First] | undefined): Range {
+    range(from: R[First] | undefined, to: R[First] | undefined): Pick<PageRequest, 'after' | 'until'> {
       const [begin, end] = (isDescending ? [to, from] : [from, to]).map((at) =>
         at === undefined ? undefined : edge(at),
       );

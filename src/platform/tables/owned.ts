@@ -6,11 +6,11 @@
  * all rows, whoever has them, is a statement of the table's own, outside of `of`.
  */
 import type { Engine, Runner } from '../storage/engine.ts';
-import { id } from './fields.ts';
+import { id, type Table } from './fields.ts';
 import type { Owner, OwnerId } from './ids.ts';
 import type { PageRequest } from './order.ts';
 import { type Filter, pages } from './pages.ts';
-import { lookup, type ResourceOptions, recordWrites, type Table } from './table.ts';
+import { lookup, type ResourceOptions, recordWrites } from './table.ts';
 
 const OWNER = 'account_id';
 const OWNERS = id<OwnerId>(OWNER);

@@ -2,20 +2,9 @@
 import type { Knex } from 'knex';
 import type { Engine, Given } from '../storage/engine.ts';
 import { type Params, param, paramsOf, type Row, type Statement, toJsonArray } from '../storage/statement.ts';
+import type { Table } from './fields.ts';
 import { BY_ID, type Key, type Order, type Page, type PageRequest } from './order.ts';
 import { sharedReads } from './shared-reads.ts';
-
-/** What pages use of a table (table.ts). */
-interface ListedTable<R> {
-  readonly name: string;
-  readonly columns: readonly string[];
-  readonly types: readonly string[];
-  /** The columns of long texts. */
-  readonly long: readonly string[];
-  selected(engine: Engine): readonly (string | Knex.Raw)[];
-  toRecord(row: Row): R;
-  toParams(part: Partial<R>): Params;
-}
 
 /** Restricts a list to records with these values. An undefined one restricts nothing. */
 export type Filter<R> = { readonly [Name in keyof R]?: R[Name] | undefined };
@@ -73,7 +62,7 @@ export function fitting(sizes: readonly number[], maxBytes: number): number {
  */
 export function pages<R extends object>(
   engine: Engine,
-  table: ListedTable<R>,
+  table: Table<R>,
   select: (columns: (string | Knex.Raw)[], given: Given) => Knex.QueryBuilder,
   order: Order = BY_ID,
 ) {

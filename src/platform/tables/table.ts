@@ -1,58 +1,12 @@
 /** What the tables have in common: statements, reads and writes of records, made from their fields. */
 import type { Knex } from 'knex';
 import type { Engine, Runner } from '../storage/engine.ts';
-import {
-  compile,
-  type Params,
-  param,
-  paramsOf,
-  type Row,
-  type SqlValue,
-  type Statement,
-  toJson,
-} from '../storage/statement.ts';
-import { type Field, type Fields, id as idField, integer, record } from './fields.ts';
+import { compile, type Params, param, paramsOf, type Row, type Statement, toJson } from '../storage/statement.ts';
+import { id as idField, integer, record, type Table } from './fields.ts';
 import { mayBe } from './ids.ts';
 import type { Order } from './order.ts';
 import { pages } from './pages.ts';
 import { sharedReads } from './shared-reads.ts';
-
-export type Table<R extends object> = ReturnType<typeof table<R>>;
-
-/** A table of records. Parameters of its statements have the names of its columns. */
-export function table<R extends object>(name: string, fields: Fields<R>) {
-  const { columns, types, exact, read } = record(fields);
-  const all = Object.entries(fields) as [keyof R, Field<R[keyof R]>][];
-  return {
-    name,
-    columns,
-    /** The SQL types of the columns. */
-    types,
-    /** The columns of long texts. */
-    long: all.flatMap(([, { isLong, columns }]) => (isLong ? columns : [])),
-    fields,
-    /** The columns as a query selects them: those that SQLite's driver would round as texts. */
-    selected: ({ knex }: Engine) =>
-      columns.map((column) => (exact.includes(column) ? knex.raw('cast(?? as text) as ??', [column, column]) : column)),
-    toRecord: read,
-    /** The SQL of the values of columns in `value`, a JSON array of them as `toJson` encodes it. */
-    fromJson: ({ fromHex }: Engine, names: readonly string[]): readonly string[] =>
-      names.map((name, index) => {
-        const [type, value] = [types[columns.indexOf(name)], `value ->> ${index}`];
-        return type === 'bytea' ? fromHex(value) : `cast(${value} as ${type})`;
-      }),
-    /** The parameters of the fields that are in `part`. */
-    toParams(part: Partial<R>): Params {
-      const params: Record<string, SqlValue> = {};
-      for (const [key, field] of all) {
-        if (!(key in part)) continue;
-        const values = field.write(part[key] as R[keyof R]);
-        for (const [index, column] of field.columns.entries()) params[column] = values[index] ?? null;
-      }
-      return params;
-    },
-  };
-}
 
 /** The only row. @throws Error unless there is exactly one. */
 export function onlyRow(rows: readonly Row[]): Row {

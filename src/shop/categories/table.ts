@@ -1,8 +1,8 @@
 /** The `categories` table. */
 import type { Engine } from '../../platform/storage/engine.ts';
-import { id, longText, optional, text } from '../../platform/tables/fields.ts';
+import { id, longText, optional, table, text } from '../../platform/tables/fields.ts';
 import type { Id } from '../../platform/tables/ids.ts';
-import { resource, table } from '../../platform/tables/table.ts';
+import { resource } from '../../platform/tables/table.ts';
 
 export type CategoryId = Id<'category'>;
 export const toCategoryId = (id: bigint) => id as CategoryId;

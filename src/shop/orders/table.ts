@@ -1,9 +1,9 @@
 /** The `orders` table. */
 import type { Engine, Runner } from '../../platform/storage/engine.ts';
 import { compile, param } from '../../platform/storage/statement.ts';
-import { boolean, type Instant, id, instant, integer, optional } from '../../platform/tables/fields.ts';
+import { boolean, type Instant, id, instant, integer, optional, table } from '../../platform/tables/fields.ts';
 import type { Id } from '../../platform/tables/ids.ts';
-import { onlyRow, resource, table } from '../../platform/tables/table.ts';
+import { onlyRow, resource } from '../../platform/tables/table.ts';
 import type { PetId } from '../pets/table.ts';
 
 export type OrderId = Id<'order'>;

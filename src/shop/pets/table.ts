@@ -1,9 +1,9 @@
 /** The `pets` table: pets, and the stock of each. */
 import type { Engine, Runner } from '../../platform/storage/engine.ts';
 import { compile, param, paramsOf } from '../../platform/storage/statement.ts';
-import { id, integer, oneOf, text } from '../../platform/tables/fields.ts';
+import { id, integer, oneOf, table, text } from '../../platform/tables/fields.ts';
 import type { Id } from '../../platform/tables/ids.ts';
-import { compileChildInsert, existingRow, resource, table } from '../../platform/tables/table.ts';
+import { compileChildInsert, existingRow, resource } from '../../platform/tables/table.ts';
 import type { CategoryId } from '../categories/table.ts';
 
 export type PetId = Id<'pet'>;

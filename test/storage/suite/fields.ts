@@ -13,10 +13,11 @@ import {
   optional,
   record,
   since,
+  table,
   text,
 } from '../../../src/platform/tables/fields.ts';
 import { createStore } from '../../../src/platform/tables/store.ts';
-import { resource, table } from '../../../src/platform/tables/table.ts';
+import { resource } from '../../../src/platform/tables/table.ts';
 import { TABLES } from '../../../src/schema.ts';
 import type { Scope } from '../../support/scope.ts';
 import { eventsOf, type SuiteDatabase, test } from './database.ts';

@@ -1,11 +1,11 @@
 /** Orders of a list other than by an integer id, in a table whose ids are texts that the server makes. */
 import { randomUUID } from 'node:crypto';
 import { pageTokens } from '../../../src/platform/rpc/page-token.ts';
-import { type Instant, instant, integer, text } from '../../../src/platform/tables/fields.ts';
+import { type Instant, instant, integer, table, text } from '../../../src/platform/tables/fields.ts';
 import { orderBy } from '../../../src/platform/tables/order.ts';
 import { pages } from '../../../src/platform/tables/pages.ts';
 import { createStore } from '../../../src/platform/tables/store.ts';
-import { resource, table } from '../../../src/platform/tables/table.ts';
+import { resource } from '../../../src/platform/tables/table.ts';
 import { TABLES } from '../../../src/schema.ts';
 import { test } from './database.ts';
 

@@ -3,8 +3,8 @@ import { PLANS, type Plan, type Quota } from '../../config/plans.ts';
 import { type AccountId, type KeyId, PERMISSIONS, type Permission } from '../../rpc/caller.ts';
 import type { Engine, Runner } from '../../storage/engine.ts';
 import { compile, param, paramsOf } from '../../storage/statement.ts';
-import { boolean, id, integer, oneOf, optional, record, text } from '../../tables/fields.ts';
-import { onlyRow, resource, table } from '../../tables/table.ts';
+import { boolean, id, integer, oneOf, optional, record, table, text } from '../../tables/fields.ts';
+import { onlyRow, resource } from '../../tables/table.ts';
 
 export interface Account {
   readonly id: AccountId;

@@ -2,8 +2,8 @@
 import type { AccountId, KeyId } from '../../rpc/caller.ts';
 import type { Engine, Runner } from '../../storage/engine.ts';
 import { compile, param } from '../../storage/statement.ts';
-import { id, integer, optional } from '../../tables/fields.ts';
-import { onlyRow, put, table } from '../../tables/table.ts';
+import { id, integer, optional, table } from '../../tables/fields.ts';
+import { onlyRow, put } from '../../tables/table.ts';
 
 export interface KeyUse {
   readonly keyId: KeyId;

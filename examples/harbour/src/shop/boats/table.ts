@@ -1,8 +1,8 @@
 /** The `boats` table. */
 import type { Engine } from '../../platform/storage/engine.ts';
-import { id, integer, list, text } from '../../platform/tables/fields.ts';
+import { id, integer, list, table, text } from '../../platform/tables/fields.ts';
 import type { Id } from '../../platform/tables/ids.ts';
-import { resource, table } from '../../platform/tables/table.ts';
+import { resource } from '../../platform/tables/table.ts';
 
 export type BoatId = Id<'boat'>;
 export const toBoatId = (id: bigint) => id as BoatId;

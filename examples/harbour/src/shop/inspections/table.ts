@@ -2,10 +2,20 @@
 import { randomUUID } from 'node:crypto';
 import type { Engine, Runner } from '../../platform/storage/engine.ts';
 import { compile, param } from '../../platform/storage/statement.ts';
-import { bigInteger, type Instant, id, instant, oneOf, optional, record, text } from '../../platform/tables/fields.ts';
+import {
+  bigInteger,
+  type Instant,
+  id,
+  instant,
+  oneOf,
+  optional,
+  record,
+  table,
+  text,
+} from '../../platform/tables/fields.ts';
 import type { Id } from '../../platform/tables/ids.ts';
 import { orderBy } from '../../platform/tables/order.ts';
-import { resource, table } from '../../platform/tables/table.ts';
+import { resource } from '../../platform/tables/table.ts';
 import type { BoatId } from '../boats/table.ts';
 
 export type InspectionId = Id<'inspection', string>;

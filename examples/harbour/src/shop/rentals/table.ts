@@ -1,10 +1,9 @@
 /** The `rentals` table: each account has its own. */
 import type { Engine, Runner } from '../../platform/storage/engine.ts';
 import { compile, param } from '../../platform/storage/statement.ts';
-import { type Instant, id, instant } from '../../platform/tables/fields.ts';
+import { type Instant, id, instant, table } from '../../platform/tables/fields.ts';
 import type { Id } from '../../platform/tables/ids.ts';
 import { ownedResource } from '../../platform/tables/owned.ts';
-import { table } from '../../platform/tables/table.ts';
 import type { BoatId } from '../boats/table.ts';
 
 export type RentalId = Id<'rental'>;
