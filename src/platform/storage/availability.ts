@@ -4,7 +4,7 @@
  * PostgreSQL is unavailable when a connection is refused, breaks, or stays silent for longer than the server's own
  * timeouts; not when it is slow, busy, or out of connections. SQLite is unavailable when it can't write.
  */
-import type { StorageLogger } from './engine.ts';
+import { SILENT, type StorageLogger } from './engine.ts';
 
 /** How long after a failure a call must begin for its response to count: a server that stops may still respond. */
 const SETTLE_MS = 1_000;
@@ -19,7 +19,7 @@ export class Availability {
   /** When the state last changed or a call last failed. */
   #changedMs = 0;
 
-  constructor(logger: StorageLogger, awayText: string) {
+  constructor(logger: StorageLogger = SILENT, awayText: string) {
     this.#logger = logger;
     this.#awayText = awayText;
   }

@@ -7,7 +7,7 @@
  */
 import type { Knex } from 'knex';
 import { ConfigError } from '../config/config.ts';
-import type { EngineOptions, StorageLogger } from './engine.ts';
+import { type EngineOptions, SILENT } from './engine.ts';
 
 export interface Migration {
   /** Unique: the database records it. */
@@ -21,13 +21,9 @@ const TABLE = 'schema_migrations';
 const MAX_WAIT_MS = 60_000;
 const REPORT_MS = 1_000;
 
-export interface MigrateOptions extends Pick<EngineOptions, 'onMigration'> {
+export interface MigrateOptions extends EngineOptions {
   /** All migrations of this release, in the order in which they run. */
   readonly migrations: readonly Migration[];
-  /** Whether to run missing migrations, rather than throw ConfigError. */
-  readonly migrates: boolean;
-  readonly logger: StorageLogger;
-  readonly maxWaitMs?: number | undefined;
   /** Prevents other processes from migrating until the transaction ends. */
   readonly lock: (trx: Knex.Transaction, maxWaitMs: number) => Promise<void>;
   readonly transaction?: Knex.TransactionConfig;
@@ -36,12 +32,11 @@ export interface MigrateOptions extends Pick<EngineOptions, 'onMigration'> {
 /**
  * Runs the missing migrations.
  *
- * @throws ConfigError when this release does not support the schema.
+ * @throws ConfigError when this release does not support the schema, or some are missing that it may not run.
  */
-export async function migrate(
-  knex: Knex,
-  { migrations, migrates, logger, onMigration, lock, maxWaitMs = MAX_WAIT_MS, transaction = {} }: MigrateOptions,
-): Promise<void> {
+export async function migrate(knex: Knex, options: MigrateOptions): Promise<void> {
+  const { migrations, migrates = true, logger = SILENT, onMigration } = options;
+  const { lock, maxWaitMs = MAX_WAIT_MS, transaction = {} } = options;
   const missing = namesOf(await findMissing(knex, migrations));
   if (missing.length === 0) return;
   if (!migrates) {

@@ -13,7 +13,7 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import makeKnex from 'knex';
 import { Availability } from './availability.ts';
-import { type Engine, type EngineOptions, type IsCancelled, SILENT } from './engine.ts';
+import type { Engine, EngineOptions, IsCancelled } from './engine.ts';
 import type { Migration } from './migrate.ts';
 import { namedMutex } from './named-mutex.ts';
 import type { Connection } from './postgres-connection.ts';
@@ -45,11 +45,11 @@ export interface PostgresOptions extends EngineOptions {
 export async function openPostgres(
   url: string,
   migrations: readonly Migration[],
-  { connections = 10, isPooled = false, migrates = true, logger = SILENT, ...rest }: PostgresOptions = {},
+  { connections = 10, isPooled = false, ...options }: PostgresOptions = {},
 ): Promise<Engine> {
-  await migratePostgres(url, isPooled, { migrations, migrates, logger, ...rest });
+  await migratePostgres(url, isPooled, { ...options, migrations });
   const knex = makeKnex({ client: 'pg' }); // it only composes SQL
-  const availability = new Availability(logger, 'the database is away: calls that need it fail');
+  const availability = new Availability(options.logger, 'the database is away: calls that need it fail');
   const readers = Math.max(1, Math.floor(connections * 0.4));
   const poolOf = (size: number) => new PostgresPool(url, size, isPooled, availability);
   const [readPool, writePool] = [poolOf(readers), poolOf(Math.max(1, connections - readers))];

@@ -9,7 +9,7 @@
 import makeKnex, { type Knex } from 'knex';
 import { ConfigError } from '../config/setting.ts';
 import { Availability } from './availability.ts';
-import { type Engine, type EngineOptions, SILENT } from './engine.ts';
+import type { Engine, EngineOptions } from './engine.ts';
 import { GroupCommit } from './group-commit.ts';
 import { type Migration, migrate } from './migrate.ts';
 import { isLocked, SqliteConnection, toStoreError } from './sqlite-connection.ts';
@@ -59,13 +59,13 @@ async function lock(trx: Knex.Transaction, maxWaitMs: number): Promise<void> {
 export async function openSqlite(
   file: string,
   migrations: readonly Migration[],
-  { migrates = true, logger = SILENT, maxWaitMs, onMigration }: EngineOptions = {},
+  options: EngineOptions = {},
 ): Promise<Engine> {
   const log = { warn: () => undefined }; // knex throws these errors too
   const knex = makeKnex({ client: 'sqlite3', connection: { filename: file }, useNullAsDefault: true, log });
   try {
     for (const pragma of PRAGMAS) await knex.raw(pragma);
-    await migrate(knex, { migrations, migrates, logger, maxWaitMs, onMigration, lock });
+    await migrate(knex, { ...options, migrations, lock });
     const [large] = await knex('sqlite_sequence').where('seq', '>', MAX_ID).select('name');
     if (large) throw new ConfigError(`the ids of ${large.name} are too large for SQLite here, above 2^52`);
   } catch (error) {
@@ -76,7 +76,8 @@ export async function openSqlite(
   const writer = await SqliteWriter.open(file, [...PRAGMAS, IN_MEMORY]);
   const reader = await SqliteConnection.open(file, [...PRAGMAS, IN_MEMORY, 'PRAGMA query_only = ON']);
   const commits = new GroupCommit(writer);
-  const availability = new Availability(logger, "the database can't be written to: calls that change something fail");
+  const text = "the database can't be written to: calls that change something fail";
+  const availability = new Availability(options.logger, text);
   const observed = async <T>(write: Promise<T>): Promise<T> => {
     const beganMs = performance.now();
     try {

@@ -29,11 +29,6 @@ export const PERMISSIONS: Readonly<Record<Permission, PermissionMessage>> = {
   write: PermissionMessage.PERMISSION_WRITE,
 };
 
-/** The permission of a new key: `write` unless another one is asked for. */
-export function toPermission(message: PermissionMessage | undefined): Permission {
-  return message === PermissionMessage.PERMISSION_READ ? 'read' : 'write';
-}
-
 /** The name of a value of an enum, in one of these tables. */
 export function nameOf<Name extends string>(names: Readonly<Record<Name, number>>, value: unknown): Name | undefined {
   return (Object.keys(names) as Name[]).find((name) => names[name] === value);

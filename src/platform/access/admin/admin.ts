@@ -13,11 +13,12 @@ import { dayIndexAt, dayStartMs } from '../limits/windows.ts';
 import type { Account, ApiKey } from '../tables/accounts.ts';
 import type { AccessStore, AccessTransaction } from '../tables/tables.ts';
 import {
+  nameOf,
+  PERMISSIONS,
   toAccountMessage,
   toBanMessage,
   toKeyMessage,
   toMs,
-  toPermission,
   toPlan,
   toStanding,
 } from './admin-messages.ts';
@@ -93,7 +94,7 @@ export function adminService(parts: AdminParts): Service<AdminServiceServer, Wri
 
     async createKey({ label, expireTime, ...request }, call) {
       const key = generateKey();
-      const permission = toPermission(request.permission);
+      const permission = nameOf(PERMISSIONS, request.permission) ?? 'write';
       const described = { label, permission, prefix: displayPrefix(key), expiresAtMs: toMs(expireTime) };
       const created = await store.forCall(call).transaction(async (tx) => {
         const { id: accountId } = await lock(tx, request.accountId);
