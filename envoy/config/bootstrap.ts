@@ -1,7 +1,7 @@
 /**
  * The configuration of Envoy in front of the gRPC servers: REST/JSON, native gRPC, gRPC-Web and Connect on one port.
  *
- * The launcher writes it as YAML (src/platform/launcher/envoy-config.ts). A comment explains each difference from
+ * The launcher writes it as YAML (src/platform/launcher/envoy.ts). A comment explains each difference from
  * Envoy's best practices for edge proxies:
  * https://www.envoyproxy.io/docs/envoy/latest/configuration/best_practices/edge
  */

@@ -1,6 +1,6 @@
 /** How a client connects: TLS, and a bound of the time that a new connection may take until the server speaks. */
 import { isIP, type Socket } from 'node:net';
-import { type ChannelCredentials, type ChannelOptions, credentials } from '@grpc/grpc-js';
+import { type ChannelCredentials, credentials } from '@grpc/grpc-js';
 
 /** Certificates and keys are PEM: the text of a file, or its bytes. */
 export interface TlsOptions {
@@ -11,12 +11,6 @@ export interface TlsOptions {
   readonly key?: string | Uint8Array;
   /** A name in the server's certificate. Default: the host of `address`. Required when that is an IP address. */
   readonly serverName?: string;
-}
-
-interface Security {
-  readonly target: string;
-  readonly credentials: ChannelCredentials;
-  readonly options: ChannelOptions;
 }
 
 /** `https://host:port` or `http://host:port`. A path would be lost: gRPC has its own. */
@@ -40,7 +34,7 @@ function parse(address: string, tls: boolean | TlsOptions | undefined) {
  * Throws when the address is none, when a certificate or key can't be parsed, when `cert` or `key` is missing, or when
  * the server has no name.
  */
-export function security(address: string, given: boolean | TlsOptions | undefined): Security {
+export function security(address: string, given: boolean | TlsOptions | undefined) {
   const { target, tls } = parse(address, given);
   if (tls === false) return { target, credentials: boundHandshake(credentials.createInsecure()), options: {} };
   const { ca, cert, key, serverName }: TlsOptions = tls === true ? {} : tls;

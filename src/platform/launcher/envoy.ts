@@ -1,5 +1,6 @@
 /** Envoy in front of the servers: its process, and its view of the servers. */
 import { existsSync } from 'node:fs';
+import { writeFile } from 'node:fs/promises';
 import { availableParallelism } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
@@ -10,9 +11,9 @@ import { DRAIN_MS, LAST_SPANS_MS } from '../config/times.ts';
 import { LogFile } from '../observe/logging/log-file.ts';
 import { Child } from './child.ts';
 import { Component } from './component.ts';
-import { callAdmin } from './envoy-admin.ts';
-import { logDir, ROOT } from './paths.ts';
-import { writeSecrets } from './secrets.ts';
+import { adminSocket, callAdmin } from './envoy-admin.ts';
+import { accessLog, logDir, ROOT } from './paths.ts';
+import { secretFile, writeSecrets } from './secrets.ts';
 
 const PINNED_ENVOY = join(ROOT, '.envoy/envoy/_bin/envoy');
 const POLL_MS = 20;
@@ -20,6 +21,8 @@ const POLL_MS = 20;
 const INHERITED_VARIABLES = ['PATH', 'HOME', 'TMPDIR', 'TZ', 'LANG', 'LC_ALL', 'LD_LIBRARY_PATH'];
 
 const JSON_LOG_FORMAT = '{"time":"%Y-%m-%dT%T.%e%z","level":"%l","logger":"%n","msg":"%j"}';
+
+const CONFIG_HEAD = '# Written at each start, from envoy/config. The comments are there.\n';
 
 /** The prefix of Envoy's runtime keys for the limits of calls. */
 const CIRCUIT_BREAKERS = `circuit_breakers.${CLUSTERS.calls}.default`;
@@ -49,6 +52,26 @@ export function envoyThreads(servers: number): number {
   return Math.min(2 * servers, availableParallelism());
 }
 
+/** Writes the configuration (envoy/config), as YAML that an operator can read. Resolves with the path of the file. */
+async function writeConfig(config: EdgeConfig): Promise<string> {
+  // They take time to load, among them the descriptors of the proto files.
+  const [{ bootstrap }, { stringify }] = await Promise.all([
+    import('../../../envoy/config/bootstrap.ts'),
+    import('yaml'),
+  ]);
+  const file = join(config.dataDir, 'envoy.yaml');
+  const message = bootstrap(config, {
+    root: ROOT,
+    adminSocket: adminSocket(config),
+    accessLog: config.logs === 'stdout' ? undefined : accessLog(config),
+    secret: (name) => secretFile(config, name),
+  });
+  // Envoy reads YAML 1.1, in which "yes" needs quotes. It has the edge's secret.
+  const text = stringify(message, { version: '1.1', aliasDuplicateObjects: false, lineWidth: 0 });
+  await writeFile(file, CONFIG_HEAD + text, { mode: 0o600 });
+  return file;
+}
+
 export class Envoy extends Component {
   readonly #config: Config;
   readonly #binary: string;
@@ -68,13 +91,11 @@ export class Envoy extends Component {
    */
   static async prepare(config: EdgeConfig, binary: string, servers: number): Promise<Envoy> {
     await writeSecrets(config);
-    // Its imports take time to load, among them the descriptors of the proto files.
-    const { writeEnvoyConfig } = await import('./envoy-config.ts');
     // Hot restart is not used. Its socket has no permissions: any user of the machine could stop Envoy.
     // While Envoy drains, each kept connection ends with its next response, not at a random time.
     const fixed = ['--disable-hot-restart', '--drain-strategy', 'immediate'];
     const threads = servers === 0 ? [] : ['--concurrency', String(envoyThreads(servers))];
-    return new Envoy(config, binary, ['--config-path', await writeEnvoyConfig(config), ...fixed, ...threads]);
+    return new Envoy(config, binary, ['--config-path', await writeConfig(config), ...fixed, ...threads]);
   }
 
   protected spawn(): Child {

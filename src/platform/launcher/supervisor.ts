@@ -25,11 +25,6 @@ const LATE_MS = 1_100;
 /** Some slow turns of the launcher's event loop: it hears a response after about five. */
 const PING_TIMEOUT_MS = 10_000;
 
-/** A component could not be started too often, and is not started again. */
-export class TooManyFailures extends ExpectedError {
-  override name = 'TooManyFailures';
-}
-
 export interface Supervision {
   /** Aborted when the service stops: nothing is restarted from then on. */
   readonly shutdown: AbortSignal;
@@ -37,7 +32,7 @@ export interface Supervision {
   readonly isRedundant: () => boolean;
 }
 
-/** Supervises a component that has been started. Resolves on shutdown. Rejects with TooManyFailures. */
+/** Supervises a started component. Resolves on shutdown. Rejects with ExpectedError after MAX_FAILURES. */
 export async function supervise(component: Component, supervision: Supervision): Promise<void> {
   const { shutdown, report } = supervision;
   /** How often it has ended soon after it had served. */
@@ -75,7 +70,7 @@ async function restartUntilServing(component: Component, deaths: number, supervi
       if (supervision.isRedundant()) failures = 0;
       else if (!(error instanceof TemporaryFailure)) failures += 1;
       if (failures === MAX_FAILURES)
-        throw new TooManyFailures(
+        throw new ExpectedError(
           `${component.name} could not be started ${failures} times in a row, the last time: ${reason}`,
         );
       if (reason !== component.startFailure) report(`${reason}. Retrying every few seconds.`);

@@ -20,15 +20,6 @@ const FRESH_MS = 4_000;
 /** The maximum of entries. Those looked up longest ago are evicted: a key in use is looked up every few seconds. */
 const MAX_ENTRIES = 10_000;
 
-interface Clock {
-  /** The time of day: keys expire by it. */
-  readonly nowMs: () => number;
-  /** Never steps: entries become stale by it. */
-  readonly monotonicMs: () => number;
-}
-
-const SYSTEM: Clock = { nowMs: Date.now, monotonicMs: () => performance.now() };
-
 /** When a look-up began. */
 interface Beginning {
   readonly freshUntilMs: number;
@@ -51,10 +42,11 @@ interface LookUp extends Beginning {
 
 export type ApiKeyCache = ReturnType<typeof createApiKeyCache>;
 
+/** Keys expire by `nowMs`, the time of day. Entries become stale by `monotonicMs`, which never steps. */
 export function createApiKeyCache(
   accounts: Pick<AccessStore['accounts'], 'findKey'>,
   plans: PlanQuotas,
-  { nowMs, monotonicMs }: Clock = SYSTEM,
+  { nowMs = Date.now, monotonicMs = () => performance.now() } = {},
 ) {
   const entries = new Map<string, Entry>();
   /** The last look-up of each key that has one in progress. */

@@ -47,13 +47,10 @@ const commandOptions = { timeout: 0 };
 /** What shows a password: a server's error may repeat the arguments of HELLO, and the library's the URL of a node. */
 const SECRETS = /, with args .*|(?<=:\/\/)[^\s/]*@/gs;
 
-export interface Script {
-  readonly text: string;
-  readonly sha1: string;
-}
+type Script = ReturnType<typeof loadScript>;
 
 /** Declares the constants, in Lua, before the script in `file`. */
-export function loadScript(file: URL, constants: Readonly<Record<string, string | number>> = {}): Script {
+export function loadScript(file: URL, constants: Readonly<Record<string, string | number>> = {}) {
   const declared = Object.entries(constants).map(([name, value]) => `local ${name} = ${value}\n`);
   const text = declared.join('') + readFileSync(file, 'utf8');
   return { text, sha1: createHash('sha1').update(text).digest('hex') };

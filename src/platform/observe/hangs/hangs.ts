@@ -5,6 +5,7 @@
  */
 import { Worker } from 'node:worker_threads';
 import { KEY_PATTERN, REDACTED } from '../../access/keys/format.ts';
+import type { Call } from '../../rpc/chain.ts';
 import type { LogFile } from '../logging/log-file.ts';
 
 const BEAT_MS = 500;
@@ -28,13 +29,7 @@ export interface Watched {
   readonly redacted: string;
 }
 
-interface Noted {
-  readonly operation: { readonly path: string };
-  readonly requestId: string;
-  readonly address: string;
-}
-
-export function watchForHangs({ path, isFile }: Pick<LogFile, 'path' | 'isFile'>): (call: Noted) => void {
+export function watchForHangs({ path, isFile }: Pick<LogFile, 'path' | 'isFile'>): (call: Call) => void {
   const shared = new SharedArrayBuffer(HEAD_BYTES + SLOTS * SLOT_BYTES);
   const head = new Int32Array(shared, 0, 2);
   const bytes = Buffer.from(shared);

@@ -48,7 +48,7 @@ export function restProtocol(operations: Iterable<Operation>): Protocol {
   };
 }
 
-function compile({ path, output, isRaw, response: { status, location, list, next } }: Operation): Render {
+function compile({ output, isRaw, response: { status, location, list, next } }: Operation): Render {
   if (isRaw) {
     return (call, { message }) => {
       const { contentType, data } = message as HttpBody;
@@ -58,7 +58,6 @@ function compile({ path, output, isRaw, response: { status, location, list, next
   if (status === 204) return () => ({ status, headers: {}, body: '' });
   const write = list === undefined ? jsonWriter(output) : jsonArrayWriter(list);
   const toLocation = location === undefined ? undefined : compilePath(location, output);
-  if (status === 201 && toLocation === undefined) throw new Error(`${path} has no Location`);
   return (call, { message, isUnmodified }) => {
     const fields = message as Readonly<Record<string, unknown>>;
     if (toLocation !== undefined) call.responseHeaders.set('location', toLocation(message));
