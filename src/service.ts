@@ -118,7 +118,6 @@ async function openService(
     ...server,
     store,
     logger,
-    /** Listens on the address and the port of the settings. Port 0 picks a free one. Resolves with the port. */
     async listen() {
       const port = await server.listen(tls);
       const data = config.databaseUrl === undefined ? 'SQLite' : 'PostgreSQL';

@@ -205,7 +205,6 @@ export const PLATFORM_ERRORS = {
   DEADLINE_EXCEEDED: row(504, Status.DEADLINE_EXCEEDED, () => 'the request was not answered in time'),
 } as const satisfies Record<string, Row>;
 
-/** The fields that a message needs. */
 type ErrorFields<R extends Row> = Parameters<R['message']>[0];
 
 /** A rule that a field violates. */

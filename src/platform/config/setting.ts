@@ -11,7 +11,6 @@ export interface Setting<T> {
   readonly about: string;
   /** The default, as text to parse; undefined: no default. */
   readonly fallback: string | undefined;
-  /** The default, in words. */
   readonly fallbackInWords?: string;
   /** No message shows the value, and `<NAME>_FILE` may name a file that contains it. */
   readonly isSecret?: true;

@@ -210,7 +210,6 @@ const LIMITS = {
   BAN_SECONDS: setting(toCount, '300', 'How long a ban lasts, in seconds.'),
 };
 
-/** The groups of docs/settings.md. */
 export const SETTING_GROUPS = {
   'Ports and processes': PORTS,
   'The edge': EDGE,

@@ -2,7 +2,6 @@
 import { type DescField, type DescMessage, getOption, ScalarType } from '@bufbuild/protobuf';
 import { field as fieldRules } from '@bufbuild/protovalidate/gen/buf/validate/validate_pb.js';
 
-/** A repeated field. */
 export type ListField = DescField & { readonly fieldKind: 'list' };
 
 /** Its JSON is a text (RFC 3339), not an object. */

@@ -48,7 +48,6 @@ export interface Deprecation {
   readonly headers: Readonly<Record<'deprecation' | 'sunset', string>>;
 }
 
-/** The REST response of a successful call. */
 export interface SuccessResponse {
   readonly status: 200 | 201 | 204;
   /**
@@ -71,7 +70,6 @@ export interface Operation {
   readonly isPublic: boolean;
   readonly input: DescMessage;
   readonly output: DescMessage;
-  /** True when the response is a stream of messages. */
   readonly isStream: boolean;
   /** True for a stream of messages that has a path: over REST it is server-sent events, without an end of its own. */
   readonly isEventStream: boolean;

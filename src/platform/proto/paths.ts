@@ -30,7 +30,6 @@ function partsOf(text: string): readonly Part[] {
   });
 }
 
-/** The names of the fields. */
 export function fieldsIn({ parts }: Pick<Path, 'parts'>): readonly string[] {
   return parts.flatMap((part) => (typeof part === 'string' ? [] : part.field));
 }

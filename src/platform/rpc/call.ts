@@ -91,7 +91,6 @@ export class IncomingCall implements Call {
     return this.#headers[name]?.toString();
   }
 
-  /** The connection; undefined once it is gone. */
   get session(): Http2Session | undefined {
     return this.#exchange.session;
   }

@@ -16,7 +16,6 @@ export interface Caller {
   readonly accountId: AccountId;
   readonly permission: Permission;
   readonly plan: Plan;
-  /** The quota in force. */
   readonly quota: Quota;
 }
 

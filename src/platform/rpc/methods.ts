@@ -12,7 +12,6 @@ import type { SharedMessages } from './shared-messages.ts';
 
 /** The context of a call, beside its message. */
 export interface Context extends WritingCall {
-  /** Who calls. */
   readonly caller: Pick<Caller, 'accountId' | 'keyId' | 'permission'>;
   /** If set, the stored resource must match one of these tags (see if-match.ts). */
   readonly ifMatch?: EntityTags;

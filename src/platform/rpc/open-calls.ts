@@ -30,7 +30,6 @@ const SHARE_OF_CROWDED = MAX_CALLS_PER_SERVER / 8;
 
 const SWEEP_MS = 500;
 
-/** The streams of events that a server has open at most. */
 const MAX_EVENT_STREAMS = 2_000;
 
 /** How many calls are open: unary ones, streams, and apart from these the streams of events, which read the feed. */

@@ -33,13 +33,11 @@ export interface EngineOptions {
   readonly onMigration?: ((name: string | undefined) => void) | undefined;
 }
 
-/** The current use of a connection pool. */
 export interface PoolUse {
   /** The maximum number of connections. */
   readonly size: number;
   /** Connections that calls use, or that are being opened for them. */
   readonly inUse: number;
-  /** Calls that wait for a connection. */
   readonly waiting: number;
 }
 

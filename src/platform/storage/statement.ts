@@ -38,7 +38,6 @@ class Param {
   }
 }
 
-/** Marks a parameter in a query. */
 export function param(name: string): Knex.Value {
   return new Param(name) as unknown as Knex.Value; // knex passes any object through to the bindings
 }

@@ -17,11 +17,9 @@ export interface Field<T> {
   readonly isLong?: boolean;
   /** @throws Error when the database gives anything but a T. */
   read(row: Row): T;
-  /** The values of the columns. */
   write(value: T): readonly SqlValue[];
 }
 
-/** The fields of a record. */
 export type Fields<Record> = { readonly [Name in keyof Record]-?: Field<Record[Name]> };
 
 function field<T extends SqlValue>(name: string, type: string, parse: (value: unknown) => T | undefined): Field<T> {
@@ -70,7 +68,6 @@ export const boolean = (name: string) =>
     typeof value === 'number' ? value !== 0 : typeof value === 'boolean' ? value : undefined,
   );
 
-/** A text that is one of `values`. */
 export const oneOf = <const T extends string>(name: string, values: readonly T[]) =>
   field(name, 'text', (value) => values.find((one) => one === value));
 
@@ -121,7 +118,6 @@ export function table<R extends object>(name: string, fields: Fields<R>) {
   return {
     name,
     columns,
-    /** The SQL types of the columns. */
     types,
     /** The columns of long texts. */
     long: all.flatMap(([, { isLong, columns }]) => (isLong ? columns : [])),

@@ -9,7 +9,6 @@ export type Id<Kind extends string, Of extends bigint | string = bigint> = Of & 
 export const mayBe = (id: bigint | string) =>
   typeof id === 'bigint' ? BigInt.asIntN(64, id) === id : /^[\w-]+$/.test(id);
 
-/** The account that rows belong to. */
 export type OwnerId = Id<'account'>;
 
 /** Whose rows are asked for: the context of a call is one. */

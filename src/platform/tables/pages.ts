@@ -34,7 +34,6 @@ const sizeOf = (row: Row) => Number(row[BYTES]);
 
 const bytesOf = (rows: readonly Row[]) => rows.reduce((sum, row) => sum + sizeOf(row), 0);
 
-/** The parameters of a key. */
 function keyed(name: string, key: Key | undefined): Params {
   if (key === undefined) return {};
   return typeof key === 'bigint' ? { [`${name}0`]: key } : Object.fromEntries(key.map((part, at) => [name + at, part]));

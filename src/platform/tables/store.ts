@@ -68,7 +68,6 @@ export type CallStore<T extends Tables> = Reads<T> & {
 /** Every method throws StoreUnavailable after `close`. */
 export type Store<T extends Tables> = CallStore<T> &
   Writer<T> & {
-    /** Calls the listener after each write. */
     onWrite(listener: () => void): void;
     /** Refuses new calls, waits for those in progress, closes the database. */
     close(): Promise<void>;

@@ -72,7 +72,6 @@ export interface ResourceOptions<R extends { readonly id: bigint | string }> {
   readonly isShared?: boolean;
   /** Makes an id that no record has had. */
   readonly newId?: () => R['id'];
-  /** The order of `page`. */
   readonly order?: Order;
 }
 

@@ -36,7 +36,6 @@ export function orderTable(engine: Engine) {
     reads: orders.reads,
     writes: (tx: Runner) => ({
       ...orders.writes(tx),
-      /** Whether the pet has an open order. */
       async hasOpen(petId: PetId): Promise<boolean> {
         return (await tx.all(statements.open, { petId, complete: false })).length > 0;
       },

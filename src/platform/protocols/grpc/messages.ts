@@ -35,7 +35,6 @@ export class Messages implements MessageReader {
     this.#bytes += chunk.length;
   }
 
-  /** Takes the next message; undefined while it has not arrived, or when there is none. @throws ApiError */
   next(hasEnded: boolean): Encoded | undefined {
     if (!ENCODINGS.has(this.#encoding)) {
       throw unreadable(`grpc-encoding must be one of ${[...ENCODINGS.keys()].join(', ')}`, Status.UNIMPLEMENTED);
