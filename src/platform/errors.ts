@@ -80,7 +80,7 @@ export function notFound<Name extends string>(what: string, name: Name) {
   return row(404, Status.NOT_FOUND, doesNotExist(what, name));
 }
 
-/** What an id in the body, in the field `name`, does not name. Of an item of a list, the error is given its `field`. */
+/** What an id in the body, in the field `name`, does not name. */
 export function unknown<Name extends string>(what: string, name: Name, path: string) {
   return { ...invalid(doesNotExist(what, name)), field: { path, name } };
 }
@@ -231,7 +231,7 @@ export class ApiError extends Error {
   readonly quotaSubject: string | undefined;
 
   constructor(code: string, row: Row, said: string, options: ApiErrorOptions) {
-    const { field = row.field } = options;
+    const { field } = row;
     super(short(field === undefined ? said : `${field.name}: ${said}`, MAX_TEXT), { cause: options.cause });
     this.name = 'ApiError';
     this.code = code;
@@ -248,8 +248,6 @@ export class ApiError extends Error {
 export interface ApiErrorOptions {
   readonly headers?: Readonly<Record<string, string>>;
   readonly violations?: readonly Violation[];
-  /** In the place of the row's, as of an item: `{ path: 'things[2].color_id', name: 'things[2].colorId' }`. */
-  readonly field?: Row['field'];
   readonly retryAfterSeconds?: number;
   readonly quotaSubject?: string;
   /** These override the table where gRPC or Connect requires another status. */

@@ -17,40 +17,35 @@ const PAUSE_MS = 8;
 /** For how long a page is kept for others: the streams of an account come to it within some turns. */
 const SHARED_MS = 1_000;
 
-export class Backlog {
-  readonly #events: SettledEvents;
-  readonly #pages = new Map<string, Promise<Page<SeenEvent>>>();
+/** Returns what gives an account the events that it asks for, when it is its turn; none once its stream ends. */
+export function createBacklog(events: SettledEvents) {
+  const pages = new Map<string, Promise<Page<SeenEvent>>>();
   /** Resolves when the table may be read again. */
-  #turn: Promise<unknown> = Promise.resolve();
+  let nextRead: Promise<unknown> = Promise.resolve();
   /** Resolves when the account may have another page. */
-  readonly #accounts = new Map<OwnerId, Promise<unknown>>();
+  const accounts = new Map<OwnerId, Promise<unknown>>();
 
-  constructor(events: SettledEvents) {
-    this.#events = events;
-  }
-
-  /** The events that are asked for, when it is the turn of the account; none once its stream ends. */
-  page(account: OwnerId, request: EventRequest, isClosed: () => boolean): Promise<Page<SeenEvent> | undefined> {
-    const turn = this.#accounts.get(account) ?? Promise.resolve();
-    const page = turn.then(() => (isClosed() ? undefined : this.#shared(request)));
-    const pause = () => delay(ACCOUNT_MS);
-    const next = page.then((read) => read && pause(), pause);
-    this.#accounts.set(account, next);
-    void next.then(() => this.#accounts.get(account) === next && this.#accounts.delete(account));
-    return page;
-  }
-
-  #shared(request: EventRequest): Promise<Page<SeenEvent>> {
+  const shared = (request: EventRequest): Promise<Page<SeenEvent>> => {
     const name = `${request.after} ${request.types} ${request.owner}`;
-    const shared = this.#pages.get(name);
-    if (shared !== undefined) return shared;
-    const page = this.#turn.then(() => this.#events.checked(request));
+    const known = pages.get(name);
+    if (known !== undefined) return known;
+    const page = nextRead.then(() => events.checked(request));
     const pause = () => delay(PAUSE_MS);
-    this.#turn = page.then(pause, pause);
-    this.#pages.set(name, page);
-    const forget = () => this.#pages.delete(name);
+    nextRead = page.then(pause, pause);
+    pages.set(name, page);
+    const forget = () => pages.delete(name);
     // An empty one waits for others to commit: the next read may have more.
     void page.then(({ rows }) => (rows.length > 0 ? setTimeout(forget, SHARED_MS).unref() : forget()), forget);
     return page;
-  }
+  };
+
+  return (account: OwnerId, request: EventRequest, isClosed: () => boolean): Promise<Page<SeenEvent> | undefined> => {
+    const turn = accounts.get(account) ?? Promise.resolve();
+    const page = turn.then(() => (isClosed() ? undefined : shared(request)));
+    const pause = () => delay(ACCOUNT_MS);
+    const next = page.then((read) => read && pause(), pause);
+    accounts.set(account, next);
+    void next.then(() => accounts.get(account) === next && accounts.delete(account));
+    return page;
+  };
 }

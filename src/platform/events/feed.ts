@@ -12,7 +12,7 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { StoreUnavailable } from '../storage/store-errors.ts';
 import type { Owner, OwnerId } from '../tables/ids.ts';
 import type { Page } from '../tables/order.ts';
-import { Backlog } from './backlog.ts';
+import { createBacklog } from './backlog.ts';
 import { type EventReads, isWhole, SettledEvents } from './settled.ts';
 import { EVERYBODY, type EventId, isRead, type SeenEvent, type StoredEvent } from './stored-event.ts';
 
@@ -61,7 +61,7 @@ export interface Progress {
 
 export class EventFeed {
   readonly #events: SettledEvents;
-  readonly #backlog: Backlog;
+  readonly #pageBehind: ReturnType<typeof createBacklog>;
   /** Whose events pages are for, which pass over those of others by an index. Otherwise accounts share them. */
   readonly #ownerOf: (account: OwnerId) => OwnerId | undefined;
   readonly #onFailure: (error: unknown) => void;
@@ -82,7 +82,7 @@ export class EventFeed {
 
   constructor(reads: EventReads, onFailure: (error: unknown) => void, hasOwners = false) {
     this.#events = new SettledEvents(reads);
-    this.#backlog = new Backlog(this.#events);
+    this.#pageBehind = createBacklog(this.#events);
     this.#ownerOf = (account) => (hasOwners ? account : undefined);
     this.#onFailure = onFailure;
   }
@@ -154,7 +154,7 @@ export class EventFeed {
     return async (after: EventId, untilMs: number): Promise<Progress> => {
       let events: readonly SeenEvent[] | undefined = this.#kept(after)?.events;
       if (events === undefined && this.#isBehind(after)) {
-        const page = () => this.#backlog.page(account, { ...wanted, after }, isClosed);
+        const page = () => this.#pageBehind(account, { ...wanted, after }, isClosed);
         reading ??= this.#readBehind(page).finally(() => (reading = undefined));
         events = await before(untilMs, reading);
       }

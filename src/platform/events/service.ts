@@ -1,4 +1,5 @@
 /** The methods of a shop's EventService, whose messages are those of any shop but for the resources of an event. */
+import type { Call } from '../rpc/chain.ts';
 import { DEFAULT_LIMIT } from '../rpc/page-token.ts';
 import { SharedMessages } from '../rpc/shared-messages.ts';
 import type { Row } from '../storage/statement.ts';
@@ -6,12 +7,6 @@ import { toTimestamp } from '../tables/fields.ts';
 import type { Owner } from '../tables/ids.ts';
 import type { EventFeed, Following, Progress } from './feed.ts';
 import { parseRow, START, type StoredEvent, toEventId } from './stored-event.ts';
-
-/** What the service uses of a call. */
-export interface WatchCall extends Following {
-  /** Where the caller goes on, if a header tells it. */
-  readonly resumeAfter?: bigint;
-}
 
 interface Selection {
   readonly after?: bigint | undefined;
@@ -50,7 +45,7 @@ export function eventService<Resource>(feed: EventFeed, resourceOf: (type: strin
       return { events: page.events.map(toMessage), nextAfter: page.next ?? 0n };
     },
 
-    async *watchEvents({ after, lastEventId = after, types }: Selection, call: WatchCall) {
+    async *watchEvents({ after, lastEventId = after, types }: Selection, call: Following & Pick<Call, 'resumeAfter'>) {
       const from = call.resumeAfter ?? lastEventId;
       const begin = from === undefined ? undefined : toEventId(from);
       for await (const progress of feed.follow(call, begin, types)) yield toMessages(progress);

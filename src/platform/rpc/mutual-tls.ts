@@ -26,22 +26,18 @@ export async function mutualTls(files: InternalTls, logger: Logger): Promise<Mut
 }
 
 export class MutualTls extends ServerCredentials {
-  #pem: InternalPem;
+  ends: InternalPem['ends'];
 
   constructor(pem: InternalPem) {
     super({ requestCert: true, rejectUnauthorized: true, handshakeTimeout: 10_000 }, toContext(pem)); // as Envoy's
-    this.#pem = pem;
-  }
-
-  get ends(): Readonly<Record<string, Date>> {
-    return this.#pem.ends;
+    this.ends = pem.ends;
   }
 
   async watchFiles(files: InternalTls, logger: Logger): Promise<void> {
     const check = watchCertificates({
       read: () => readInternalTls(files),
       use: (pem, isRenewal) => {
-        this.#pem = pem;
+        this.ends = pem.ends;
         this.updateSecureContextOptions(toContext(pem));
         if (isRenewal) logger.info('loaded the renewed files of INTERNAL_TLS');
       },

@@ -46,8 +46,7 @@ export function pageTokens(list: number, order: Order = BY_ID) {
 
   return {
     /** Converts a list request to a page request within a range. @throws ApiError for an invalid token. */
-    toPageRequest({ pageToken, limit = DEFAULT_LIMIT }: ListRequest, range = whole): PageRequest {
-      const { after, until } = range;
+    toPageRequest({ pageToken, limit = DEFAULT_LIMIT }: ListRequest, { after, until } = whole): PageRequest {
       const last = pageToken === '' ? after : decode(pageToken);
       return { after: isBehind(order, last, after) ? last : after, until, limit };
     },

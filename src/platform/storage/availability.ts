@@ -15,7 +15,7 @@ export class Availability {
   readonly #awayText: string;
   /** The history of the database (events/migrations/009-events.ts) that the newest session has met. */
   history: string | undefined;
-  #isAway = false;
+  isAway = false;
   /** When the state last changed or a call last failed. */
   #changedMs = 0;
 
@@ -24,22 +24,18 @@ export class Availability {
     this.#awayText = awayText;
   }
 
-  get isAway(): boolean {
-    return this.#isAway;
-  }
-
   /** Records a failure. That of a call that began before the last change is old news. */
   noteFailure(cause: Error, callBeganMs: number): void {
     if (callBeganMs < this.#changedMs) return;
     this.#changedMs = performance.now();
-    if (this.#isAway) return;
-    this.#isAway = true;
+    if (this.isAway) return;
+    this.isAway = true;
     this.#logger.warn({ cause: cause.message }, this.#awayText);
   }
 
   noteResponse(callBeganMs: number): void {
-    if (!this.#isAway || callBeganMs <= this.#changedMs + SETTLE_MS) return;
-    this.#isAway = false;
+    if (!this.isAway || callBeganMs <= this.#changedMs + SETTLE_MS) return;
+    this.isAway = false;
     this.#changedMs = performance.now();
     this.#logger.info({}, 'the database is back');
   }

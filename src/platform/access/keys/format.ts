@@ -42,10 +42,8 @@ export function isWellFormed(key: string, kind: KeyKind = 'account'): boolean {
   return checksum(key.slice(0, -CHECKSUM_LENGTH)) === key.slice(-CHECKSUM_LENGTH);
 }
 
-export function hashKey(key: string): Buffer;
-export function hashKey(key: string, encoding: 'hex'): string;
-export function hashKey(key: string, encoding: 'hex' | 'buffer' = 'buffer'): Buffer | string {
-  return hash('sha256', key, encoding);
+export function hashKey(key: string): Buffer {
+  return hash('sha256', key, 'buffer');
 }
 
 /** Returns the first characters of a key, which tell its owner's keys apart. */
