@@ -273,11 +273,7 @@ export function errorsOf<const T extends { readonly [Code in keyof T]: Row }>(ta
 export const apiError = errorsOf(PLATFORM_ERRORS);
 
 /** An error of the platform with another message. */
-export function errorSaying(
-  code: keyof typeof PLATFORM_ERRORS,
-  message: string,
-  options: ApiErrorOptions = {},
-): ApiError {
+export function errorSaying(code: keyof typeof PLATFORM_ERRORS, message: string, options: ApiErrorOptions = {}) {
   return new ApiError(code, PLATFORM_ERRORS[code], message, options);
 }
 

@@ -55,11 +55,7 @@ export async function rollingRestart(
 }
 
 /** Resolves when Envoy has closed all connections; with false if some stay open longer than the drain time. */
-async function isDrained(
-  child: Child,
-  getHost: () => Promise<Host | undefined>,
-  shutdown: AbortSignal,
-): Promise<boolean> {
+async function isDrained(child: Child, getHost: () => Promise<Host | undefined>, shutdown: AbortSignal) {
   let idlePolls = 0;
   const isIdle = async () => {
     idlePolls = (await getHost())?.connections === 0 ? idlePolls + 1 : 0;

@@ -10,17 +10,13 @@ import { id, type Table } from './fields.ts';
 import type { Owner, OwnerId } from './ids.ts';
 import type { PageRequest } from './order.ts';
 import { type Filter, pages } from './pages.ts';
-import { lookup, type ResourceOptions, recordWrites } from './table.ts';
+import { type Identified, lookup, type ResourceOptions, recordWrites } from './table.ts';
 
 const OWNER = 'account_id';
 const OWNERS = id<OwnerId>(OWNER);
 
 /** Like `resource`, for rows that belong to an account. */
-export function ownedResource<R extends { readonly id: bigint | string }>(
-  engine: Engine,
-  table: Table<R>,
-  options: ResourceOptions<R> = {},
-) {
+export function ownedResource<R extends Identified>(engine: Engine, table: Table<R>, options: ResourceOptions<R> = {}) {
   const { name, fields, selected, toRecord } = table;
   const { knex } = engine;
   /** The rows of all owners. */

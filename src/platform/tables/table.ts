@@ -8,6 +8,8 @@ import type { Order } from './order.ts';
 import { pages } from './pages.ts';
 import { sharedReads } from './shared-reads.ts';
 
+export type Identified = { readonly id: bigint | string };
+
 /** The only row. @throws Error unless there is exactly one. */
 export function onlyRow(rows: readonly Row[]): Row {
   const [row] = rows;
@@ -16,10 +18,7 @@ export function onlyRow(rows: readonly Row[]): Row {
 }
 
 /** Finds records by the field `id`. Concurrent calls of `find` share a statement. */
-export function lookup<R extends { readonly id: bigint | string }>(
-  engine: Engine,
-  table: Pick<Table<R>, 'name' | 'selected' | 'toRecord'>,
-) {
+export function lookup<R extends Identified>(engine: Engine, table: Pick<Table<R>, 'name' | 'selected' | 'toRecord'>) {
   const { name, toRecord } = table;
   const query = engine.whereIdIn(engine.knex(name).select(table.selected(engine)), 'id').orderBy('id');
   const byIds = compile(`${name}.by_ids`, query);
@@ -65,7 +64,7 @@ export function oldest({ knex }: Engine, name: string, key: string, timeMs: stri
   };
 }
 
-export interface ResourceOptions<R extends { readonly id: bigint | string }> {
+export interface ResourceOptions<R extends Identified> {
   /** The columns that an update leaves alone. */
   readonly constant?: readonly string[];
   /** Whether inserts that wait at the same time are one statement, which pays for those of a `write` (store.ts). */
@@ -76,17 +75,13 @@ export interface ResourceOptions<R extends { readonly id: bigint | string }> {
 }
 
 /** A table whose records have an id that the database gives them, or `newId`. */
-export function resource<R extends { readonly id: bigint | string }>(
-  engine: Engine,
-  table: Table<R>,
-  options: ResourceOptions<R> = {},
-) {
+export function resource<R extends Identified>(engine: Engine, table: Table<R>, options: ResourceOptions<R> = {}) {
   const page = pages(engine, table, (all) => engine.knex(table.name).select(all), options.order);
   return { reads: { ...lookup(engine, table), page }, writes: recordWrites(engine, table, options) };
 }
 
 /** The writes of a resource. A row must have the values of the parameters `scope`, and gets them. */
-export function recordWrites<R extends { readonly id: bigint | string }>(
+export function recordWrites<R extends Identified>(
   engine: Engine,
   table: Table<R>,
   { constant = [], isShared = false, newId }: ResourceOptions<R>,

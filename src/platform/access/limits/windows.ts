@@ -85,7 +85,7 @@ export function readDay({ indices, counts, refused }: Readonly<Counter>) {
 
 export function restoreDay(
   counter: Counter,
-  { requests, refused }: { readonly requests: number; refused: number },
+  { requests, refused }: Omit<ReturnType<typeof readDay>, 'dayIndex'>,
 ): void {
   counter.counts[DAY] = requests;
   counter.refused = refused;
