@@ -8,6 +8,7 @@ import { Operator } from '../calls/operator.ts';
 import { RestClient } from '../calls/rest-client.ts';
 import { temporaryFolder } from '../machine/folder.ts';
 import { freePortRange, freePorts } from '../machine/ports.ts';
+import { startPostgres } from '../machine/postgres.ts';
 import type { Scope } from '../scope.ts';
 import { type Settings, UNLIMITED } from './unlimited.ts';
 
@@ -20,8 +21,9 @@ export interface StackOptions {
   readonly prepare?: (config: Config) => Promise<void>;
 }
 
+/** With `TEST_ENGINE=postgres` it uses a PostgreSQL of its own, unless the settings name a database. */
 export async function startTestStack(t: Scope, settings: Settings = {}, { program, prepare }: StackOptions = {}) {
-  const env = { ...UNLIMITED, ...settings };
+  const env = { ...UNLIMITED, ...(await engineOf(t, settings)), ...settings };
   const dataDir = temporaryFolder(t);
   await prepare?.(readConfig({ DATA_DIR: dataDir, ...env }));
   const { config, stack } = await startOnFreePorts(dataDir, env, program);
@@ -48,6 +50,11 @@ export async function startTestStack(t: Scope, settings: Settings = {}, { progra
     grpcAddress,
     publicAddress: `127.0.0.1:${config.port}`,
   };
+}
+
+async function engineOf(t: Scope, { DATABASE_URL }: Settings): Promise<Settings> {
+  if (process.env.TEST_ENGINE !== 'postgres' || DATABASE_URL !== undefined) return {};
+  return { DATABASE_URL: (await startPostgres(t)).url, DEMO_ACCOUNT: 'yes' };
 }
 
 /** Tries again when another program has taken a port since it was found free. */
