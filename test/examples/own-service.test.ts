@@ -8,6 +8,7 @@ import test from 'ava';
 import { ROOT } from '../../src/platform/launcher/paths.ts';
 import { sh } from '../support/machine/find-program.ts';
 import { temporaryFolder } from '../support/machine/folder.ts';
+import { postgresMissing } from '../support/machine/postgres.ts';
 
 const SAMPLE = join(ROOT, 'examples/harbour');
 
@@ -73,6 +74,7 @@ test('Own service - the page makes one that passes the checks and tests, and los
   await run(MAKE);
   await run('npm run --silent check');
   await run(TEST);
+  if (postgresMissing === undefined) await run(`TEST_ENGINE=postgres ${TEST}`);
   const left = (await run('git ls-files "test/*.test.ts"')).split('\n');
   t.is(
     (await run('npm pkg get scripts.test')).includes('--concurrency=1'),
