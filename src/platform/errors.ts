@@ -278,12 +278,8 @@ export function errorSaying(code: keyof typeof PLATFORM_ERRORS, message: string,
 }
 
 /** A METHOD_NOT_ALLOWED. `allow` has the methods that are. */
-export function notAllowed(
-  { method, path }: { readonly method: string; readonly path: string },
-  allow: string,
-  options?: ApiErrorOptions,
-): ApiError {
-  return apiError('METHOD_NOT_ALLOWED', { method, path, allow }, { ...options, headers: { allow } });
+export function notAllowed(sent: { method: string; path: string }, allow: string, options?: ApiErrorOptions) {
+  return apiError('METHOD_NOT_ALLOWED', { ...sent, allow }, { ...options, headers: { allow } });
 }
 
 /** Returns what was looked for. @throws the error when there is none. */

@@ -15,12 +15,7 @@ const GRPC_TYPE = 'application/grpc';
 /** A pushback is an int32. */
 const MAX_PUSHBACK_MS = 2 ** 31 - 1;
 
-interface Fields {
-  readonly code: string;
-  readonly grpcStatus: status;
-  readonly violations?: readonly FieldViolation[];
-  readonly retryAfterMs?: number | undefined;
-}
+type Fields = Pick<CallError, 'code' | 'grpcStatus'> & Partial<Pick<CallError, 'violations' | 'retryAfterMs'>>;
 
 /**
  * A failed call: the server refused it, could not be reached, or did not respond before the deadline. The typed client

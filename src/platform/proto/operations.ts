@@ -75,7 +75,7 @@ export interface Operation {
   readonly isEventStream: boolean;
   /** True when the response is bytes of any content type (google.api.HttpBody) instead of JSON. */
   readonly isRaw: boolean;
-  /** True when what it serves belongs to accounts (storage/owned.ts). */
+  /** True when what it serves belongs to accounts (tables/owned.ts). */
   readonly isOwned: boolean;
   /** True when it changes nothing. Envoy may send it to a second server before the first has responded. */
   readonly isRead: boolean;

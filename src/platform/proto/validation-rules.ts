@@ -21,15 +21,12 @@ export function createValidation(registry: FileRegistry): FindViolations {
     cutLists(message);
     const result = validator.validate(operation.input, withBody(operation, message));
     if (result.kind === 'error') throw result.error;
-    const found =
-      result.kind === 'invalid'
-        ? result.violations.map(({ field, message, ruleId }) => {
-            const last = field.findLast((step) => step.kind === 'field');
-            const isOfEnum = ruleId.startsWith('enum.') && last?.enum !== undefined;
-            const ours = (message || ruleId).replace(/^must be in list \[(.*)]$/, 'is none of $1');
-            return { path: toPath(field), description: isOfEnum ? noneOf(last) : ours };
-          })
-        : [];
+    const found = (result.violations ?? []).map(({ field, message, ruleId }) => {
+      const last = field.findLast((step) => step.kind === 'field');
+      const isOfEnum = ruleId.startsWith('enum.') && last?.enum !== undefined;
+      const ours = (message || ruleId).replace(/^must be in list \[(.*)]$/, 'is none of $1');
+      return { path: toPath(field), description: isOfEnum ? noneOf(last) : ours };
+    });
     const further = unstorable(message).filter(({ path }) => found.every((other) => other.path !== path));
     return [...found, ...further].map(({ description, ...found }) => {
       const { path, name } = fieldAt(operation, found.path);

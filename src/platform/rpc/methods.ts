@@ -26,32 +26,25 @@ export type Service<S, C = Context> = {
       : never;
 };
 
-/** Any method of any service. The parameters of methods, unlike those of functions, are compared in both directions. */
-interface AnyDefinition extends Codec {
-  readonly path: string;
-}
-interface AnyHandlers {
-  readonly [name: string]: {
-    call(request: unknown, call: IdentifiedCall): Promise<unknown> | AsyncIterable<unknown>;
-  }['call'];
-}
-
 /** A call behind the interceptor that identifies its caller: `serve` has every public method there. */
 type IdentifiedCall = Call & Required<Pick<Call, 'caller'>>;
+type Result = Promise<unknown> | AsyncIterable<unknown>;
+type AnyDefinition = Codec & { readonly path: string };
 
 /** The methods of a service, with their handlers. */
 export type Implementation = readonly {
   readonly codec: AnyDefinition;
-  readonly handler: (call: Call) => Promise<unknown> | AsyncIterable<unknown>;
+  readonly handler: (call: Call) => Result;
 }[];
 
 /** Joins a generated definition and the handlers of its methods. @throws Error when a method has none. */
 export function implement<S>(
   definition: Readonly<Record<string, AnyDefinition>>,
-  handlers: Service<S, IdentifiedCall> & AnyHandlers,
+  handlers: Service<S, IdentifiedCall>,
 ): Implementation {
+  const all = handlers as Readonly<Record<string, (request: unknown, call: IdentifiedCall) => Result>>;
   return Object.entries(definition).map(([name, codec]) => {
-    const handle = (handlers as AnyHandlers)[name];
+    const handle = all[name];
     if (handle === undefined) throw new Error(`nothing implements ${codec.path}`);
     return { codec, handler: (call: Call) => handle(call.request, call as IdentifiedCall) };
   });

@@ -47,6 +47,7 @@ export interface RedisLimiterOptions extends LimiterOptions, RedisClientOptions 
 
 export type RedisLimiter = Awaited<ReturnType<typeof openRedisLimiter>>;
 
+type Moment = Pick<Attempt, 'keyId' | 'requestId' | 'nowMs'>;
 type InSpan = (name: string, attributes: typeof SPAN, work: () => Promise<unknown>) => Promise<unknown>;
 
 /** Resolves when Redis is available, or after a second without it. */
@@ -63,12 +64,7 @@ export async function openRedisLimiter(options: RedisLimiterOptions) {
   /** The braces make a cluster keep all entries of a subject on one node. */
   const nameOf = (subject: Subject, entry: string) => `${prefix}:{${subjectName(subject)}}:${entry}`;
 
-  function run(
-    action: string,
-    subject: Subject,
-    { keyId, requestId, nowMs }: { readonly keyId?: KeyId; readonly requestId?: string | undefined; nowMs: number },
-    args: (number | string)[],
-  ) {
+  function run(action: string, subject: Subject, { keyId, requestId, nowMs }: Moment, args: (number | string)[]) {
     const ofKey =
       keyId === undefined ? [] : ['refusals', 'ban', 'first'].map((entry) => nameOf(subject, `${entry}:${keyId}`));
     if (requestId !== undefined) ofKey.push(nameOf(subject, `request:${requestId}`));
