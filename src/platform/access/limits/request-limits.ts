@@ -6,18 +6,16 @@
  */
 import { type Quota, WINDOWS } from '../../config/plans.ts';
 import { type ApiError, apiError } from '../../errors.ts';
-import type { AccountId, Caller } from '../../rpc/caller.ts';
+import type { Caller } from '../../rpc/caller.ts';
 import type { Call } from '../../rpc/chain.ts';
+import type { OpenCalls } from '../../rpc/open-calls.ts';
 import type { Ban } from '../tables/bans.ts';
 import { type Attempt, type Decision, type Limiter, type Subject, subjectName } from './limiter.ts';
 import { secondsUntil } from './windows.ts';
 
 interface LimitsOptions {
   /** Bounds the open calls of accounts and addresses. Both throw RATE_LIMITED past the share. */
-  readonly shares: {
-    holdForAddress(call: Call, what: string): () => void;
-    holdForAccount(call: Call, account: AccountId): void | Promise<void>;
-  };
+  readonly shares: Pick<OpenCalls, 'holdForAddress' | 'holdForAccount'>;
   /** Stores and counts the ban of a caller's key that a request begins. It must neither wait nor throw. */
   readonly onBan: (ban: Ban, caller: Caller) => void;
   /** How many requests without a valid key an address may make per minute, and as many guesses of keys. */
