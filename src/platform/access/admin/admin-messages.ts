@@ -7,9 +7,9 @@ import {
   Plan as PlanMessage,
   type Standing,
   Window,
+  type WindowStanding,
 } from '../../../../gen/apiplatform/admin/v1/admin.ts';
 import { type LimitWindow, type Plan, type PlanQuotas, type Quota, quotaOf } from '../../config/plans.ts';
-import { invalidArgument } from '../../errors.ts';
 import type { Permission } from '../../rpc/caller.ts';
 import { type Instant, toTimestamp } from '../../tables/fields.ts';
 import type { Counts } from '../limits/limiter.ts';
@@ -32,12 +32,6 @@ export const PERMISSIONS: Readonly<Record<Permission, PermissionMessage>> = {
 /** The name of a value of an enum, in one of these tables. */
 export function nameOf<Name extends string>(names: Readonly<Record<Name, number>>, value: unknown): Name | undefined {
   return (Object.keys(names) as Name[]).find((name) => names[name] === value);
-}
-
-export function toPlan(message: PlanMessage): Plan {
-  const found = nameOf(PLANS, message);
-  if (found === undefined) throw invalidArgument([{ path: 'plan', name: 'plan', description: 'is no plan' }]);
-  return found;
 }
 
 export function toAccountMessage(account: Account, plans: PlanQuotas): AccountMessage {
@@ -77,16 +71,13 @@ export function toBanMessage({ keyId, untilMs, durationMs, refusals, window }: B
 }
 
 export function toStanding(quota: Quota, { counter, isLocal }: Counts, lastUsedAtMs: number | undefined): Standing {
-  const windows = readWindows(counter, quota);
-  const standing = (name: LimitWindow) => {
-    const found = windows.find(({ window }) => window === name);
-    if (found === undefined) return undefined;
-    const { limit, used, resetAtSeconds } = found;
-    return { limit, used: BigInt(used), resetTime: toTimestamp(resetAtSeconds * 1_000) };
-  };
+  const windows = readWindows(counter, quota).map(({ window, limit, used, resetAtSeconds }) => {
+    return [window, { limit, used: BigInt(used), resetTime: toTimestamp(resetAtSeconds * 1_000) }] as const;
+  });
+  const { minute, day } = Object.fromEntries(windows) as Readonly<Record<LimitWindow, WindowStanding>>;
   return {
-    minute: standing('minute'),
-    day: standing('day'),
+    minute,
+    day,
     refusedToday: BigInt(counter.refused),
     local: isLocal,
     lastUseTime: toTimestamp(lastUsedAtMs),

@@ -15,11 +15,11 @@ import type { AccessStore, AccessTransaction } from '../tables/tables.ts';
 import {
   nameOf,
   PERMISSIONS,
+  PLANS,
   toAccountMessage,
   toBanMessage,
   toKeyMessage,
   toMs,
-  toPlan,
   toStanding,
 } from './admin-messages.ts';
 
@@ -70,7 +70,7 @@ export function adminService(parts: AdminParts): Service<AdminServiceServer, Wri
 
   return {
     async createAccount({ name, ...request }, call) {
-      const plan = toPlan(request.plan);
+      const plan = nameOf(PLANS, request.plan) ?? 'free'; // validation has checked that it is one
       const agreed = agreedLimits(plan, request, undefined);
       const account = { name: trimmed(name), plan, agreed, isSuspended: false, createdAtMs: Date.now() };
       return toMessage(await store.forCall(call).write(({ accounts }) => accounts.insert(account)));
@@ -85,7 +85,7 @@ export function adminService(parts: AdminParts): Service<AdminServiceServer, Wri
 
     updateAccount: ({ accountId, ...request }, call) =>
       change(accountId, call, (account) => {
-        const plan = request.plan === undefined ? account.plan : toPlan(request.plan);
+        const plan = nameOf(PLANS, request.plan) ?? account.plan;
         return { ...account, plan, agreed: agreedLimits(plan, request, account.agreed) };
       }),
 
