@@ -141,9 +141,9 @@ function valuesOf(field: DescField): readonly string[] {
 
 /** Pages of a list: each selection, from the start and from the middle; the last page, small pages, and ids. */
 function listForms(operation: PublicOperation, make: Make): Form[] {
-  const { response, queryParameters, template, oneOf } = operation;
+  const { response, queryParameters, template, idList } = operation;
   if (response.list === undefined) return [];
-  const isFilter = (name: string) => !['limit', response.next?.parameter, oneOf?.jsonName].includes(name);
+  const isFilter = (name: string) => !['limit', response.next?.parameter, idList?.jsonName].includes(name);
   const selections = [...queryParameters]
     .filter(([name]) => isFilter(name))
     .reduce<readonly string[]>(
@@ -158,12 +158,12 @@ function listForms(operation: PublicOperation, make: Make): Form[] {
     };
     return { ...form, prepare };
   };
-  const ids = Array.from({ length: 100 }, (_, index) => `${oneOf?.jsonName}=${1 + index * 997}`).join('&');
+  const ids = Array.from({ length: 100 }, (_, index) => `${idList?.jsonName}=${1 + index * 997}`).join('&');
   return [
     ...selections.flatMap((query) => [make(query, () => ({ query })), from('middle', query)]),
     from('last', '?limit=100'),
     from('middle', '?limit=1'),
-    ...(oneOf === undefined ? [] : [make(`100 ${oneOf.jsonName}=`, () => ({ query: `?${ids}` }))]),
+    ...(idList === undefined ? [] : [make(`100 ${idList.jsonName}=`, () => ({ query: `?${ids}` }))]),
   ];
 }
 

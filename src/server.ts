@@ -132,7 +132,7 @@ export function createServer(config: Config, parts: Parts) {
   const readiness = new Readiness();
   const health = createHealth(healthNames, (name, call) => readiness.recordCheck(name, call));
   const { plans } = bounds;
-  const admin = adminService({ store, plans, onChange: keys.invalidate, limits: limiter, flushUsage: recorder.flush });
+  const admin = adminService({ store, plans, onChange: keys.invalidate, limiter, flushUsage: recorder.flush });
   const edge = implement<EdgeServiceServer>(EdgeServiceService, edgeService(all));
   const { originOf, isEdge, isForEdge } = origins(all, config.edgeSecret);
   const server = createGrpcServer({

@@ -54,11 +54,11 @@ function eventStream(output: DescMessage, schemas: Schemas): JsonObject {
 
 const ETAG_OF_ONE = { ...BASE.components.headers.ETag, required: false };
 
-function page({ name, output }: DescMethod, { oneOf }: Operation, items: DescMessage, schemas: Schemas): JsonObject {
+function page({ name, output }: DescMethod, { idList }: Operation, items: DescMessage, schemas: Schemas): JsonObject {
   const description = commentOf(output);
   return {
     description,
-    headers: { ...headers(), ...(oneOf && { ETag: ETAG_OF_ONE }), Link: refTo('headers', 'Link-Next') },
+    headers: { ...headers(), ...(idList && { ETag: ETAG_OF_ONE }), Link: refTo('headers', 'Link-Next') },
     content: {
       'application/json': {
         schema: schemas.list(name.replace(/^List/, ''), items, description),

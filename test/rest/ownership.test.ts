@@ -142,7 +142,7 @@ for (const list of LISTS) {
     }
     const isForeign = (rows: readonly Row[]) => keys(rows).some((one) => keys(mine).includes(one));
     for (const [name] of list.queryParameters) {
-      const values = name === list.oneOf?.jsonName ? keys(mine) : mine.map((row) => row[name]);
+      const values = name === list.idList?.jsonName ? keys(mine) : mine.map((row) => row[name]);
       for (const value of values.filter((one) => one !== undefined)) {
         const query = `${otherPath}?${name}=${encodeURIComponent(String(value))}`;
         t.false(isForeign((await walk<Row>(other, query)).flat()), query);

@@ -74,7 +74,7 @@ test('Operations - a page is its list and where the next begins, by their names;
       ?.field.find(({ name }) => name === 'ids');
     Object.assign(ids ?? {}, { name: 'others', jsonName: 'others' });
   };
-  t.throws(() => withPets(renamed), { message: /ListPets: one_of must name a list of petstore\.v1\.ListPetsRequest/ });
+  t.throws(() => withPets(renamed), { message: /ListPets: id_list must name a list of petstore\.v1\.ListPetsRequest/ });
 });
 
 // A field without presence is always in the JSON, but not in the bytes while it is zero: tags would stay as they were.

@@ -6,7 +6,7 @@
  */
 import { setTimeout as delay } from 'node:timers/promises';
 import type { OwnerId } from '../tables/ids.ts';
-import type { Page } from '../tables/order.ts';
+import type { Page } from '../tables/sort-order.ts';
 import type { SettledEvents } from './settled.ts';
 import type { EventRequest, SeenEvent } from './stored-event.ts';
 

@@ -11,7 +11,7 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { StoreUnavailable } from '../storage/store-errors.ts';
 import type { Owner, OwnerId } from '../tables/ids.ts';
-import type { Page } from '../tables/order.ts';
+import type { Page } from '../tables/sort-order.ts';
 import { createBacklog } from './backlog.ts';
 import { type EventReads, isWhole, SettledEvents } from './settled.ts';
 import { EVERYBODY, type EventId, isRead, type SeenEvent, type StoredEvent } from './stored-event.ts';
@@ -92,7 +92,7 @@ export class EventFeed {
     return this.#last === undefined ? 0 : performance.now() - this.#readAtMs;
   }
 
-  /** Tells that this server has written: service.ts has the store call it. */
+  /** Tells that this server has written: src/service.ts has the store call it. */
   noteWrite(): void {
     this.#news.resolve();
   }
@@ -113,8 +113,8 @@ export class EventFeed {
    */
   async *follow(call: Following, after: EventId | undefined, types: readonly string[]): AsyncGenerator<Progress, void> {
     if (after !== undefined) await this.#events.check(after);
-    let [isClosed, news] = [false, Promise.withResolvers<void>()];
-    const wake = () => news.resolve();
+    let [isClosed, woken] = [false, Promise.withResolvers<void>()];
+    const wake = () => woken.resolve();
     call.onClose(() => {
       isClosed = true;
       wake();
@@ -133,8 +133,8 @@ export class EventFeed {
           yield progress;
           heartbeatMs = performance.now() + HEARTBEAT_MS;
         } else if (!this.#isBehind(progress.upTo)) {
-          news = Promise.withResolvers();
-          await before(heartbeatMs, news.promise);
+          woken = Promise.withResolvers();
+          await before(heartbeatMs, woken.promise);
         }
         progress = await next(progress.upTo, heartbeatMs);
       }

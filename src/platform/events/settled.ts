@@ -12,7 +12,7 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { apiError } from '../errors.ts';
 import { StoreUnavailable } from '../storage/store-errors.ts';
-import type { Page } from '../tables/order.ts';
+import type { Page } from '../tables/sort-order.ts';
 import type { Reads } from '../tables/store.ts';
 import { EVERYBODY, type EventId, type EventRequest, type SeenEvent, START } from './stored-event.ts';
 import type { EVENT_TABLES } from './table.ts';

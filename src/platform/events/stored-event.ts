@@ -1,6 +1,6 @@
 /** Events as they are stored. */
 import type { Id, OwnerId } from '../tables/ids.ts';
-import type { PageRequest } from '../tables/order.ts';
+import type { PageRequest } from '../tables/sort-order.ts';
 
 export type EventId = Id<'event'>;
 export const toEventId = (id: bigint) => id as EventId;

@@ -1,6 +1,7 @@
 /**
  * Adds entity tags to responses, and reads the conditions If-Match and If-None-Match (RFC 9110, sections 8.8.3, 13.1.1
- * and 13.1.2). If-Match is only parsed here: the write evaluates it in its transaction. Only REST has the other.
+ * and 13.1.2). If-Match is only parsed here: the write evaluates it in its transaction. Only REST has the other. A list
+ * has a tag only if exactly one id is asked for: that of the resource.
  */
 import { BinaryReader } from '@bufbuild/protobuf/wire';
 import { invalidArgument } from '../errors.ts';
@@ -11,12 +12,12 @@ import { type EntityTags, entityTag, matchesWeakly, parseEntityTags } from '../r
 const after = { pages: 'a page is encoded in its turn' };
 
 export const etags = around({ name: 'etags', needs: ['request'], leaves: ['ifMatch'], after }, async (call, next) => {
-  const { isTagged, oneOf, condition, response: shape } = call.operation;
-  const isOneOfList = oneOf !== undefined && (call.request as unknown as IdLists)[oneOf.localName]?.length === 1;
+  const { isTagged, idList, condition, response: shape } = call.operation;
+  const isOneOfList = idList !== undefined && (call.request as unknown as IdLists)[idList.localName]?.length === 1;
   const ifMatch = condition === 'if-match' ? readCondition(call, condition) : undefined;
   if (ifMatch !== undefined) call.ifMatch = ifMatch;
-  const isRead = condition === 'if-none-match' && call.protocol.name === 'REST' && (isTagged || isOneOfList);
-  const ifNoneMatch = isRead ? readCondition(call, condition) : undefined;
+  const isConditional = condition === 'if-none-match' && call.protocol.name === 'REST' && (isTagged || isOneOfList);
+  const ifNoneMatch = isConditional ? readCondition(call, condition) : undefined;
   const response = await next(call);
   if ('messages' in response || !(isTagged || isOneOfList)) return response;
   const bytes = encoded(call, response);

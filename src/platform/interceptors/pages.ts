@@ -20,7 +20,7 @@ interface Asked extends Readonly<Record<string, unknown>> {
 }
 
 /** How many rows a page may have. */
-function rowsIn({ oneOf }: Operation, request: Asked): number {
-  const ids = oneOf === undefined ? [] : (request[oneOf.localName] as readonly unknown[]);
+function rowsIn({ idList }: Operation, request: Asked): number {
+  const ids = idList === undefined ? [] : (request[idList.localName] as readonly unknown[]);
   return ids.length || (request.limit ?? DEFAULT_LIMIT);
 }

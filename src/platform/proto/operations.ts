@@ -87,7 +87,7 @@ export interface Operation {
   /** True when the response is one resource, which has an entity tag (RFC 9110, section 8.8.3). */
   readonly isTagged: boolean;
   /** The field with ids of a list that is tagged like the resource when it has exactly one. */
-  readonly oneOf?: ListField | undefined;
+  readonly idList?: ListField | undefined;
   /** The conditional header that it supports (RFC 9110, section 13.1). */
   readonly condition?: 'if-match' | 'if-none-match' | undefined;
   /** The field of the request message that is the REST body; `*` for all that are not in the path. */
@@ -159,7 +159,7 @@ export function toOperation(method: DescMethod, registry: Registry, verbs = verb
   const response = toSuccessResponse(base, route !== undefined, options?.created || undefined);
   const isOneMessage = !isRaw && !isStream && response.status !== 204 && response.list === undefined;
   const isTagged = route !== undefined && isOneMessage;
-  const oneOf = options?.oneOf ? oneOfList(base, response, options.oneOf) : undefined;
+  const idList = options?.idList ? idListOf(base, response, options.idList) : undefined;
   return {
     ...base,
     isPublic: base.path.startsWith(API_PREFIX),
@@ -172,8 +172,8 @@ export function toOperation(method: DescMethod, registry: Registry, verbs = verb
     routes,
     response,
     isTagged,
-    oneOf,
-    condition: conditionOf(route, isRead, isTagged || oneOf !== undefined),
+    idList,
+    condition: conditionOf(route, isRead, isTagged || idList !== undefined),
     bodyField,
     queryParameters: new Map(inQuery.map((field) => [field.jsonName, field])),
     takesIdempotencyKey: route?.method === 'POST' && !isIdempotent,
@@ -264,10 +264,12 @@ function toSuccessResponse(
   };
 }
 
-function oneOfList({ path, input }: Base, { list }: SuccessResponse, name: string): ListField {
+function idListOf({ path, input }: Base, { list }: SuccessResponse, name: string): ListField {
   const field = input.fields.find((one) => one.name === name);
   if (field?.fieldKind === 'list' && list?.message !== undefined) return field;
-  throw new Error(`${path}: one_of must name a list of ${input.typeName}, and the response must be a list of messages`);
+  throw new Error(
+    `${path}: id_list must name a list of ${input.typeName}, and the response must be a list of messages`,
+  );
 }
 
 /** The message that is the REST body, and its fields: those of `*` are all that are not in the path. */

@@ -32,7 +32,7 @@ export type OperationOptions = Message & {
   readonly uncounted: boolean;
   readonly countsRefusalsOnly: boolean;
   readonly created: string;
-  readonly oneOf: string;
+  readonly idList: string;
   readonly errors: readonly string[];
 };
 

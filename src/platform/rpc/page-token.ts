@@ -4,7 +4,7 @@
  */
 import { invalidArgument } from '../errors.ts';
 import { mayBe } from '../tables/ids.ts';
-import { BY_ID, isBehind, type Key, type Order, type Page, type PageRequest } from '../tables/order.ts';
+import { BY_ID, isBehind, type Key, type Page, type PageRequest, type SortOrder } from '../tables/sort-order.ts';
 
 export const DEFAULT_LIMIT = 20;
 
@@ -17,7 +17,7 @@ interface ListRequest {
  * The tokens of the list with this number, from 1 to 255. Callers hold tokens, so a list keeps its number and its order
  * for good, and no other list gets the number: test/rest/paging.test.ts has all of them.
  */
-export function pageTokens(list: number, order: Order = BY_ID) {
+export function pageTokens(list: number, order: SortOrder = BY_ID) {
   const whole: Pick<PageRequest, 'after' | 'until'> = { after: order.start };
   // One byte for the list, eight for each integer of the key, and then its text.
   const integers = order.types.filter((type) => type !== 'text').length;

@@ -8,8 +8,8 @@
 import type { Engine, Runner } from '../storage/engine.ts';
 import { id, type Table } from './fields.ts';
 import type { Owner, OwnerId } from './ids.ts';
-import type { PageRequest } from './order.ts';
 import { type Filter, pages } from './pages.ts';
+import type { PageRequest } from './sort-order.ts';
 import { type Identified, lookup, type ResourceOptions, recordWrites } from './table.ts';
 
 const OWNER = 'account_id';

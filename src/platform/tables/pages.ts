@@ -3,8 +3,8 @@ import type { Knex } from 'knex';
 import type { Engine, Given } from '../storage/engine.ts';
 import { type Params, param, paramsOf, type Row, type Statement, toJsonArray } from '../storage/statement.ts';
 import type { Table } from './fields.ts';
-import { BY_ID, type Key, type Order, type Page, type PageRequest } from './order.ts';
 import { sharedReads } from './shared-reads.ts';
+import { BY_ID, type Key, type Page, type PageRequest, type SortOrder } from './sort-order.ts';
 
 /** Restricts a list to records with these values. An undefined one restricts nothing. */
 export type Filter<R> = { readonly [Name in keyof R]?: R[Name] | undefined };
@@ -63,7 +63,7 @@ export function pages<R extends object>(
   engine: Engine,
   table: Table<R>,
   select: (columns: (string | Knex.Raw)[], given: Given) => Knex.QueryBuilder,
-  order: Order = BY_ID,
+  order: SortOrder = BY_ID,
 ) {
   const { knex, reader, compilePage } = engine;
   const { long } = table;

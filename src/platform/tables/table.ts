@@ -4,9 +4,9 @@ import type { Engine, Runner } from '../storage/engine.ts';
 import { compile, type Params, param, paramsOf, type Row, type Statement, toJson } from '../storage/statement.ts';
 import { id as idField, integer, record, type Table } from './fields.ts';
 import { mayBe } from './ids.ts';
-import type { Order } from './order.ts';
 import { pages } from './pages.ts';
 import { sharedReads } from './shared-reads.ts';
+import type { SortOrder } from './sort-order.ts';
 
 export type Identified = { readonly id: bigint | string };
 
@@ -71,7 +71,7 @@ export interface ResourceOptions<R extends Identified> {
   readonly isShared?: boolean;
   /** Makes an id that no record has had. */
   readonly newId?: () => R['id'];
-  readonly order?: Order;
+  readonly order?: SortOrder;
 }
 
 /** A table whose records have an id that the database gives them, or `newId`. */

@@ -2,8 +2,8 @@
 import { randomUUID } from 'node:crypto';
 import { pageTokens } from '../../../src/platform/rpc/page-token.ts';
 import { type Instant, instant, integer, table, text } from '../../../src/platform/tables/fields.ts';
-import { orderBy } from '../../../src/platform/tables/order.ts';
 import { pages } from '../../../src/platform/tables/pages.ts';
+import { orderBy } from '../../../src/platform/tables/sort-order.ts';
 import { createStore } from '../../../src/platform/tables/store.ts';
 import { resource } from '../../../src/platform/tables/table.ts';
 import { TABLES } from '../../../src/schema.ts';

@@ -1,7 +1,7 @@
 /** Reads of many rows: look-ups by id share loads; pages are in ascending order of id, each row once. */
 import assert from 'node:assert/strict';
 import fc from 'fast-check';
-import type { Page, PageRequest } from '../../../src/platform/tables/order.ts';
+import type { Page, PageRequest } from '../../../src/platform/tables/sort-order.ts';
 import { type CategoryId, toCategoryId } from '../../../src/shop/categories/table.ts';
 import { PET_STATUSES, type PetStatus, toPetId } from '../../../src/shop/pets/table.ts';
 import { startLoad } from '../../support/calls/load.ts';

@@ -35,13 +35,13 @@ export interface AdminParts {
   readonly plans: PlanQuotas;
   /** A key or an account has changed. */
   readonly onChange: () => void;
-  readonly limits: Pick<Limiter, 'now' | 'counts' | 'unban'>;
+  readonly limiter: Pick<Limiter, 'now' | 'counts' | 'unban'>;
   /** Stores what the limits have counted so far. */
   readonly flushUsage: () => Promise<void>;
 }
 
 export function adminService(parts: AdminParts): Service<AdminServiceServer, WritingCall> {
-  const { store, plans, onChange, limits, flushUsage } = parts;
+  const { store, plans, onChange, limiter, flushUsage } = parts;
   const toMessage = (account: Account) => toAccountMessage(account, plans);
 
   async function change(accountId: bigint, call: WritingCall, toChanged: (account: Account) => Account) {
@@ -62,7 +62,7 @@ export function adminService(parts: AdminParts): Service<AdminServiceServer, Wri
   async function withActivity(keys: readonly ApiKey[]): Promise<ApiKeyMessage[]> {
     await flushUsage();
     const ids = keys.map(({ id }) => id);
-    const [bans, uses] = await Promise.all([store.bans.ofKeys(ids, await limits.now()), store.usage.lastUses(ids)]);
+    const [bans, uses] = await Promise.all([store.bans.ofKeys(ids, await limiter.now()), store.usage.lastUses(ids)]);
     const banOf = new Map(bans.map((ban) => [ban.keyId, ban]));
     const lastUseOf = new Map(uses.map(({ keyId, lastUsedAtMs }) => [keyId, lastUsedAtMs]));
     return keys.map((key) => toKeyMessage(key, banOf.get(key.id), lastUseOf.get(key.id)));
@@ -146,9 +146,9 @@ export function adminService(parts: AdminParts): Service<AdminServiceServer, Wri
       const keyId = toKeyId(request.keyId);
       const key = existing(await store.keys.find(keyId), noKey(keyId));
       await flushUsage(); // the ban that ends is returned
-      const [ban] = await store.bans.ofKeys([keyId], await limits.now());
-      if (!(await limits.unban(key.accountId, keyId))) throw apiError('BAN_NOT_ENDED');
-      const endMs = await limits.now();
+      const [ban] = await store.bans.ofKeys([keyId], await limiter.now());
+      if (!(await limiter.unban(key.accountId, keyId))) throw apiError('BAN_NOT_ENDED');
+      const endMs = await limiter.now();
       await store.forCall(call).write(({ bans }) => bans.end(keyId, endMs));
       return { apiKey: toKeyMessage(key), ended: ban && toBanMessage(ban) };
     },
@@ -156,7 +156,7 @@ export function adminService(parts: AdminParts): Service<AdminServiceServer, Wri
     async listBans(request) {
       const account = request.accountId === undefined ? undefined : await find(request.accountId);
       await flushUsage();
-      const page = await store.bans.page(BAN_PAGES.toPageRequest(request), await limits.now(), account?.id);
+      const page = await store.bans.page(BAN_PAGES.toPageRequest(request), await limiter.now(), account?.id);
       return {
         bans: page.rows.map(({ prefix, label, accountId, accountName, ...ban }) => {
           return { ban: toBanMessage(ban), prefix, label, accountId, accountName };
@@ -168,14 +168,14 @@ export function adminService(parts: AdminParts): Service<AdminServiceServer, Wri
     async getStanding(request) {
       const { id, plan, agreed } = await find(request.accountId);
       await flushUsage();
-      const [counts, lastUsedAtMs] = await Promise.all([limits.counts(id, Date.now()), store.usage.lastUseOf(id)]);
+      const [counts, lastUsedAtMs] = await Promise.all([limiter.counts(id, Date.now()), store.usage.lastUseOf(id)]);
       return toStanding(quotaOf(plan, agreed, plans), counts, lastUsedAtMs);
     },
 
     async getUsage({ days = DEFAULT_USAGE_DAYS, ...request }) {
       const { id } = await find(request.accountId);
       await flushUsage();
-      const usage = await store.usage.ofAccount(id, dayIndexAt(await limits.now()) - days + 1);
+      const usage = await store.usage.ofAccount(id, dayIndexAt(await limiter.now()) - days + 1);
       return {
         days: usage.map(({ dayIndex, requests, refused }) => ({
           day: new Date(dayStartMs(dayIndex)).toISOString().slice(0, 'YYYY-MM-DD'.length),

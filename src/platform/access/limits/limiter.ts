@@ -1,6 +1,6 @@
 /**
  * What a limiter does: it decides on each request, in one call, whether the request is admitted. memory.ts and redis.ts
- * are limiters; service.ts makes the one that the settings ask for.
+ * are limiters; src/service.ts makes the one that the settings ask for.
  *
  * The limiter keeps the counts and the bans. The caller passes the time, and the quota of the account's plan. A limiter
  * is exact: concurrent requests never exceed the quota, not even by one.

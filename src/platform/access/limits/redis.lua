@@ -20,8 +20,8 @@ if now == 0 then
   local time = redis.call("TIME")
   now = time[1] * 1000 + math.floor(time[2] / 1000)
 end
-local isAccount = KEYS[3] ~= nil
-local decision = KEYS[isAccount and 5 or 2]
+local hasKey = KEYS[3] ~= nil
+local decision = KEYS[hasKey and 5 or 2]
 
 -- Ends a ban, and deletes the key's refusals. The 0 outlasts each ban that a server may still know of.
 if ARGV[1] == "unban" then
@@ -78,7 +78,7 @@ end
 
 -- Decides on a request, and counts it if it is admitted. Returns the status and the end of the key's ban.
 local function admit()
-  local untilMs = isAccount and bannedUntil() or 0
+  local untilMs = hasKey and bannedUntil() or 0
   local decided = decision and redis.call("GET", decision)
   if decided == "admitted" or decided == "refused" and untilMs == 0 then return decided, untilMs end
   local status = untilMs > 0 and "banned" or hasRoom and "admitted" or "refused"
@@ -86,7 +86,7 @@ local function admit()
     for at = 2, #used, 2 do
       used[at] = used[at] + 1
     end
-  elseif not isAccount then
+  elseif not hasKey then
     return status, 0 -- not stored: a flood of requests causes no writes
   else
     refused = refused + 1
@@ -94,14 +94,14 @@ local function admit()
   end
   if decision and status ~= "banned" then redis.call("SET", decision, status, "PX", REPEATED_MS) end
   local text = table.concat(used, " ") .. " " .. refused
-  redis.call("SET", KEYS[1], text, "PX", isAccount and DAY_MS or MINUTE_MS) -- from the last change
+  redis.call("SET", KEYS[1], text, "PX", hasKey and DAY_MS or MINUTE_MS) -- from the last change
   return status, untilMs
 end
 
 local status, untilMs = "seen", 0
 if ARGV[1] == "admit" then
   status, untilMs = admit()
-elseif isAccount then
+elseif hasKey then
   untilMs = bannedUntil()
   if untilMs > 0 then status = "banned" end
 end

@@ -4,8 +4,8 @@ import type { AccountId, KeyId } from '../../rpc/caller.ts';
 import type { Engine, Runner } from '../../storage/engine.ts';
 import { compile, param } from '../../storage/statement.ts';
 import { type Field, id, integer, optional, table, text } from '../../tables/fields.ts';
-import { BY_ID, type PageRequest } from '../../tables/order.ts';
 import { pages } from '../../tables/pages.ts';
+import { BY_ID, type PageRequest } from '../../tables/sort-order.ts';
 import { put } from '../../tables/table.ts';
 
 /** A temporary ban of a key. It began `durationMs` before its end. */

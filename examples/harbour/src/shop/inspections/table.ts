@@ -14,7 +14,7 @@ import {
   text,
 } from '../../platform/tables/fields.ts';
 import type { Id } from '../../platform/tables/ids.ts';
-import { orderBy } from '../../platform/tables/order.ts';
+import { orderBy } from '../../platform/tables/sort-order.ts';
 import { resource } from '../../platform/tables/table.ts';
 import type { BoatId } from '../boats/table.ts';
 

@@ -23,7 +23,7 @@ export interface Page<T> {
   readonly hasMore: boolean;
 }
 
-export interface Order {
+export interface SortOrder {
   /** The name of the list, which its statements have: another one for each list of a table. */
   readonly name: string;
   readonly columns: readonly string[];
@@ -35,7 +35,7 @@ export interface Order {
 }
 
 /** Ids of the store are above 0. */
-export const BY_ID: Order = { name: 'page', columns: ['id'], types: ['bigint'], isDescending: false, start: 0n };
+export const BY_ID: SortOrder = { name: 'page', columns: ['id'], types: ['bigint'], isDescending: false, start: 0n };
 
 const [LEAST, GREATEST] = [-(2n ** 63n), 2n ** 63n - 1n];
 
@@ -75,7 +75,7 @@ export function orderBy<R extends object, First extends keyof R>(
 }
 
 /** Whether a key comes behind another one. */
-export function isBehind({ isDescending }: Order, one: Key, other: Key): boolean {
+export function isBehind({ isDescending }: SortOrder, one: Key, other: Key): boolean {
   const [own, its] = [[one].flat(), [other].flat()];
   const at = own.findIndex((part, index) => part !== its[index]);
   return at !== -1 && (own[at] ?? 0n) > (its[at] ?? 0n) !== isDescending;
