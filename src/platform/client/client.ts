@@ -5,10 +5,7 @@ import type { Definition, Methods } from './methods.ts';
 
 type Definitions = Readonly<Record<string, Definition>>;
 
-/**
- * The services. Every method takes a request message and options, and resolves with the response message or
- * rejects with a CallError.
- */
+/** The services. Every method resolves with the response message or rejects with a CallError. */
 export type Client<D extends Definitions, Event> = { readonly [Name in keyof D]: Methods<D[Name]> } & Feed<Event>;
 
 interface Feed<Event> {

@@ -34,10 +34,7 @@ export interface CreateOptions extends CallOptions {
 
 /** Options of a call that changes or deletes a resource. */
 export interface WriteOptions extends CallOptions {
-  /**
-   * The call fails with PRECONDITION_FAILED unless the resource has this entity tag (see `etagOf`) or one of a
-   * list.
-   */
+  /** The call fails with PRECONDITION_FAILED unless the resource has this entity tag (`etagOf`), or one of a list. */
   readonly ifMatch?: string;
 }
 

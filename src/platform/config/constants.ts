@@ -1,7 +1,4 @@
-/**
- * Constants that no setting changes: limits of a request, which Envoy and the server share, and the version.
- * times.ts has the times.
- */
+/** Constants that no setting changes: limits, which Envoy and the server share, and the version. times.ts has times. */
 import { readFileSync } from 'node:fs';
 
 /** The largest body of a REST request, and the largest gRPC message. */

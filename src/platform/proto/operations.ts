@@ -50,9 +50,7 @@ export interface Deprecation {
 
 export interface SuccessResponse {
   readonly status: 200 | 201 | 204;
-  /**
-   * The path of the created resource, with fields of the response message in braces; undefined for other operations.
-   */
+  /** The path of the created resource, with fields of the response message in braces, if it creates one. */
   readonly location?: string | undefined;
   /** The field of the response message that is written as a bare array; undefined unless the response is a list. */
   readonly list?: ListField | undefined;

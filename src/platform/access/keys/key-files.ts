@@ -1,6 +1,4 @@
-/**
- * The keys that the service generates: the demo key and the operator's key, in files that only their owner can read.
- */
+/** The keys that the service generates, the demo key and the operator's, in files that only their owner can read. */
 import { randomUUID } from 'node:crypto';
 import { existsSync } from 'node:fs';
 import { link, readFile, rm, writeFile } from 'node:fs/promises';

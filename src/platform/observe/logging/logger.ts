@@ -16,7 +16,6 @@ export function createLogger(
   const chosen = operatorKey === undefined ? undefined : JSON.stringify(operatorKey).slice(1, -1);
   const hideOperatorKey = (line: string) => (chosen === undefined ? line : line.replaceAll(chosen, REDACTED));
   const write = (line: string) => destination.write(hideOperatorKey(hideKeys(line)));
-  const mixin = traceId && (() => ({ traceId: traceId() }));
   const options = { level: logLevel, base: null, timestamp: pino.stdTimeFunctions.isoTime };
-  return pino({ ...options, ...(mixin === undefined ? {} : { mixin }) }, { write });
+  return pino({ ...options, ...(traceId && { mixin: () => ({ traceId: traceId() }) }) }, { write });
 }
