@@ -59,11 +59,7 @@ function isSupported({ asymmetricKeyType, asymmetricKeyDetails = {} }: KeyObject
   return asymmetricKeyType === 'rsa' ? modulusLength >= MIN_RSA_BITS : CURVES.includes(namedCurve);
 }
 
-/**
- * Reads the certificates of authorities.
- *
- * @throws ConfigError when the file has no certificate, or an invalid one.
- */
+/** Reads the certificates of authorities. @throws ConfigError when the file has no certificate, or an invalid one. */
 export async function readAuthorities({ ca }: Pick<InternalTls, 'ca'>): Promise<Reading> {
   const file = { setting: 'INTERNAL_TLS_CA', file: ca };
   const content = await readPem(file);

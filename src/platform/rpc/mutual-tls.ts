@@ -14,11 +14,7 @@ import { type InternalPem, readInternalTls, watchCertificates } from '../files/t
 
 const POLL_MS = 5_000;
 
-/**
- * Watches the files until the process ends.
- *
- * @throws ConfigError when a file is missing or invalid.
- */
+/** Watches the files until the process ends. @throws ConfigError when a file is missing or invalid. */
 export async function mutualTls(files: InternalTls, logger: Logger): Promise<MutualTls> {
   const credentials = new MutualTls(await readInternalTls(files));
   void credentials.watchFiles(files, logger);

@@ -29,11 +29,7 @@ export interface MigrateOptions extends EngineOptions {
   readonly transaction?: Knex.TransactionConfig;
 }
 
-/**
- * Runs the missing migrations.
- *
- * @throws ConfigError when this release does not support the schema, or some are missing that it may not run.
- */
+/** Runs what is missing. @throws ConfigError when this release does not support the schema, or may not migrate it. */
 export async function migrate(knex: Knex, options: MigrateOptions): Promise<void> {
   const { migrations, migrates = true, logger = SILENT, onMigration } = options;
   const { lock, maxWaitMs = MAX_WAIT_MS, transaction = {} } = options;

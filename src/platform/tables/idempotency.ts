@@ -33,11 +33,7 @@ export function idempotencyTable(engine: Engine) {
   return {
     reads: { find: lookup(engine, RECORDS).find },
     writes: (tx: Runner) => ({
-      /**
-       * Inserts a record. It waits for another transaction that is inserting the same id.
-       *
-       * @throws AlreadyDone when the id has a record.
-       */
+      /** Inserts a record. Waits for others that insert the same id. @throws AlreadyDone when the id has a record. */
       async insert(record: IdempotencyRecord): Promise<void> {
         if ((await tx.all(insert, RECORDS.toParams(record))).length === 0) throw new AlreadyDone();
       },

@@ -39,11 +39,7 @@ export async function ensureDemoKey(store: AccessStore, dataDir: string): Promis
   });
 }
 
-/**
- * Returns the operator's key from its file, which the first start creates.
- *
- * @throws Error when the file holds no operator key.
- */
+/** Returns the operator's key from its file, which the first start creates. @throws Error when that holds none. */
 export async function ensureOperatorKey(dataDir: string): Promise<string> {
   const file = operatorKeyFile(dataDir);
   if (!existsSync(file)) await writeNewSecret(file, generateKey('operator'));
