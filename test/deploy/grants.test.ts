@@ -66,7 +66,11 @@ test('Grants - the servers work with them, before and after a restore, and may n
     await t.throwsAsync(query(as('shop'), statement), { message: /permission denied|must be owner/ }, statement);
   }
 
-  await query(as('owner'), "DELETE FROM schema_migrations WHERE name LIKE '006-%'; DROP TABLE events");
+  await query(
+    as('owner'),
+    `DELETE FROM schema_migrations WHERE name LIKE '009-%'; DROP TABLE events, event_histories;
+     DROP FUNCTION adopt_event_history`,
+  );
   const mayNot =
     /^DATABASE_URL can't be used: permission denied for schema public: let the owner .* run "npm run migrate"$/;
   await t.throwsAsync(openPostgres(as('shop'), MIGRATIONS), { instanceOf: ConfigError, message: mayNot });
