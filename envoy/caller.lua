@@ -1,13 +1,14 @@
 -- Decides by a request's headers who may use Envoy's memory and the server's time, before anything of the request is
 -- awaited:
 --
--- * A request with a known key passes, unless the server has just refused the key for its limits or a ban. Then the
---   server judges the request by its headers, so that none of its body is read in vain, in the slots of anonymous
---   callers, and no more of its account's than an address may send without a known key.
+-- * A request with a known key passes, but for the one that has the server check the key again (keys.lua), and unless
+--   the server has just refused the key for its limits or a ban. Then the server judges the request by its headers, so
+--   that none of its body is read in vain, in the slots of anonymous callers, and no more of its account's than an
+--   address may send without a known key.
 -- * Any other request must be within the allowance of its address (allowance.lua). Without a key of the right format
 --   it has another allowance than with one: so a neighbour's noise locks out no valid key.
--- * Then the server judges the caller of a REST or Connect request by the headers. gRPC calls go on at once, to the
---   slots of anonymous callers: the server judges them by their headers too.
+-- * Then the server judges the caller by the headers. Calls of the kind gRPC (envoy/config/kinds.ts) go on at once, to
+--   the slots of anonymous callers: the server judges them by their headers too.
 -- * A key that may only read is refused here to change anything, in the server's words. Of gRPC the server does it.
 -- * Health checks, reflection and files need no key. They have an allowance of their own.
 --
@@ -125,7 +126,9 @@ function M.on_request(handle)
   local length = headers:get("content-length")
   length = length and tonumber(length)
   if length and length > settings.max_body_bytes then handle:respond({ [":status"] = "413" }, "") end
-  if errors == "rest" and (not length and not is_read(headers, errors) or (length or 0) >= reading.COUNTED_BYTES) then
+  -- Without a length anything that is no read may have a large body: rest.lua measures it.
+  local may_be_large = length and length >= reading.COUNTED_BYTES or not length and not is_read(headers, errors)
+  if errors == "rest" and may_be_large then
     local account = keys.account_of(headers:get("authorization"))
     if account then handle:streamInfo():dynamicMetadata():set(M.BODY, "account", account) end
   end
@@ -135,7 +138,8 @@ function M.on_request(handle)
   end
 end
 
--- Learns the key of an anonymous call that the server has accepted.
+-- Learns the key of an anonymous call that went on at once, when the server has accepted it. Where the server is asked
+-- about the caller, edge_service.lua learns the key.
 function M.on_accepted(handle, permission, account)
   local saved = handle:streamInfo():dynamicMetadata():get(NAMESPACE)
   if saved then keys.learn(saved.authorization, handle:timestamp(), permission, account) end

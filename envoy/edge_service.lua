@@ -39,7 +39,7 @@ function M.call(handle, name, values, caller, timeout_ms)
     [HEADERS.anonymous] = caller.anonymous,
   }
   local message = grpc_message.frame(grpc_message.encode(method.fields, values))
-  local is_served = keys.is_known(caller.authorization, 0) and not keys.is_refused(caller.authorization, start_ms)
+  local is_served = keys.has(caller.authorization) and not keys.is_refused(caller.authorization, start_ms)
   local cluster = is_served and CLUSTERS.calls or CLUSTERS.anonymous
   local response, body = handle:httpCall(cluster, headers, message, {
     timeout_ms = timeout_ms,
@@ -48,6 +48,7 @@ function M.call(handle, name, values, caller, timeout_ms)
   local permission, limited, now_ms = response[HEADERS.accepted], response[HEADERS.limited], handle:timestamp()
   response[HEADERS.accepted], response[HEADERS.limited] = nil, nil
   local spelling = caller.anonymous and keys.normalize(caller.authorization)
+  -- Keys of gRPC calls, which go on without a question, caller.lua learns.
   if spelling then keys.learn(spelling, now_ms, permission, response[HEADERS.account]) end
   if limited then keys.refuse(limited, tonumber(response["retry-after"]), now_ms) end
   if response[HEADERS.code] then return response, body or "" end

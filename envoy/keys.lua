@@ -1,7 +1,8 @@
 -- The API keys that the server has recently accepted, and which of them may only read. Each worker thread has its own
 -- set.
 --
--- To Envoy a caller with any other key is anonymous. Anonymous calls are few per address and have slots of their own,
+-- To Envoy a caller is anonymous whose key is another one, or one that the server refuses or is about to check again.
+-- Anonymous calls are few per address and have slots of their own,
 -- so that they can't take the slots of callers with a valid key. This only selects slots and protects Envoy: the server
 -- checks each call itself.
 
@@ -26,7 +27,8 @@ local known, count = {}, 0
 local MAX_ASKED, ASKED_MS = 1000, 2000
 local asked, asked_count, asked_since_ms = {}, 0, 0
 
--- The one spelling of an Authorization header. Nil if it can't have a valid key.
+-- The one spelling of an Authorization header. Nil if it can't have a valid key. It reads what `bearerToken` reads
+-- (src/platform/access/keys/format.ts), but no longer header than a valid key has: authorization.txt tests both.
 function M.normalize(authorization)
   if not authorization or #authorization >= MAX_BYTES then return nil end
   local scheme, key = authorization:match("^(%a+) +(%S+) *$")
@@ -47,6 +49,11 @@ function M.is_known(spelling, now_ms)
   return true, true
 end
 
+-- Whether there is an entry of a key, be it expired. It stays as it is.
+function M.has(spelling)
+  return known[spelling] ~= nil
+end
+
 -- The server is asked about a key.
 function M.ask(spelling, now_ms)
   if asked_count >= MAX_ASKED or math.abs(now_ms - asked_since_ms) >= ASKED_MS then
@@ -60,7 +67,8 @@ function M.is_asked(spelling, now_ms)
   return asked[spelling] and math.abs(now_ms - asked_since_ms) < ASKED_MS
 end
 
--- The server has judged a key: its permission, or nil if it is not valid, and its account.
+-- The server has judged a key: its permission, or nil if it is not valid, and its account. The new entry has no
+-- refusal, which may have ended: where the server refuses the key again, `refuse` comes after this.
 function M.learn(spelling, now_ms, permission, account)
   asked[spelling] = nil
   if not permission then return end

@@ -78,7 +78,7 @@ export function publicConnectionManager(config: EdgeConfig, files: Files): Messa
     stream_idle_timeout: '45s',
     // The time between GOAWAY and the end of an idle HTTP/2 connection.
     drain_timeout: '2s',
-    always_set_request_id_in_response: true,
+    always_set_request_id_in_response: true, // Envoy makes the id by itself, a new one for what comes from outside
     tracing: traces && tracing(traces),
     server_name: NAME,
     early_header_mutation_extensions: [

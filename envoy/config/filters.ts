@@ -58,7 +58,10 @@ function boundary({ edgeSecret, corsOrigins, httpPort }: EdgeConfig): Message {
   });
 }
 
-/** Finds the methods of these services by the paths in the descriptors (scripts/transcoder-set.ts). */
+/**
+ * Finds the methods of these services by the paths in the descriptors (scripts/transcoder-set.ts). By itself it has
+ * Envoy select a route anew for what it has converted: one of `converted` in routes.ts.
+ */
 export function transcoder(proto_descriptor: string, services: readonly string[]): Message {
   return extension('envoy.filters.http.grpc_json_transcoder', `${HTTP}.grpc_json_transcoder.v3.GrpcJsonTranscoder`, {
     proto_descriptor,

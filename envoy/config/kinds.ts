@@ -163,9 +163,9 @@ export function filterMetadata(judge: Kind['judge'], errors: Kind['errors']): Me
 
 /**
  * The largest body that Envoy holds after the first filters: five times the largest of a caller. The filters `rest` and
- * `connect` measure a body, and then make it longer: `1e18` becomes 19 digits in quotes. And while the server judges a
- * caller, Envoy stops reading, at the listener's limit and 128 KiB at most. It goes on when the caller is judged, but
- * only if less than half of this is full.
+ * `connect`, which have measured it, make it longer: `1e18` becomes 19 digits in quotes. And what comes while the
+ * server judges the caller, 128 KiB until Envoy stops reading, must fill less than half of this, or Envoy never reads
+ * on.
  */
 export const MAX_HELD_BYTES = 5 * MAX_BODY_BYTES;
 /** For who needs no key: Envoy holds it before anybody is judged. Its responses need as much. */

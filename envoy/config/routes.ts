@@ -1,7 +1,7 @@
 /**
  * The routes of the public port. A request is routed when it arrives, which finds its kind (kinds.ts), and again when a
- * filter has converted it to gRPC or found that Envoy does not know its key. No route reaches the server's other
- * services.
+ * filter has found that the caller is anonymous, has changed its body, or has converted it to gRPC. No route reaches
+ * the server's other services.
  */
 import { CLUSTERS } from '../../src/identity.ts';
 import type { EdgeConfig } from '../../src/platform/config/config.ts';
@@ -45,13 +45,13 @@ const UNREAD_HEADERS = [
 export const REST_HEADER = { name: ORIGINAL_PATH, present_match: true };
 /** The Connect filter has converted the request. */
 export const CONNECT_HEADER = { name: EDGE_HEADERS.connect, present_match: true };
-/** The caller filter has found that Envoy does not know the caller's key. */
+/** The caller filter has found that the caller is anonymous (keys.lua). */
 const ANONYMOUS = { name: EDGE_HEADERS.anonymous, present_match: true };
 
 /** The filter `rest` has read the body, and may make it longer. */
 const BODY_READ = { name: EDGE_HEADERS.bodyType, present_match: true };
 
-/** Calls of methods, by their paths: where they go when Envoy knows the caller's key, and when it does not. */
+/** Calls of methods, by their paths: where they go when Envoy knows the caller, and when he is anonymous. */
 interface Calls {
   readonly match: Message;
   readonly known: string;
@@ -141,6 +141,12 @@ function convertedWithoutKey(): readonly Message[] {
   ];
 }
 
+/**
+ * The CORS filter needs a route to a cluster. This one is to the cluster that a header names, and to none: no request
+ * has the header when it arrives, and a filter that sets it selects another route.
+ */
+const NOWHERE = { cluster_header: EDGE_HEADERS.connect, cluster_not_found_response_code: 'NOT_FOUND' };
+
 /** Requests as they arrive. */
 function arrived(config: EdgeConfig, kind: Kind): readonly Message[] {
   if (kind.to === 'method') return grpcCalls(config, kind);
@@ -159,10 +165,8 @@ function arrived(config: EdgeConfig, kind: Kind): readonly Message[] {
 function targetOf({ to, judge }: Kind): Message {
   if (typeof to !== 'string') return to;
   if (to === 'open') return { route: { cluster: CLUSTERS.open, timeout: '0s', idle_timeout: '0s' } };
-  // No request has this header when it arrives, so it reaches no cluster. The CORS filter needs a route to one.
-  const nowhere = { cluster_header: EDGE_HEADERS.connect, cluster_not_found_response_code: 'NOT_FOUND' };
   // Without a key nobody may hold a stream for long by a body that does not come.
-  return { route: { ...nowhere, idle_timeout: judge === 'nobody' ? '5s' : undefined } };
+  return { route: { ...NOWHERE, idle_timeout: judge === 'nobody' ? '5s' : undefined } };
 }
 
 /** Calls over gRPC and gRPC-Web, in the order of their routes. */

@@ -62,7 +62,9 @@ export function keyCommand(key: Command): void {
     }),
   );
 
-  withKeyId(key.command('unban').description('Ends the ban of a key, on all servers. Its limits stay.')).action(
+  withKeyId(
+    key.command('unban').description('Ends the ban of a key, on all servers with Redis. Its limits stay.'),
+  ).action(
     adminAction(async (admin, keyId: bigint) => {
       const { apiKey, ended } = await admin.unbanKey({ keyId });
       const was =

@@ -14,7 +14,7 @@ import type { Call, Protocol } from '../rpc/chain.ts';
 import type { Handlers } from '../rpc/private-parts.ts';
 import type { GrpcServerOptions } from '../rpc/server.ts';
 
-/** Envoy asks these services on behalf of callers over REST and Connect. */
+/** Envoy asks these services on behalf of callers. */
 const EDGE_SERVICES = '/apiplatform.edge.v1.';
 const FORWARDED_FOR = 'x-forwarded-for';
 

@@ -53,7 +53,7 @@ export interface Notes {
   caller?: Caller;
   /** A write must find one of these tags, or change nothing. */
   ifMatch?: EntityTags;
-  /** For a stream of events: looks again whose key it came with. */
+  /** For a stream of events: looks again whose key it came with. The sweep of open-calls.ts does. */
   identify?: () => Identity | Promise<Identity>;
   /** For a stream of events: the id that the caller has last got. */
   resumeAfter?: bigint;

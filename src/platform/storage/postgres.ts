@@ -2,7 +2,8 @@
  * The PostgreSQL engine. Reads and writes have separate connection pools, so that writes never delay reads.
  *
  * The isolation level is READ COMMITTED: a transaction locks the rows it depends on (`forUpdate`, `forKeyShare`).
- * A transaction is run again, a few times, after a deadlock.
+ * A transaction is run again, a few times, after a deadlock. A commit is answered once it is on disk: PostgreSQL's
+ * `synchronous_commit` does that, which stays on (docs/operations.md).
  *
  * Transactions that lock the same row first queue in this process, and only one of them holds a connection. So a row
  * that stays locked does not use up the pool. Transactions that wait too long or exceed the queue are refused.

@@ -1,8 +1,9 @@
+import { readFileSync } from 'node:fs';
 import { setImmediate as turn } from 'node:timers/promises';
 import { crc32 } from 'node:zlib';
 import test from 'ava';
 import { createApiKeyCache } from '../../../src/platform/access/keys/api-key-cache.ts';
-import { generateKey, hashKey, isWellFormed } from '../../../src/platform/access/keys/format.ts';
+import { bearerToken, generateKey, hashKey, isWellFormed } from '../../../src/platform/access/keys/format.ts';
 import type { Account, ApiKey } from '../../../src/platform/access/tables/accounts.ts';
 import { readConfig } from '../../../src/platform/config/config.ts';
 import { authentication } from '../../../src/platform/interceptors/authentication.ts';
@@ -220,6 +221,12 @@ test('Authentication - during a look-up a call holds a share of its address, and
   await interceptor.check(call);
   t.is(state.lookUps, 1);
   t.deepEqual(events.toSorted(), ['checked', 'held', 'released', 'shown']);
+});
+
+test('Authorization - has the same key to the server and to Envoy', (t) => {
+  const lines = readFileSync('envoy/test/authorization.txt', 'utf8').matchAll(/^([^#\s]\S*) \[(.*)\]$/gm);
+  for (const [, key = '', header = ''] of lines)
+    t.is(bearerToken(header) ?? '-', key, `${header}: envoy/keys.lua differs`);
 });
 
 const ALPHABET = '0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz';

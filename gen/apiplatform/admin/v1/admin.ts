@@ -2856,7 +2856,7 @@ export const AdminServiceService = {
     responseSerialize: (value: ApiKey): Buffer => Buffer.from(ApiKey.encode(value).finish()),
     responseDeserialize: (value: Buffer): ApiKey => ApiKey.decode(value),
   },
-  /** Ends the ban of a key at once on all servers, and resets its count of refusals. */
+  /** Ends the ban of a key at once, on all servers that share the counts, and resets its count of refusals. */
   unbanKey: {
     path: "/apiplatform.admin.v1.AdminService/UnbanKey" as const,
     requestStream: false as const,
@@ -2922,7 +2922,7 @@ export interface AdminServiceServer extends UntypedServiceImplementation {
   listKeys: handleUnaryCall<ListKeysRequest, ListKeysResponse>;
   /** Revokes a key permanently: at once in this process, within 5 seconds everywhere. */
   revokeKey: handleUnaryCall<RevokeKeyRequest, ApiKey>;
-  /** Ends the ban of a key at once on all servers, and resets its count of refusals. */
+  /** Ends the ban of a key at once, on all servers that share the counts, and resets its count of refusals. */
   unbanKey: handleUnaryCall<UnbanKeyRequest, UnbanKeyResponse>;
   /** Lists the current bans in ascending order of key id, page by page. */
   listBans: handleUnaryCall<ListBansRequest, ListBansResponse>;
@@ -3096,7 +3096,7 @@ export interface AdminServiceClient extends Client {
     options: Partial<CallOptions>,
     callback: (error: ServiceError | null, response: ApiKey) => void,
   ): ClientUnaryCall;
-  /** Ends the ban of a key at once on all servers, and resets its count of refusals. */
+  /** Ends the ban of a key at once, on all servers that share the counts, and resets its count of refusals. */
   unbanKey(
     request: UnbanKeyRequest,
     callback: (error: ServiceError | null, response: UnbanKeyResponse) => void,

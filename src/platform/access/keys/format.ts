@@ -63,7 +63,7 @@ function checksum(body: string): string {
 
 const BEARER = /^Bearer +([^\s]+) *$/i; // RFC 9110, section 11.1: the scheme is case-insensitive
 
-/** The token of an Authorization header (RFC 6750, section 2.1); undefined without one, or for another scheme. */
+/** The token of an Authorization header (RFC 6750, section 2.1), if it has one. So reads `normalize` in keys.lua. */
 export function bearerToken(authorization = ''): string | undefined {
   return BEARER.exec(authorization)?.[1];
 }
