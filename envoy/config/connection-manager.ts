@@ -3,6 +3,7 @@ import { isIPv4 } from 'node:net';
 import { NAME } from '../../src/identity.ts';
 import type { EdgeConfig, Network } from '../../src/platform/config/config.ts';
 import { MAX_BODY_BYTES } from '../../src/platform/config/constants.ts';
+import { EDGE_SILENCE_MS } from '../../src/platform/config/times.ts';
 import { TO_SERVER } from '../../src/platform/edge-headers.ts';
 import { accessLogs } from './access-log.ts';
 import { httpFilters } from './filters.ts';
@@ -75,7 +76,7 @@ export function publicConnectionManager(config: EdgeConfig, files: Files): Messa
     max_request_headers_kb: MAX_HEADERS_KB,
     request_headers_timeout: '10s',
     request_timeout: seconds(EDGE_BODY_TIMEOUT_MS),
-    stream_idle_timeout: '45s',
+    stream_idle_timeout: seconds(EDGE_SILENCE_MS),
     // The time between GOAWAY and the end of an idle HTTP/2 connection.
     drain_timeout: '2s',
     always_set_request_id_in_response: true, // Envoy makes the id by itself, a new one for what comes from outside

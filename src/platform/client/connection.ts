@@ -2,6 +2,7 @@
 import { randomUUID } from 'node:crypto';
 import { Client, Metadata, type ServiceError } from '@grpc/grpc-js';
 import { CREATING } from '../../../gen/client/methods.ts';
+import { CLIENT_SILENCE_MS } from '../config/times.ts';
 import { Admission, type Expiry } from './admission.ts';
 import { clientError, toCallError } from './call-error.ts';
 import { encode } from './encode.ts';
@@ -15,8 +16,6 @@ const DEFAULT_TIMEOUT_MS = 10_000;
 const MAX_TIMEOUT_MS = 99_999_999 * 3_600_000;
 /** Less than half of the refusals that ban a key, so that those of two windows together don't ban it. */
 const DEFAULT_MAX_IN_FLIGHT = 8;
-/** A stream on which nothing comes for so long is taken for lost: the server sends something every 15 s. */
-const SILENCE_MS = 35_000;
 /** A connection whose other end does not respond within 10 s is closed, so that the next attempt opens another. */
 const KEEPALIVE = { 'grpc.keepalive_time_ms': 20_000, 'grpc.keepalive_timeout_ms': 10_000 };
 /** The first and the longest delay before a lost connection is opened again. */
@@ -108,14 +107,14 @@ export function connect(options: ConnectionOptions): Connection {
       let received: Metadata | undefined;
       call.on('metadata', (initial: Metadata) => (received = initial));
       const cancel = () => call.cancel();
-      let silence = setTimeout(cancel, SILENCE_MS);
+      let silence = setTimeout(cancel, CLIENT_SILENCE_MS);
       signal.addEventListener('abort', cancel, { once: true });
       try {
         for await (const message of call) {
           clearTimeout(silence); // not while the consumer works
           signal.throwIfAborted(); // what came before has been buffered
           yield message;
-          silence = setTimeout(cancel, SILENCE_MS);
+          silence = setTimeout(cancel, CLIENT_SILENCE_MS);
         }
       } catch (error) {
         signal.throwIfAborted();

@@ -9,6 +9,7 @@
  * heartbeats, and go on when it is back.
  */
 import { setTimeout as delay } from 'node:timers/promises';
+import { HEARTBEAT_MS } from '../config/times.ts';
 import { StoreUnavailable } from '../storage/store-errors.ts';
 import type { Owner, OwnerId } from '../tables/ids.ts';
 import type { Page } from '../tables/sort-order.ts';
@@ -19,8 +20,6 @@ import { EVERYBODY, type EventId, isRead, type SeenEvent, type StoredEvent } fro
 const POLL_MS = 100;
 /** The shortest time from one read to the next: what is written meanwhile is sent together. */
 const GATHER_MS = 10;
-/** A stream on which nothing happens gets a checkpoint this often. */
-const HEARTBEAT_MS = 15_000;
 /** The bounds of a batch: what a stream sends at once, and holds while nobody reads it. The largest event has 12 KB. */
 const MAX_ROWS = 100;
 const MAX_BATCH_BYTES = 17_408;

@@ -59,6 +59,7 @@ export class SettledEvents {
     const page = await this.reads.after(request);
     const rows = upToGap(after, page.rows, settled);
     const last = rows.at(-1)?.id;
+    // A page that begins further on says nothing of the ids between.
     if (last !== undefined && after <= settled) this.#settle(last);
     if (rows.length === page.rows.length) return { ...page, isHeld: false };
     const isKnown = this.#suspects !== undefined;
@@ -168,7 +169,8 @@ export class SettledEvents {
 
 /**
  * Whether no id is missing behind `after`. Otherwise what followed it may have been deleted, or the history of the
- * database has changed: where it does, ids are skipped.
+ * database has changed: where it does, ids are skipped. An empty page is not whole: it may also be that of a feed which
+ * has gone back.
  */
 export function isWhole(after: EventId, rows: readonly SeenEvent[]): boolean {
   return rows.at(-1)?.id === after + BigInt(rows.length);

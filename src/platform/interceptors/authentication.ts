@@ -24,11 +24,12 @@ export const authentication = (keys: Pick<ApiKeyCache, 'identify'>, limits: Limi
       call.caller = caller;
       if (call.operation.isEventStream && key !== undefined) call.identify = () => keys.identify(key);
     };
-    const lookUp = async (found: ReturnType<ApiKeyCache['identify']>) => {
+    /** Without a key, or with one that is mistyped or known to have expired, nothing has to be looked up. */
+    const judge = async (lookUp: Exclude<ReturnType<ApiKeyCache['identify']>, Caller>) => {
       // The response needs the headers when the look-up fails, or takes longer than the caller waits.
-      const [identity] = await Promise.all([found ?? hold(), found instanceof Promise && limits.show(call)]);
+      const [identity] = await Promise.all([lookUp ?? hold(), lookUp && limits.show(call)]);
       if (!isCaller(identity)) {
-        await limits.countForAddress(call, found !== undefined);
+        await limits.countForAddress(call, lookUp !== undefined);
         throw key === undefined
           ? apiError('API_KEY_MISSING')
           : apiError('API_KEY_INVALID', { isSuspended: identity === 'suspended' });
@@ -37,7 +38,7 @@ export const authentication = (keys: Pick<ApiKeyCache, 'identify'>, limits: Limi
       admit(identity);
     };
     const found = key === undefined ? undefined : keys.identify(key, holdGuess);
-    return isCaller(found) ? admit(found) : lookUp(found);
+    return isCaller(found) ? admit(found) : judge(found);
   });
 
 function isCaller(identity: unknown): identity is Caller {
