@@ -1,7 +1,7 @@
 /**
  * `npm run release:artifacts` makes what a release's users take, of the commit that is checked out: sources, images,
  * client, descriptions, the kit, a bill of materials and checksums. Times are the commit's. The network is that of
- * npm, pip and apt. docs/operations.md says what may differ between two builds.
+ * npm, pip and apt. deploy/README.md says what may differ between two builds.
  */
 import { execFileSync } from 'node:child_process';
 import { cpSync, globSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
@@ -28,6 +28,8 @@ const command = createCommand('release:artifacts', 'Makes the files of a release
 await run(command, async ({ to, registry }: { readonly to: string; readonly registry: string }) => {
   if (git('status', '--porcelain') !== '') throw new CommandFailed('there are changes that are not committed');
   const epochS = Number(git('log', '-1', '--format=%ct'));
+  // Modes are a part of layers and packages, and the images' user reads what belongs to root.
+  process.umask(0o022);
   const out = resolve(to);
   rmSync(out, { recursive: true, force: true });
   mkdirSync(out, { recursive: true });
@@ -44,11 +46,12 @@ await run(command, async ({ to, registry }: { readonly to: string; readonly regi
 
 function make(out: string, work: string, registry: string, epochS: number): void {
   const full = `${NAME}-${version()}`;
-  const archive = git('archive', '--format=tar', `--prefix=${full}/`, '-o', join(work, 'source.tar'), 'HEAD');
+  const tar = ['-c', 'tar.umask=0002', 'archive', '--format=tar'];
+  const archive = git(...tar, `--prefix=${full}/`, '-o', join(work, 'source.tar'), 'HEAD');
   if (archive !== '') throw new CommandFailed(archive);
   writeFileSync(join(out, `${full}.tar.gz`), gzipSync(readFileSync(join(work, 'source.tar'))));
   const source = join(work, full);
-  execFileSync('tar', ['-C', work, '-xf', join(work, 'source.tar')]);
+  execFileSync('tar', ['-C', work, '-xpf', join(work, 'source.tar')]);
 
   const kit = join(work, `${full}-deploy`);
   cpSync(join(source, 'deploy'), join(kit, 'deploy'), { recursive: true, verbatimSymlinks: true });
@@ -105,9 +108,9 @@ function makeImages(out: string, work: string, source: string, epochS: number) {
       mkdirSync(to.endsWith('/') ? target : join(target, '..'), { recursive: true });
       const its = from === undefined ? join(source, path) : inBuild;
       // As the engines do: the content of a folder, or a file below a path that ends in "/".
-      const inFolder = to.endsWith('/') && path !== '/out';
-      execFileSync('cp', ['-rT', its, inFolder ? join(target, basename(path)) : target]);
-      if (mode !== undefined) execFileSync('chmod', ['--recursive', mode, target]);
+      const at = to.endsWith('/') && path !== '/out' ? join(target, basename(path)) : target;
+      execFileSync('cp', ['-rT', '--preserve=mode', its, at]);
+      if (mode !== undefined) execFileSync('chmod', ['--recursive', mode, at]);
     }
     return toLayer(root, epochS, `${name} of deploy/container/Containerfile`);
   };

@@ -1,6 +1,6 @@
 /** What `npm run release:artifacts` makes, taken as its users take it: image, archive, client. Two minutes. */
 import { execFileSync } from 'node:child_process';
-import { globSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { globSync, mkdirSync, readFileSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import type { ExecutionContext } from 'ava';
 import { parse } from 'yaml';
@@ -35,7 +35,7 @@ function unpack(t: ExecutionContext, archive: string) {
   const [image] = read(join(layout, 'index.json')).manifests;
   const manifest = read(blob(image.digest));
   for (const { digest } of manifest.layers) execFileSync('tar', ['-xzf', blob(digest), '-C', root]);
-  execFileSync('chmod', ['1777', data]);
+  execFileSync('chmod', [(statSync(join(root, 'data')).mode & 0o7777).toString(8), data]);
   const { config } = read(blob(manifest.config.digest));
   const start = (settings: object, command: readonly string[] = config.Cmd) => {
     const env = { ...Object.fromEntries(config.Env.map((pair: string) => pair.split('='))), ...settings };
@@ -55,11 +55,12 @@ testUnless(noNamespaces ?? missing('dpkg-deb', 'dpkg') ?? missing('apt-get', 'ap
   'Artifacts - images and archive start and serve, the client calls them, and the lists name all that is there',
   async (t) => {
     t.timeout(900_000);
-    const { folder, commit, npm } = clone(t);
+    const { folder, commit } = clone(t);
     commit();
     const out = join(folder, 'build/out');
-    const made = npm('release:artifacts', '--', '--to', out, '--registry', REGISTRY);
-    t.is(made.status, 0, made.errors);
+    const words = ['release:artifacts', '--', '--to', out, '--registry', REGISTRY];
+    // The users of the images read the files of root, whatever the umask was.
+    await sh('sh', ['-c', 'umask 077 && exec npm run --silent "$@"', 'sh', ...words], { cwd: folder });
     const cwd = temporaryFolder(t);
     await sh('sha256sum', ['--check', '--strict', 'SHA256SUMS'], { cwd: out });
     const files = globSync('*', { cwd: out });
@@ -90,12 +91,14 @@ testUnless(noNamespaces ?? missing('dpkg-deb', 'dpkg') ?? missing('apt-get', 'ap
     t.is(server.config.Labels['org.opencontainers.image.version'], version());
 
     // The images.
-    const [grpc = 0, port = 0, ...ports] = await freePorts(4);
+    const [grpc = 0, port = 0, admin = 0, ...ports] = await freePorts(6);
     const here = { GRPC_HOST: '127.0.0.1', GRPC_PORT: `${grpc}`, EDGE_SECRET: SECRET, DEMO_ACCOUNT: 'yes' };
     const running = server.start(here);
     await running.program.says(new RegExp(`"version":"${version()}".*"serving"`));
     const SERVERS = `127.0.0.1:${grpc}`;
-    const front = edge.start({ HOST: '127.0.0.1', PORT: `${port}`, SERVERS, EDGE_SECRET: SECRET });
+    const there = { HOST: '127.0.0.1', PORT: `${port}`, ENVOY_ADMIN_PORT: `${admin}` };
+    const front = edge.start({ ...there, SERVERS, EDGE_SECRET: SECRET });
+    await front.program.says(/edge is open/);
     await serves(t, `127.0.0.1:${port}`, join(server.data, 'server/demo.key'), file(/-client-.*\.tgz$/));
     for (const { end } of [front, running]) t.like(await end(), { code: 0 });
 
@@ -104,8 +107,9 @@ testUnless(noNamespaces ?? missing('dpkg-deb', 'dpkg') ?? missing('apt-get', 'ap
     const source = join(cwd, `petstore-${version()}`);
     await sh('cp', ['-r', join(server.root, 'opt/petstore/node_modules'), source]);
     const ENVOY = join(edge.root, 'opt/petstore/.envoy/envoy/_bin/envoy');
-    const [other, private2] = ports;
-    const env = { PATH: process.env.PATH, ENVOY, PORT: `${other}`, GRPC_PORT: `${private2}` };
+    const [other, private2, admin2] = ports;
+    const theirs = { PORT: `${other}`, GRPC_PORT: `${private2}`, ENVOY_ADMIN_PORT: `${admin2}` };
+    const env = { PATH: process.env.PATH, ENVOY, ...theirs };
     const archive = new Program('npm', ['start'], { cwd: source, env });
     t.teardown(() => archive.end('SIGTERM'));
     await archive.says(/is open/);
