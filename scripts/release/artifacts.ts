@@ -16,7 +16,9 @@ import { architecture, type Layer, sha256, tarOf, toLayer, writeImage } from './
 import { billOfMaterials } from './sbom.ts';
 
 /** What the default base image of the Containerfile has, from Debian itself. */
-const BASE_PACKAGES = ['base-files', 'libc6', 'libgcc-s1', 'libstdc++6', 'netbase', 'tzdata'];
+const BASE_PACKAGES = ['base-files', 'gcc-12-base', 'libc6', 'libgcc-s1', 'libstdc++6', 'netbase', 'tzdata'];
+/** What the Containerfile copies from the system of the build. */
+const BUILD_PACKAGES = ['dash', 'libatomic1'];
 const USERS = 'root:x:0:0::/:/sbin/nologin\nnonroot:x:65532:65532::/:/sbin/nologin\n';
 const PATH_OF_BASE = 'PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin';
 const REGISTRY = 'registry.example';
@@ -97,6 +99,10 @@ function makeImages(out: string, work: string, source: string, epochS: number) {
     const [, its = '', is = ''] = /^Package: (.+)\nVersion: (.+)/.exec(fields) ?? [];
     return [its, is] as const;
   });
+  for (const its of BUILD_PACKAGES) {
+    const status = execFileSync('dpkg-query', ['--status', its], { encoding: 'utf8' });
+    debian.push([its, /^Version: (.+)/m.exec(status)?.[1] ?? '']);
+  }
   writeFileSync(join(base, 'etc/passwd'), USERS);
   rmSync(join(base, 'usr/share/man'), { recursive: true, force: true });
 

@@ -34,9 +34,9 @@ export function billOfMaterials(source: string, { name, version, epochS, debian 
     ...Object.entries(packages).flatMap(([path, { version: is = '', license = 'not said', dev }]) => {
       const [, its] = /.*node_modules\/(.+)$/.exec(path) ?? [];
       if (its === undefined || dev === true) return [];
-      const isExpression = / (OR|AND) /.test(license);
+      const single = license.includes(' ') ? { name: license } : { id: license };
       return component('library', its, is, `pkg:npm/${its.replace('@', '%40')}@${is}`, {
-        ...(isExpression ? { expression: license } : { license: { name: license } }),
+        ...(/ (OR|AND) /.test(license) ? { expression: license } : { license: single }),
       });
     }),
     component('application', 'envoy', pin, `pkg:github/envoyproxy/envoy@v${pin}`, { license: { id: 'Apache-2.0' } }),

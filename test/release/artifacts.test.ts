@@ -1,6 +1,6 @@
 /** What `npm run release:artifacts` makes, taken as its users take it: image, archive, client. Two minutes. */
 import { execFileSync } from 'node:child_process';
-import { globSync, mkdirSync, readFileSync, statSync, writeFileSync } from 'node:fs';
+import { existsSync, globSync, mkdirSync, readFileSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import type { ExecutionContext } from 'ava';
 import { parse } from 'yaml';
@@ -87,7 +87,11 @@ testUnless(noNamespaces ?? missing('dpkg-deb', 'dpkg') ?? missing('apt-get', 'ap
     });
     t.true(packages.length > 50);
     for (const its of packages) t.true(named.has(its.replace(/\/package\.json$/, '')), its);
-    for (const its of ['envoy', 'libc6', 'SQLite']) t.true(named.has(its), its);
+    for (const its of ['dash', 'envoy', 'libatomic1', 'libc6', 'node', 'SQLite']) t.true(named.has(its), its);
+    for (const { licenses, purl } of components) {
+      const [, its] = /^see \/(\S+) in the image/.exec(licenses[0].license?.name ?? '') ?? [];
+      if (its !== undefined) t.true(existsSync(join(edge.root, its)), purl);
+    }
     t.is(server.config.Labels['org.opencontainers.image.version'], version());
 
     // The images.
