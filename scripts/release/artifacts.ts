@@ -71,7 +71,7 @@ function make(out: string, work: string, registry: string, epochS: number): void
     cpSync(join(source, 'gen', from), join(out, its));
   for (const its of ['openapi.json', 'openapi.yaml']) cpSync(join(source, 'gen/openapi', its), join(out, its));
 
-  const debian = makeImages(out, work, source, epochS);
+  const debian = makeImages(out, work, source, registry, epochS);
   writeFileSync(
     join(out, `${full}.cdx.json`),
     billOfMaterials(source, { name: NAME, version: version(), epochS, debian }),
@@ -79,7 +79,7 @@ function make(out: string, work: string, registry: string, epochS: number): void
 }
 
 /** Returns the packages of the base, with their versions. */
-function makeImages(out: string, work: string, source: string, epochS: number) {
+function makeImages(out: string, work: string, source: string, registry: string, epochS: number) {
   const stages = readStages(readFileSync('deploy/container/Containerfile', 'utf8'));
   const stage = (name: string): Stage => stages.get(name) ?? fail(`the Containerfile has no stage ${name}`);
   const made = join(work, 'out');
@@ -134,7 +134,12 @@ function makeImages(out: string, work: string, source: string, epochS: number) {
       },
     };
     const file = join(out, `${NAME}-${name}-${version()}-${architecture()}.oci.tar`);
-    writeImage(file, { name: `${NAME}-${name}:${version()}`, config, layers: [...shared, layerOf(its)], epochS });
+    writeImage(file, {
+      name: `${registry}/${NAME}-${name}:${version()}`,
+      config,
+      layers: [...shared, layerOf(its)],
+      epochS,
+    });
   }
   return debian;
 }

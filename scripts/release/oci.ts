@@ -1,6 +1,7 @@
 /**
  * Writes images as archives of the OCI image layout (https://github.com/opencontainers/image-spec), which `podman
- * load`, `docker load` and `skopeo copy oci-archive:…` read. The same files give the same bytes: order, owners and
+ * load`, `docker load` and `skopeo copy oci-archive:…` read. Docker reads it only in its newer store of images; what it
+ * asks for in the older one is `manifest.json`. The same files give the same bytes: order, owners and
  * times of what is in a layer are fixed, and so is the compression, by the Node of the lockfile.
  */
 import { execFileSync } from 'node:child_process';
@@ -62,7 +63,11 @@ export function writeImage(
     const index = { schemaVersion: 2, manifests: [{ ...manifest, platform, annotations }] };
     writeFileSync(join(root, 'index.json'), JSON.stringify(index));
     writeFileSync(join(root, 'oci-layout'), '{"imageLayoutVersion":"1.0.0"}');
-    writeFileSync(file, tarOf(root, epochS, ['oci-layout', 'index.json', 'blobs']));
+    const path = (digest: string) => `blobs/${digest.replace(':', '/')}`;
+    const Layers = layers.map(({ digest }) => path(`sha256:${digest}`));
+    const saved = [{ Config: path(image.digest), RepoTags: [name], Layers }];
+    writeFileSync(join(root, 'manifest.json'), JSON.stringify(saved));
+    writeFileSync(file, tarOf(root, epochS, ['oci-layout', 'index.json', 'manifest.json', 'blobs']));
   } finally {
     rmSync(root, { recursive: true });
   }
