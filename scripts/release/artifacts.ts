@@ -70,6 +70,9 @@ function make(out: string, work: string, registry: string, epochS: number): void
   for (const [from, its] of Object.entries({ 'public.binpb': `${NAME}.binpb`, 'public.proto': `${NAME}.proto` }))
     cpSync(join(source, 'gen', from), join(out, its));
   for (const its of ['openapi.json', 'openapi.yaml']) cpSync(join(source, 'gen/openapi', its), join(out, its));
+  const readme = readFileSync(join(source, 'deploy/release.md'), 'utf8');
+  const filled = readme.replaceAll('X.Y.Z', version()).replaceAll('amd64', architecture());
+  writeFileSync(join(out, 'README.md'), filled);
 
   const debian = makeImages(out, work, source, registry, epochS);
   writeFileSync(

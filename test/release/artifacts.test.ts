@@ -64,6 +64,7 @@ testUnless(noNamespaces ?? missing('dpkg-deb', 'dpkg') ?? missing('apt-get', 'ap
     const cwd = temporaryFolder(t);
     await sh('sha256sum', ['--check', '--strict', 'SHA256SUMS'], { cwd: out });
     const files = globSync('*', { cwd: out });
+    t.false(readFileSync(join(out, 'README.md'), 'utf8').includes('X.Y.Z'));
     const file = (pattern: RegExp) => join(out, files.find((name) => pattern.test(name)) ?? `${pattern}`);
     t.is(readFileSync(join(out, 'SHA256SUMS'), 'utf8').trim().split('\n').length, files.length - 1);
 
