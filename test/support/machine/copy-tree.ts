@@ -8,6 +8,6 @@ import { ROOT } from '../../../src/platform/launcher/paths.ts';
 export function copyTree(folder: string): void {
   const listed = ['ls-files', '--cached', '--others', '--exclude-standard', '--deduplicate', '-z'];
   const files = execFileSync('git', listed, { cwd: ROOT, encoding: 'utf8' }).split('\0').filter(Boolean);
-  for (const file of files) cpSync(join(ROOT, file), join(folder, file));
+  for (const file of files) cpSync(join(ROOT, file), join(folder, file), { verbatimSymlinks: true });
   for (const made of ['node_modules', '.envoy']) symlinkSync(join(ROOT, made), join(folder, made));
 }
