@@ -1,4 +1,4 @@
-/** What `npm run release:artifacts` makes, taken as its users take it: image, archive, client. Two minutes. */
+/** What `npm run release:artifacts` makes, taken as its users take it: image, archive, client. */
 import { execFileSync } from 'node:child_process';
 import { existsSync, globSync, mkdirSync, readFileSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
