@@ -2,9 +2,8 @@
 -- set.
 --
 -- To Envoy a caller is anonymous whose key is another one, or one that the server refuses or is about to check again.
--- Anonymous calls are few per address and have slots of their own,
--- so that they can't take the slots of callers with a valid key. This only selects slots and protects Envoy: the server
--- checks each call itself.
+-- Anonymous calls are few per address and have slots of their own, so that they can't take the slots of callers with a
+-- valid key. This only selects slots and protects Envoy: the server checks each call itself.
 
 local settings = require("settings")
 

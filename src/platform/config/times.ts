@@ -26,8 +26,9 @@ export const HEALTH_CHECK = { timeoutMs: 1_500, intervalMs: 500, unhealthyThresh
 export const EDGES_KNOW_MS =
   HEALTH_CHECK.unhealthyThreshold * (HEALTH_CHECK.timeoutMs + HEALTH_CHECK.intervalMs) + 1_000;
 
-/** A stream on which nothing happens gets a checkpoint this often. Envoy keeps no stream that is silent for longer. */
+/** A stream on which nothing happens gets a checkpoint this often. */
 export const HEARTBEAT_MS = 15_000;
+/** Envoy keeps no stream that is silent for longer, unless its route says otherwise. */
 export const EDGE_SILENCE_MS = 3 * HEARTBEAT_MS;
 /** The client takes it for lost: before Envoy does. */
 export const CLIENT_SILENCE_MS = 2 * HEARTBEAT_MS + 5_000;

@@ -96,5 +96,5 @@ export function eventTable(engine: Engine) {
 
 export const EVENT_TABLES = { events: eventTable };
 
-/** Databases from before the first release have it by this name. */
+/** 009-events.ts: databases from before the first release have it by this name. */
 export const EVENT_MIGRATIONS: readonly Migration[] = [{ name: '009-event-owners', up: events.up, isAdditive: true }];

@@ -13,15 +13,15 @@ const after = { pages: 'a page is encoded in its turn' };
 
 export const etags = around({ name: 'etags', needs: ['request'], leaves: ['ifMatch'], after }, async (call, next) => {
   const { isTagged, idList, condition, response: shape } = call.operation;
-  const isOneOfList = idList !== undefined && (call.request as unknown as IdLists)[idList.localName]?.length === 1;
+  const hasOneId = idList !== undefined && (call.request as unknown as IdLists)[idList.localName]?.length === 1;
   const ifMatch = condition === 'if-match' ? readCondition(call, condition) : undefined;
   if (ifMatch !== undefined) call.ifMatch = ifMatch;
-  const isConditional = condition === 'if-none-match' && call.protocol.name === 'REST' && (isTagged || isOneOfList);
+  const isConditional = condition === 'if-none-match' && call.protocol.name === 'REST' && (isTagged || hasOneId);
   const ifNoneMatch = isConditional ? readCondition(call, condition) : undefined;
   const response = await next(call);
-  if ('messages' in response || !(isTagged || isOneOfList)) return response;
+  if ('messages' in response || !(isTagged || hasOneId)) return response;
   const bytes = encoded(call, response);
-  const tagged = isOneOfList ? firstItem(bytes, shape.list?.number) : bytes;
+  const tagged = hasOneId ? firstItem(bytes, shape.list?.number) : bytes;
   if (tagged === undefined) return { ...response, bytes };
   const etag = entityTag(tagged);
   call.responseHeaders.set('etag', etag);

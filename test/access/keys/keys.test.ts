@@ -195,7 +195,21 @@ test('API key cache - who may not look up a key is refused alone: the look-up of
   const others = Array.from({ length: 20 }, async () => cache.identify(secret, check(true)));
   await t.throwsAsync(async () => refused, { message: 'guessed too often' });
   for (const identity of await Promise.all(others)) t.like(identity, { keyId: 3n });
-  t.deepEqual([checks, state.lookUps], [2, 1], 'these share one, and its check');
+  t.deepEqual([checks, state.lookUps], [21, 1], 'these share one');
+});
+
+test('API key cache - those that wait for a refused look-up are refused together, not one by one', async (t) => {
+  const { cache, state } = setUp();
+  const refuse = async () => {
+    await turn();
+    throw new Error('guessed too often');
+  };
+  let refused = 0;
+  const invented = generateKey();
+  for (let count = 0; count < 2_000; count += 1)
+    void Promise.resolve(cache.identify(invented, refuse)).catch(() => (refused += 1));
+  for (let turns = 0; turns < 5; turns += 1) await turn();
+  t.deepEqual([refused, state.lookUps], [2_000, 0]);
 });
 
 test('API key cache - has at most 10,000 entries', async (t) => {

@@ -27,6 +27,9 @@ const ACCOUNT_PAGES = pageTokens(5);
 const KEY_PAGES = pageTokens(6);
 const BAN_PAGES = pageTokens(7);
 
+/** The write of a ban that has ended belongs to no call: it is made also when the caller has gone. */
+const ENDED_BAN: WritingCall = { isCancelled: () => false };
+
 const DEFAULT_USAGE_DAYS = 30;
 const DEFAULT_OVERLAP_SECONDS = 86_400;
 
@@ -142,14 +145,14 @@ export function adminService(parts: AdminParts): Service<AdminServiceServer, Wri
       return toKeyMessage(revoked);
     },
 
-    async unbanKey(request, call) {
+    async unbanKey(request) {
       const keyId = toKeyId(request.keyId);
       const key = existing(await store.keys.find(keyId), noKey(keyId));
       await flushUsage(); // the ban that ends is returned
       const [ban] = await store.bans.ofKeys([keyId], await limiter.now());
       if (!(await limiter.unban(key.accountId, keyId))) throw apiError('BAN_NOT_ENDED');
       const endMs = await limiter.now();
-      await store.forCall(call).write(({ bans }) => bans.end(keyId, endMs));
+      await store.forCall(ENDED_BAN).write(({ bans }) => bans.end(keyId, endMs));
       return { apiKey: toKeyMessage(key), ended: ban && toBanMessage(ban) };
     },
 

@@ -6,7 +6,8 @@
  * What a look-up has found is fresh for `FRESH_MS` from the beginning of the look-up: so a change by another process
  * takes effect here too, however slow the database is. `invalidate` makes everything stale at once, also what a look-up
  * in progress is about to find. Requests with one key share a look-up, and the check before it, while its result will
- * be fresh. A refusal by that check is of the request that began the look-up: another one begins its own.
+ * be fresh. A refusal by that check is of the request that began the look-up: those that waited make their own, all at
+ * once, since one behind the other would cost the square of their number.
  *
  * A key that turns out to be invalid gets no entry, so that invalid keys can't evict valid ones.
  */
@@ -65,7 +66,7 @@ export function createApiKeyCache(
     if (current !== undefined && isFresh(current))
       return current.checked.then(
         () => current.result,
-        () => lookUp(key, hash, check),
+        () => Promise.resolve(check?.()).then(() => identify(key)),
       );
     const began = { freshUntilMs: monotonicMs() + FRESH_MS, version };
     /** Only the last look-up of a key stores what it has found. */
@@ -92,18 +93,20 @@ export function createApiKeyCache(
     return started.result;
   };
 
+  const identify = (key: string, beforeLookUp?: Check): Promise<Identity> | Identity => {
+    const hash = digest('sha256', key); // in hexadecimal: a string is cheaper than a Buffer for each call
+    const entry = entries.get(hash);
+    if (entry !== undefined && isFresh(entry)) return toIdentity(entry);
+    if (!isWellFormed(key)) return undefined;
+    return lookUp(key, hash, entry === undefined ? beforeLookUp : undefined);
+  };
+
   return {
     get size() {
       return entries.size;
     },
     /** Finds a key's caller. For one that has not been valid here yet calls `beforeLookUp` first, which may reject. */
-    identify(key: string, beforeLookUp?: Check): Promise<Identity> | Identity {
-      const hash = digest('sha256', key); // in hexadecimal: a string is cheaper than a Buffer for each call
-      const entry = entries.get(hash);
-      if (entry !== undefined && isFresh(entry)) return toIdentity(entry);
-      if (!isWellFormed(key)) return undefined;
-      return lookUp(key, hash, entry === undefined ? beforeLookUp : undefined);
-    },
+    identify,
     /** Makes all entries stale: a key or an account has changed. */
     invalidate() {
       version += 1;
