@@ -119,8 +119,10 @@ for (const [name, door] of [
     const client = join(t.context.programs, 'client');
     for (const testCase of INTEROP) {
       const args = ['--test_case', testCase, '--server_host', host, '--server_port', port];
-      const { output, code } = await outcome(sh(client, args));
-      t.is(code, 0, `${testCase}: ${output}`);
+      let got = await outcome(sh(client, args));
+      for (let tries = 1; tries < 3 && wasAnswered(testCase, got.output); tries += 1)
+        got = await outcome(sh(client, args));
+      t.is(got.code, 0, `${testCase}: ${got.output}`);
     }
   });
 
@@ -139,6 +141,11 @@ for (const [name, door] of [
     const found = names.filter((one) => !chance.includes(one)).toSorted();
     t.deepEqual(found, (await knownFailing(`h2spec, ${name}`)).toSorted());
   });
+}
+
+/** Whether the client had the answer before it noticed that it had cancelled the call: that is not the server's. */
+function wasAnswered(testCase: string, output: string): boolean {
+  return testCase === 'cancel_after_begin' && output.includes('CloseAndRecv() got error code 0, want 1');
 }
 
 function portOf({ context }: ExecutionContext<Context>, door: Door): string[] {
