@@ -9,7 +9,8 @@
 --   it has another allowance than with one: so a neighbour's noise locks out no valid key.
 -- * Then the server judges the caller by the headers. Calls of the kind gRPC (envoy/config/kinds.ts) go on at once, to
 --   the slots of anonymous callers: the server judges them by their headers too.
--- * A key that may only read is refused here to change anything, in the server's words. Of gRPC the server does it.
+-- * A key that may only read is refused here to change anything, in the server's words (responses.lua). Of gRPC the
+--   server does it.
 -- * Health checks, reflection and files need no key. They have an allowance of their own.
 --
 -- This only protects Envoy and the server's time: the server checks each request itself.
@@ -89,7 +90,7 @@ local function check(handle, headers, judge, errors)
   end
   local reply, body = edge_service.judge(handle, errors)
   if reply then handle:respond(reply, body) end
-  handle:headers():replace(HEADERS.anonymous, "1") -- selects the route with the larger buffer
+  handle:headers():replace(HEADERS.anonymous, "1") -- for the route with the larger buffer, not for slots
   handle:clearRouteCache()
 end
 

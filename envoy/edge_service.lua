@@ -73,8 +73,8 @@ function M.error_response(response, error, status, shape)
   return headers, error
 end
 
--- Asks the server about the caller of a request, by its headers. Returns the headers and the body of the response, if
--- the caller may not send the request.
+-- Asks the server about the caller of a request, by its headers: only a refusal counts (edge.proto). Returns the
+-- headers and the body of the response, if the caller may not send the request.
 function M.judge(handle, errors)
   local headers = handle:headers()
   local response, error, status = M.call(handle, "judge", {}, {

@@ -21,8 +21,8 @@ local TTL_MS, GRACE_MS = 60000, 10000
 -- limit.
 local known, count = {}, 0
 
--- When the server was last asked about each key that it has not judged since. At the limit, and after the time that an
--- answer may take, all are forgotten.
+-- The keys that the server was asked about and has not judged since. At the limit, and after the time that an answer
+-- may take, all are forgotten.
 local MAX_ASKED, ASKED_MS = 1000, 2000
 local asked, asked_count, asked_since_ms = {}, 0, 0
 
@@ -67,7 +67,8 @@ function M.is_asked(spelling, now_ms)
 end
 
 -- The server has judged a key: its permission, or nil if it is not valid, and its account. The new entry has no
--- refusal, which may have ended: where the server refuses the key again, `refuse` comes after this.
+-- refusal, which may have ended: where the server refuses the key again, `refuse` comes after this. Without a
+-- permission (it may be that no server answered) a known key stays, until `is_known` drops it.
 function M.learn(spelling, now_ms, permission, account)
   asked[spelling] = nil
   if not permission then return end

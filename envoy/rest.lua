@@ -1,6 +1,6 @@
 -- What the gRPC-JSON transcoder leaves undone on the REST side. It contains no rule and no message of the API: the
--- server decides on every error, also on those that Envoy detects. envoy/config/lua.ts defines `settings`: what the
--- filters need to know of the proto files, of the server and of its settings.
+-- server decides on every error, also on those that Envoy detects (responses.lua). envoy/config/lua.ts defines
+-- `settings`: what the filters need to know of the proto files, of the server and of its settings.
 
 local caller = require("caller")
 local json = require("json")

@@ -45,7 +45,7 @@ const UNREAD_HEADERS = [
 export const REST_HEADER = { name: ORIGINAL_PATH, present_match: true };
 /** The Connect filter has converted the request. */
 export const CONNECT_HEADER = { name: EDGE_HEADERS.connect, present_match: true };
-/** The caller filter has found that the caller is anonymous (keys.lua). */
+/** The caller filter has found that the caller is anonymous (keys.lua), or was until he was judged. */
 const ANONYMOUS = { name: EDGE_HEADERS.anonymous, present_match: true };
 
 /** The filter `rest` has read the body, and may make it longer. */

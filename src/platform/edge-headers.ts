@@ -32,7 +32,7 @@ export const EDGE_TABLE = {
   ],
   anonymous: [
     ...['to the server', 'caller.lua edge_service.lua', 'origins.ts routes.ts'],
-    'that the caller is anonymous (keys.lua): the slots of such callers, and whether `accepted` is told',
+    'that the caller is anonymous (keys.lua), or was until now: slots of gRPC, room for a body of REST, `accepted`',
   ],
   accepted: [
     ...['to Envoy', 'origins.ts', 'responses.lua edge_service.lua'],

@@ -143,8 +143,12 @@ test('Streams - have their heartbeats while the database hangs, and then miss an
   await addMany(t.context, 50);
   const [now, behind] = [follow(feed), follow(feed, 0n)];
   t.deepEqual([(await now.next()).events, (await behind.next()).events], [[], []]);
-  const hung = Promise.withResolvers<number>();
-  reads.before = () => hung.promise;
+  const [hung, hangs] = [Promise.withResolvers<number>(), Promise.withResolvers<void>()];
+  reads.before = () => {
+    hangs.resolve();
+    return hung.promise;
+  };
+  await hangs.promise; // no read from before is in progress
   const heartbeats = Promise.all([now.next(), behind.next()]);
   await addMany(t.context, 1);
   const seen = (await heartbeats).map(({ events }) => events);

@@ -13,7 +13,7 @@ const ONCE = 'This is the only time that the key is shown: keep it in a safe pla
 export function keyCommand(key: Command): void {
   key.description('Creates, rotates, lists, revokes and unbans API keys.');
 
-  withAccount(key.command('create').description('Generates an API key from an account.'))
+  withAccount(key.command('create').description('Generates an API key for an account.'))
     .option('--label <label>', 'what people call it')
     .option('--expires <date>', 'from when on it is refused: a date or an instant (RFC 3339)', toInstant)
     .addOption(

@@ -8,8 +8,8 @@
  *   server is crowded. Then a call of an account past its share is refused if there are others, and those of its calls
  *   end that wait for their caller. So nobody can keep slots by holding calls open.
  *
- * A stream of events waits nearly all of the time, and is bounded apart from the calls: by its account over all
- * servers.
+ * A stream of events waits nearly all of the time, and is bounded apart from the calls: by its account, with
+ * Redis over all servers.
  *
  * A sweep ends what waits for its caller for too long: a message, a reader, a forgotten stream. So no call needs timers
  * of its own.

@@ -22,14 +22,22 @@ export function lookup<R extends Identified>(engine: Engine, table: Pick<Table<R
   const { name, toRecord } = table;
   const query = engine.whereIdIn(engine.knex(name).select(table.selected(engine)), 'id').orderBy('id');
   const byIds = compile(`${name}.by_ids`, query);
-  /** Every record of `ids` that exists, in ascending order of id. */
-  const findAll = async (ids: readonly R['id'][]): Promise<readonly R[]> =>
+  const findSeveral = async (ids: readonly R['id'][]): Promise<readonly R[]> =>
     (await engine.reader.all(byIds, { ids: ids.filter(mayBe) })).map(toRecord);
   const find = sharedReads<R['id'], R | undefined>(async (ids) => {
-    const rows = new Map((await findAll(ids)).map((row) => [row.id, row]));
+    const rows = new Map((await findSeveral(ids)).map((row) => [row.id, row]));
     return ids.map((id) => rows.get(id));
   });
-  return { findAll, find };
+  return {
+    find,
+    /** Every record of `ids` that exists, in ascending order of id. */
+    async findAll(ids: readonly R['id'][]): Promise<readonly R[]> {
+      const [id, ...others] = ids;
+      if (id === undefined || others.length > 0) return findSeveral(ids);
+      const row = await find(id);
+      return row === undefined ? [] : [row];
+    },
+  };
 }
 
 const AGED = record({ key: idField('key'), timeMs: integer('time_ms') });
@@ -93,6 +101,7 @@ export function recordWrites<R extends Identified>(
   const given = [...columns.filter((column) => column !== 'id' || newId !== undefined), ...scope];
   const changeable = paramsOf(given.filter((column) => !['id', ...constant, ...scope].includes(column)));
   const statements = {
+    // Of locks knex makes nothing on SQLite, which has one writer.
     lock: compile(`${name}.lock`, byId().select(table.selected(engine)).forUpdate()),
     delete: compile(`${name}.delete`, byId().delete()),
   };
@@ -170,8 +179,7 @@ export function compileInsert<R extends object>(
 }
 
 /**
- * Finds the row of a table with this id, and locks it: it can't be deleted between this check and the write. Of locks
- * knex makes nothing on SQLite, which has one writer.
+ * Finds the row of a table with this id, and locks it: it can't be deleted between this check and the write.
  */
 export function existingRow({ knex }: Engine, name: string, id: Knex.Value | Knex.Raw) {
   return knex(name).select(knex.raw('1')).where(`${name}.id`, id).forKeyShare();

@@ -47,6 +47,7 @@ export interface Decision extends WindowUse {
   readonly nowMs: number;
   /** Whole seconds until the reset, rounded up: at least 1. */
   readonly retryAfterSeconds: number;
+  /** The end of a ban that held before. */
   readonly bannedUntilMs: number | undefined;
   /** The ban that a refusal begins: the caller has to store it. */
   readonly begunBan: Ban | undefined;
@@ -75,8 +76,8 @@ export interface Limiter {
   peek(attempt: Attempt): Decision | Promise<Decision>;
   /**
    * Tells how many streams of events of an account this server has open. Returns false, and takes no notice, if with
-   * those of other servers they are more than `max`. It must be told again within 10 s. While it is not known what
-   * other servers have, each counts alone.
+   * those of other servers they are more than `max`. It must be told again within STREAMS_KEPT_MS. While it is not
+   * known what other servers have, each counts alone.
    */
   countEventStreams(accountId: AccountId, own: number, max: number): boolean | Promise<boolean>;
 

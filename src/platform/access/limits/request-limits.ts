@@ -67,7 +67,7 @@ export function requestLimits(limiter: Limiter, { shares, onBan, addressPerMinut
       const { counting } = call.operation;
       const countOrShow = async () => {
         const { allowed } = await peek(call, attempt); // one that is never counted has the headers too
-        if (!allowed && counting === 'refusals') await count(call, attempt);
+        if (!allowed && counting === 'refusals') await count(call, attempt); // Judge
       };
       const next = () => (counting === 'always' ? count(call, attempt) : countOrShow());
       const holding = hold(call, attempt, () => shares.holdForAccount(call, accountId));
