@@ -58,9 +58,9 @@ const FOLLOWED = { status: 200, ...DEMO, ...OK, path: '/events/stream' };
 
 /** The requests, in their order, and what their lines have. */
 const REQUESTS: readonly (readonly [name: string, Send, Partial<Line>])[] = [
+  ['created', post('/categories', '{"name":"Cats"}'), { status: 201, ...DEMO, ...OK, user_agent: AGENT }],
   // Envoy has seen that the caller has left before the last one ends the server.
   ['stream, left', follow(true), { ...FOLLOWED, details: 'downstream_remote_disconnect' }],
-  ['created', post('/categories', '{"name":"Cats"}'), { status: 201, ...DEMO, ...OK, user_agent: AGENT }],
   ['missing', get('/categories/99'), { status: 404, ...DEMO, code: 'CATEGORY_NOT_FOUND', grpc_status: 5 }],
   ['no route', get('/nowhere'), { status: 404, ...DEMO, code: 'ROUTE_NOT_FOUND', grpc_status: 12 }],
   [
