@@ -73,8 +73,8 @@ export function serverClusters(config: EdgeConfig, files: Files): readonly Messa
     servers(CLUSTERS.calls, slots, calls),
     // For streams of events. The server limits how many of them an account has open.
     servers(CLUSTERS.feeds, manyStreams, http2(SMALL_WINDOWS)),
-    // For anonymous callers. The server rejects at once all but those with a valid key that Envoy does not
-    // know yet, or that is about to be checked again.
+    // For anonymous callers. The server rejects at once all but those with a valid key that Envoy does not know yet, or
+    // that is about to be checked again.
     servers(CLUSTERS.anonymous, manyStreams, calls),
     // For requests that need no API key. The server limits how many of them an address has open.
     servers(CLUSTERS.open, manyStreams, http2(SMALL_WINDOWS)),

@@ -9,9 +9,9 @@ import { loadOperations, type Operation } from '../../src/platform/proto/operati
 import type { GrpcCaller } from '../support/calls/grpc-caller.ts';
 import type { RestRequest } from '../support/calls/rest-client.ts';
 import { EVENT_STREAM, LISTS, overGrpc, PUBLIC } from '../support/contract/resources.ts';
-import { postgresMissing, startPostgres } from '../support/machine/postgres.ts';
+import { postgresMissing } from '../support/machine/postgres.ts';
 import { testUnless } from '../support/machine/programs.ts';
-import { startTestStack, type TestStack } from '../support/service/stack.ts';
+import { onPostgres, startTestStack, type TestStack } from '../support/service/stack.ts';
 
 const [LEAST, GREATEST] = [-(2n ** 63n), 2n ** 63n - 1n];
 const SIZES = [GREATEST, 2n ** 63n, 2n ** 64n - 1n, 2n ** 64n, 10n ** 19n - 1n, 10n ** 19n, 10n ** 39n];
@@ -66,9 +66,8 @@ async function tryIds(t: ExecutionContext, { rest, grpc, operator }: TestStack):
 
 const TITLE = 'Ids - of any digits, in paths, parameters, bodies, page tokens and headers, are never a failure';
 
-testUnless(undefined)(`${TITLE}, on SQLite`, async (t) => tryIds(t, await startTestStack(t)));
+testUnless(undefined)(`${TITLE}, on SQLite`, async (t) => tryIds(t, await startTestStack(t, { DATABASE_URL: '' })));
 
-testUnless(postgresMissing)(`${TITLE}, on PostgreSQL`, async (t) => {
-  const { createDatabase } = await startPostgres(t);
-  await tryIds(t, await startTestStack(t, { DATABASE_URL: await createDatabase(), DEMO_ACCOUNT: 'yes' }));
-});
+testUnless(postgresMissing)(`${TITLE}, on PostgreSQL`, async (t) =>
+  tryIds(t, await startTestStack(t, await onPostgres(t))),
+);

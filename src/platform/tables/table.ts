@@ -178,9 +178,7 @@ export function compileInsert<R extends object>(
   return { ...statement, bind: (params) => bindAll([params]), shared: { bindAll, share } };
 }
 
-/**
- * Finds the row of a table with this id, and locks it: it can't be deleted between this check and the write.
- */
+/** Finds the row of a table with this id, and locks it: it can't be deleted between this check and the write. */
 export function existingRow({ knex }: Engine, name: string, id: Knex.Value | Knex.Raw) {
   return knex(name).select(knex.raw('1')).where(`${name}.id`, id).forKeyShare();
 }

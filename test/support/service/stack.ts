@@ -23,7 +23,8 @@ export interface StackOptions {
 
 /** With `TEST_ENGINE=postgres` it uses a PostgreSQL of its own, unless the settings name a database. */
 export async function startTestStack(t: Scope, settings: Settings = {}, { program, prepare }: StackOptions = {}) {
-  const env = { ...UNLIMITED, ...(await engineOf(t, settings)), ...settings };
+  const isOnPostgres = process.env.TEST_ENGINE === 'postgres' && settings.DATABASE_URL === undefined;
+  const env = { ...UNLIMITED, ...(isOnPostgres && (await onPostgres(t))), ...settings };
   const dataDir = temporaryFolder(t);
   await prepare?.(readConfig({ DATA_DIR: dataDir, ...env }));
   const { config, stack } = await startOnFreePorts(dataDir, env, program);
@@ -52,8 +53,8 @@ export async function startTestStack(t: Scope, settings: Settings = {}, { progra
   };
 }
 
-async function engineOf(t: Scope, { DATABASE_URL }: Settings): Promise<Settings> {
-  if (process.env.TEST_ENGINE !== 'postgres' || DATABASE_URL !== undefined) return {};
+/** Settings of a service with a PostgreSQL of its own. */
+export async function onPostgres(t: Scope): Promise<Settings> {
   return { DATABASE_URL: (await startPostgres(t)).url, DEMO_ACCOUNT: 'yes' };
 }
 

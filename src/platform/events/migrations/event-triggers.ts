@@ -21,9 +21,9 @@ export async function recordEvents(knex: Knex, tables: Readonly<Record<string, s
 }
 
 /**
- * The same for tables whose rows belong to an account: each event has that of its row. Where a table
- * had events before, they get it, too; those of rows that are gone are nobody's. A migration that calls it for the
- * first time is not additive: servers of a release that knows no owners would show these events to all.
+ * The same for tables whose rows belong to an account: each event has that of its row. Where a table had events before,
+ * they get it, too; those of rows that are gone are nobody's. A migration that calls it for the first time is not
+ * additive: servers of a release that knows no owners would show these events to all.
  */
 export async function recordOwnedEvents(knex: Knex, tables: Readonly<Record<string, string>>): Promise<void> {
   await knex.raw('create index if not exists events_by_account on events (account_id, id)');
