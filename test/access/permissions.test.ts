@@ -32,6 +32,20 @@ async function keysOf({ operator }: TestStack, perDay = 1_000_000) {
 
 const readKey = async (stack: TestStack, perDay?: number) => (await keysOf(stack, perDay)).read;
 
+test('Operator - a plan or a permission that is none is a 400, and no default stands for it', async (t) => {
+  const { operator } = t.context;
+  const { id: accountId } = await operator.account(Plan.PLAN_PRO);
+  for (const none of [0, 99]) {
+    const permission = none as Permission;
+    const failures = [
+      await operator.failure(Admin.createAccount, { name: 'Test', plan: none as Plan }),
+      await operator.failure(Admin.updateAccount, { accountId, plan: none as Plan }),
+      await operator.failure(Admin.createKey, { accountId, permission, expireTime: undefined }),
+    ];
+    for (const { reason } of failures) t.is(reason, 'INVALID_ARGUMENT', `${none}`);
+  }
+});
+
 test('Permissions - over REST a read key gets what changes nothing, and a 403 for all else', async (t) => {
   const { read: key, write } = await keysOf(t.context);
   const [rest, reader] = [t.context.rest.withKey(write), t.context.rest.withKey(key)];
