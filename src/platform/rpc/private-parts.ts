@@ -43,6 +43,13 @@ const HTTP2_OPTIONS = {
   strictFieldWhitespaceValidation: false,
 };
 
+/**
+ * What a connection may have under way, over all of its calls. With HTTP/2's own 64 KB a small request waits behind the
+ * bodies of all others on an edge's connection: beside 400 of 64 KB for 300 ms. Node gives room back as bytes come in,
+ * and what it holds is bounded by the windows of the calls.
+ */
+const CONNECTION_WINDOW_BYTES = 1_048_576;
+
 export interface Handlers {
   /** Whether a connection is an edge's, which the headers of a call on it may prove. */
   readonly isEdge: (session: Http2Session, headers?: IncomingHttpHeaders) => boolean;
@@ -66,6 +73,7 @@ export function handleCalls(server: Server, { isEdge, isInUse, onCall }: Handler
     return (session) => {
       handle(session);
       outliveStreams(session);
+      session.setLocalWindowSize(CONNECTION_WINDOW_BYTES);
       session.setTimeout(IDLE_MS, () => {
         if (!isEdge(session) && !isInUse(session)) session.close();
       });
