@@ -2,12 +2,13 @@
 import { type Command, Option } from 'commander';
 import type { Account, Standing, WindowStanding } from '../../../gen/apiplatform/admin/v1/admin.ts';
 import { nameOf, PLANS } from '../access/admin/admin-messages.ts';
+import { pages } from '../client/pages.ts';
 import { type Plan, WINDOWS } from '../config/plans.ts';
 import { adminAction, type Output } from './admin.ts';
 import { toCount, toId } from './arguments.ts';
 import { allBans, type BanOfKey, explainBan } from './ban-command.ts';
 import { usageError } from './failure.ts';
-import { allPages, card, count, moment, table } from './output.ts';
+import { card, count, moment, table } from './output.ts';
 
 interface Options {
   readonly name: string;
@@ -33,7 +34,9 @@ export function accountCommand(account: Command): void {
     .description('Lists all accounts.')
     .action(
       adminAction(async (admin) => {
-        const accounts = (await allPages(admin.listAccounts, { limit: 100 })).flatMap((page) => page.accounts);
+        const accounts = (await Array.fromAsync(pages(admin.listAccounts, { limit: 100 }))).flatMap(
+          (page) => page.accounts,
+        );
         return { json: accounts, text: accounts.length === 0 ? 'There is no account.' : table(accounts.map(toFields)) };
       }),
     );

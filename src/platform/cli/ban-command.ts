@@ -3,9 +3,10 @@ import type { Command } from 'commander';
 import type { Ban, BannedKey } from '../../../gen/apiplatform/admin/v1/admin.ts';
 import { NAME } from '../../identity.ts';
 import { nameOf, WINDOWS } from '../access/admin/admin-messages.ts';
+import { pages } from '../client/pages.ts';
 import { type Admin, adminAction } from './admin.ts';
 import { toId } from './arguments.ts';
-import { allPages, moment, table } from './output.ts';
+import { moment, table } from './output.ts';
 
 export type BanOfKey = Ban & Omit<BannedKey, 'ban'>;
 
@@ -27,7 +28,7 @@ export function banCommand(ban: Command): void {
 
 export async function allBans(admin: Admin, accountId?: bigint): Promise<BanOfKey[]> {
   const request = accountId === undefined ? { limit: 100 } : { accountId, limit: 100 };
-  const banned = (await allPages(admin.listBans, request)).flatMap((page) => page.bans);
+  const banned = (await Array.fromAsync(pages(admin.listBans, request))).flatMap((page) => page.bans);
   return banned.flatMap(({ ban, ...key }) => (ban === undefined ? [] : [{ ...ban, ...key }]));
 }
 

@@ -2,11 +2,12 @@
 import { type Command, Option } from 'commander';
 import type { ApiKey } from '../../../gen/apiplatform/admin/v1/admin.ts';
 import { nameOf, PERMISSIONS, toMs } from '../access/admin/admin-messages.ts';
+import { pages } from '../client/pages.ts';
 import type { Permission } from '../rpc/caller.ts';
 import { toTimestamp } from '../tables/fields.ts';
 import { adminAction } from './admin.ts';
 import { toId, toInstant, toSeconds } from './arguments.ts';
-import { allPages, card, moment, table } from './output.ts';
+import { card, moment, table } from './output.ts';
 
 const ONCE = 'This is the only time that the key is shown: keep it in a safe place.';
 
@@ -50,7 +51,9 @@ export function keyCommand(key: Command): void {
 
   withAccount(key.command('list').description('Lists all keys of an account, the revoked ones too.')).action(
     adminAction(async (admin, { account: accountId }: { account: bigint }) => {
-      const keys = (await allPages(admin.listKeys, { accountId, limit: 100 })).flatMap((page) => page.keys);
+      const keys = (await Array.fromAsync(pages(admin.listKeys, { accountId, limit: 100 }))).flatMap(
+        (page) => page.keys,
+      );
       return { json: keys, text: keys.length === 0 ? `Account ${accountId} has no key.` : table(keys.map(toFields)) };
     }),
   );

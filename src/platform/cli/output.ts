@@ -1,8 +1,6 @@
 /** What commands print: text for people, and JSON for programs. */
 import type { Timestamp } from '../../../gen/google/protobuf/timestamp.ts';
 import { nameOf, PERMISSIONS, PLANS, toMs, WINDOWS } from '../access/admin/admin-messages.ts';
-import { pages } from '../client/pages.ts';
-import { failure } from './failure.ts';
 
 /** Values by their names. An id is a bigint, a count a number. */
 export type Fields = Readonly<Record<string, string | number | bigint | undefined>>;
@@ -46,20 +44,6 @@ export function printableJson(json: string): string {
   return json.replaceAll(/[\x7f-\x9f\p{Bidi_Control}\u2028\u2029]/gu, (char) => {
     return `\\u${char.charCodeAt(0).toString(16).padStart(4, '0')}`;
   });
-}
-
-/** More than any operator has: a server that sends pages without end is none of ours. */
-const MAX_PAGES = 10_000;
-
-export async function allPages<Request extends { pageToken?: string }, Page extends { nextPageToken: string }>(
-  list: (request: Request) => Promise<Page>,
-  request: Request,
-): Promise<Page[]> {
-  const all: Page[] = [];
-  for await (const page of pages(list, request)) {
-    if (all.push(page) > MAX_PAGES) throw failure('TOO_MANY_PAGES', `there are more than ${count(MAX_PAGES)} pages`);
-  }
-  return all;
 }
 
 /** `12,345`. */
