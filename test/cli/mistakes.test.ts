@@ -69,17 +69,17 @@ test("refusals - print the server's message on one line, with exit code 1", asyn
 
 const VALUES: Readonly<Record<string, string | RegExp>> = {
   'account create --name X --plan enterprise':
-    '--per-minute is needed for an enterprise account; --per-day is needed for an enterprise account',
+    'perMinute: is needed for an enterprise account; perDay: is needed for an enterprise account',
   'account create --name X --plan free --per-minute 4':
-    '--per-minute is for enterprise accounts: the free plan has its own limits',
-  'account create --name \u00a0 --plan free': '--name must be 1 to 200 characters after trimming',
-  'key create --account 1 --expires 2020-01-01': '--expires must be greater than now',
-  'key create --account 1 --expires 9999-12-31T23:59:59-01:00': /^--expires must be .* 9999-12-31T23:59:59/,
-  'key rotate 1 --overlap 366d': /^--overlap must be .* 31536000$/,
-  'usage --account 1 --days 401': /^--days must be /,
+    'perMinute: is for enterprise accounts: the free plan has its own limits',
+  'account create --name \u00a0 --plan free': 'name: must be 1 to 200 characters after trimming',
+  'key create --account 1 --expires 2020-01-01': 'expireTime: must be greater than now',
+  'key create --account 1 --expires 9999-12-31T23:59:59-01:00': /^expireTime: must be .* 9999-12-31T23:59:59/,
+  'key rotate 1 --overlap 366d': /^overlapSeconds: must be .* 31536000$/,
+  'usage --account 1 --days 401': /^days: must be /,
 };
 
-test('values - a value that the server refuses is named by its flag, with exit code 2', async (t) => {
+test('values - one that the server refuses is named by its field, with exit code 2', async (t) => {
   for (const [line, message] of Object.entries(VALUES)) {
     await fails(t, line.split(' '), [USAGE, 'INVALID_ARGUMENT'], message);
   }

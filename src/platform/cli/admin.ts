@@ -7,7 +7,7 @@ import { AdminServiceService } from '../../../gen/apiplatform/admin/v1/admin.ts'
 import { isWellFormed } from '../access/keys/format.ts';
 import { operatorKeyFile } from '../access/keys/key-files.ts';
 import { CallError } from '../client/call-error.ts';
-import { connect } from '../client/connection.ts';
+import { type ConnectionOptions, connect } from '../client/connection.ts';
 import type { Methods } from '../client/methods.ts';
 import type { TlsOptions } from '../client/tls.ts';
 import { formatAddress, type ServerAddress, toReachableHost } from '../config/checks.ts';
@@ -37,17 +37,14 @@ export function adminAction<Inputs extends unknown[]>(call: (admin: Admin, ...in
       const isJson = command.optsWithGlobals<{ json?: true }>().json;
       command.configureOutput().writeOut?.(`${isJson ? toJson(json) : text}\n`);
     } catch (error) {
-      throw error instanceof CallError ? explain(error, command, server, source) : error;
+      throw error instanceof CallError ? explain(error, server, source) : error;
     } finally {
       await connection.close();
     }
   };
 }
 
-interface Server {
-  readonly address: string;
-  readonly tls: TlsOptions | false;
-}
+type Server = Pick<ConnectionOptions, 'address' | 'tls'>;
 
 async function findServer(command: Command, config: Config): Promise<Server> {
   const { address } = command.optsWithGlobals<{ address?: ServerAddress }>();
@@ -86,14 +83,14 @@ async function findOperatorKey({ operatorKey, dataDir }: Config): Promise<{ key:
  * What went wrong and what to do about it, in one line. Messages of the server are unchanged, but for what does not
  * print. `keySource` tells where the operator key is from.
  */
-function explain(error: CallError, command: Command, { address, tls }: Server, keySource: string): Error {
+function explain(error: CallError, { address, tls }: Server, keySource: string): Error {
   const { code, grpcStatus, retryAfterMs } = error;
   if (code === 'OPERATOR_KEY_INVALID')
     return failure(
       code,
       `the server at ${address} does not accept the key in ${keySource}: name its server with --address`,
     );
-  if (grpcStatus === status.INVALID_ARGUMENT) return usageError(printable(nameFlags(error, command)), code);
+  if (grpcStatus === status.INVALID_ARGUMENT) return usageError(printable(error.message), code);
   if (grpcStatus === status.DEADLINE_EXCEEDED) return failure(code, `the server at ${address} did not respond in time`);
   if (grpcStatus === status.UNAVAILABLE && retryAfterMs === undefined) {
     const where = `${address}${tls ? ' by mutual TLS' : ''}`;
@@ -107,16 +104,4 @@ function explain(error: CallError, command: Command, { address, tls }: Server, k
     return failure('NO_ADMIN_SERVICE', `there is no admin service at ${address}: ${advice}`);
   }
   return failure(code, printable(error.message));
-}
-
-/** The options of fields that have another name. */
-const OPTIONS: Readonly<Record<string, string>> = { expireTime: 'expires', overlapSeconds: 'overlap' };
-
-/** The violations of the request, with the options that people type in place of the fields. */
-function nameFlags({ message, violations }: CallError, { options }: Command): string {
-  const flagOf = (field: string) => {
-    const name = OPTIONS[field] ?? field.replace(/\[\d+\]$/, ''); // an item of a list
-    return options.find((option) => option.attributeName() === name)?.long ?? field;
-  };
-  return violations.map(({ field, description }) => `${flagOf(field)} ${description}`).join('; ') || message;
 }

@@ -62,19 +62,12 @@ function valueWriter(field: DescField): Write {
     case ScalarType.STRING:
       return JSON.stringify;
     case ScalarType.BOOL:
+    case ScalarType.INT32:
     case ScalarType.INT64:
       return String;
-    case ScalarType.INT32:
-      return writeInt32 as Write;
     default:
       throw new Error(`${field} has a type that is not supported yet`);
   }
-}
-
-/** A number that does not fit is a fault of ours, as it is for gRPC. */
-function writeInt32(value: number): string {
-  if ((value | 0) !== value) throw new Error(`invalid int32: ${value}`);
-  return String(value);
 }
 
 /** RFC 3339 with 0, 3, 6 or 9 digits of a second: all but those that are `surplus`. */
