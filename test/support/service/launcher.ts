@@ -24,12 +24,11 @@ export class Launcher extends TestProcess {
   }
 
   /** Waits until the service is open. The key is the demo account's, or empty. */
-  async opened(): Promise<{ readonly url: string; readonly key: string; readonly curl: string }> {
+  async opened(): Promise<{ readonly url: string; readonly key: string }> {
     const [, url = ''] = await this.says(/open: (\S+)\n/);
-    const [curl] = await this.says(/curl .*/);
     await this.says(/Ctrl-C stops it/);
     const key = await readFile(demoKeyFile(this.settings.DATA_DIR ?? ''), 'utf8').catch(() => '');
-    return { url, key: key.trim(), curl };
+    return { url, key: key.trim() };
   }
 
   children(): Promise<Running[]> {
