@@ -1,13 +1,12 @@
 /**
  * `GET /metrics`, and nothing else, in plain HTTP. Clients can't burden the service: the metrics are collected once a
- * second at most, and connections are few and short. A new connection ends the oldest one, so that idle connections
- * can't keep a scrape out.
+ * second at most, and connections are few and short.
  *
  * A request for a name that is not this port's gets nothing: it may be of a web page whose name resolves to this
  * machine (DNS rebinding). Such a page can't make a browser send an address, or the name of another site.
  */
 import { createServer } from 'node:http';
-import { isIP, type Socket } from 'node:net';
+import { isIP } from 'node:net';
 import type { Registry } from 'prom-client';
 import { ConfigError, type MetricsConfig } from '../../config/config.ts';
 
@@ -46,12 +45,7 @@ export async function listen(
     },
   );
   server.setTimeout(TIMEOUT_MS); // also for clients that do not read the response
-  const open = new Set<Socket>();
-  server.on('connection', (socket) => {
-    open.add(socket.once('close', () => open.delete(socket)));
-    const [oldest] = open;
-    if (open.size > MAX_CONNECTIONS) oldest?.destroy();
-  });
+  server.maxConnections = MAX_CONNECTIONS;
   await new Promise<void>((resolve, reject) => {
     // Also for a connection that can't be accepted later, for lack of files: the next one may be.
     server.on('error', (error) => {
