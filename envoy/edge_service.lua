@@ -45,16 +45,18 @@ function M.call(handle, name, values, caller, timeout_ms)
     timeout_ms = timeout_ms,
     send_xff = false,
   })
-  local permission, limited, now_ms = response[HEADERS.accepted], response[HEADERS.limited], handle:timestamp()
+  local now_ms, is_success = handle:timestamp(), response[":status"] == "200" and not response["grpc-status"]
+  if not (is_success or response[HEADERS.code]) then
+    -- Envoy's own error, in plain text: it can't reach the server.
+    return nil, nil, now_ms - start_ms >= timeout_ms - CLOCK_SLACK_MS and 504 or 503
+  end
+  local permission, limited = response[HEADERS.accepted], response[HEADERS.limited]
   response[HEADERS.accepted], response[HEADERS.limited] = nil, nil
   local spelling = caller.anonymous and keys.normalize(caller.authorization)
   -- Keys of gRPC calls, which go on without a question, caller.lua learns.
   if spelling then keys.learn(spelling, now_ms, permission, response[HEADERS.account]) end
   if limited then keys.refuse(limited, tonumber(response["retry-after"]), now_ms) end
-  if response[HEADERS.code] then return response, body or "" end
-  if response[":status"] == "200" and not response["grpc-status"] then return response end
-  -- Envoy's own error, in plain text: it can't reach the server.
-  return nil, nil, now_ms - start_ms >= timeout_ms - CLOCK_SLACK_MS and 504 or 503
+  return response, response[HEADERS.code] and (body or "") or nil
 end
 
 -- Returns the headers and the body of the response to the caller, with those for the access log. If the server

@@ -66,9 +66,9 @@ function M.is_asked(spelling, now_ms)
   return asked[spelling] and math.abs(now_ms - asked_since_ms) < ASKED_MS
 end
 
--- The server has judged a key: its permission, or nil if it is not valid, and its account. The new entry has no
--- refusal, which may have ended: where the server refuses the key again, `refuse` comes after this. Without a
--- permission (it may be that no server answered) a known key stays, until `is_known` drops it.
+-- The server has judged a key: its permission, or nil if it is refused, and its account. The new entry has no refusal,
+-- which may have ended: where the server refuses the key again, `refuse` comes after this. Without a permission (the
+-- server may be busy) a known key stays, until `is_known` drops it.
 function M.learn(spelling, now_ms, permission, account)
   asked[spelling] = nil
   if not permission then return end

@@ -26,3 +26,25 @@ test("an error response - is a 504 after the timeout, else a 503 with Retry-Afte
     equal({ error_response(nil, nil, 413, shape) }, { away, settings.replies.unavailable[shape].body })
   end
 end)
+
+test("a question to a server that can't be reached - tells nothing of the key: its question goes on", function()
+  local edge_service, keys = harness.fresh("edge_service"), require("keys")
+  local answer = { [":status"] = "503" }
+  local handle = {
+    timestamp = function()
+      return 0
+    end,
+    httpCall = function()
+      return answer, "no healthy upstream"
+    end,
+  }
+  local function call()
+    edge_service.call(handle, "judge", {}, { authorization = "Bearer a", errors = "rest", anonymous = "1" })
+  end
+  keys.ask("Bearer a", 0)
+  call()
+  equal({ keys.is_asked("Bearer a", 0) }, { true })
+  answer = { [":status"] = "401", [HEADERS.code] = "UNAUTHENTICATED" }
+  call()
+  equal({ keys.is_asked("Bearer a", 0) }, { nil })
+end)
