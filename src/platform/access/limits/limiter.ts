@@ -38,7 +38,8 @@ export type Attempt = Subject & {
 /**
  * Whether a request is admitted, with the numbers of the most binding window: the one with the fewest requests left. On
  * a tie it is the day, which resets later. A refused request thus shows the window that is full or, when both are, the
- * day. For a banned key the numbers are the account's, without this request; but the reset is the end of the ban.
+ * day. For a banned key the numbers are the account's, without this request; but the reset is the end of the ban, also
+ * for the refusal that begins it.
  */
 export interface Decision extends WindowUse {
   readonly allowed: boolean;
@@ -120,8 +121,7 @@ export function toDecision(
 ): Decision {
   const windows = readWindows(counter, quota);
   const binding = windows.reduce((one, other) => (other.remaining <= one.remaining ? other : one));
-  const isBanned = status === 'banned';
-  const resetAtMs = isBanned ? bannedUntilMs : binding.resetAtSeconds * 1_000;
+  const resetAtMs = bannedUntilMs > 0 ? bannedUntilMs : binding.resetAtSeconds * 1_000;
   return {
     ...binding,
     allowed: status === 'seen' ? hasRoom(counter, quota) : status === 'admitted',
@@ -129,7 +129,7 @@ export function toDecision(
     nowMs,
     resetAtSeconds: Math.ceil(resetAtMs / 1_000),
     retryAfterSeconds: secondsUntil(resetAtMs, nowMs),
-    bannedUntilMs: isBanned ? bannedUntilMs : undefined,
+    bannedUntilMs: status === 'banned' ? bannedUntilMs : undefined,
     begunBan:
       keyId !== undefined && status === 'refused' && bannedUntilMs > 0
         ? { keyId, untilMs: bannedUntilMs, durationMs, refusals, window: binding.window }

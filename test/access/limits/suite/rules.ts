@@ -35,7 +35,12 @@ const DAY_MS = 86_400_000;
 const MIDNIGHT = DAY_MS / 2; // after noon
 const ADMITTED = { allowed: true };
 const REFUSED = { allowed: false, bannedUntilMs: undefined, begunBan: undefined };
-const BEGINS = { allowed: false, begunBan: { keyId: KEY_ID } };
+const BEGINS = {
+  allowed: false,
+  bannedUntilMs: undefined,
+  begunBan: { keyId: KEY_ID },
+  retryAfterSeconds: BAN_MS / 1_000,
+};
 const LAST_OF_60 = { allowed: true, limit: 60, remaining: 0 };
 const NOTHING = { perMinute: 0, perDay: 1_000 };
 
