@@ -221,12 +221,13 @@ test('HTTP rules - what is carried reads Envoy, the server and json.lua alike, w
   }
 });
 
-test('HTTP rules - what nothing carries ends the start, by its method and a way out', (t) => {
+test('HTTP rules - what nothing carries ends the start, by its method, its line and a way out', (t) => {
   const registry = createFileRegistry(build(service('Refused', refused)));
   for (const [index, method] of (registry.getService(`${PACKAGE}.Refused`)?.methods ?? []).entries()) {
     const rule = refused[index] ?? '';
+    const line = HEAD.split('\n').length + 1 + index;
     const { message } = t.throws(() => toOperation(method, registry), undefined, rule) as Error;
-    t.true(message.startsWith(`rpc ${PACKAGE}.Refused.Rule${index}: `), message);
+    t.true(message.startsWith(`forms.proto:${line}: ${PACKAGE}.Refused.Rule${index}: `), message);
     t.true(message.includes(REFUSED[rule] ?? '?'), message);
   }
 });

@@ -1,7 +1,7 @@
 /**
  * The forms of google.api.http that nothing here carries: Envoy's transcoder would read many of them, but the server,
- * json.lua or the description would not. A method that has one ends the start and `npm run generate`.
- * test/rest/forms.test.ts walks them, and sends what is carried through Envoy.
+ * json.lua or the description would not. A method that has one ends the start and `npm run generate`, which also knows
+ * the line. test/rest/forms.test.ts walks them, and sends what is carried through Envoy.
  */
 import type { DescField, DescMessage, DescMethod } from '@bufbuild/protobuf';
 import { jsonTypeOf, wrappedList } from './fields.ts';
@@ -73,8 +73,21 @@ export function checkForms(subject: Subject): void {
   const { method } = subject;
   for (const [find, instead] of FORMS) {
     const found = find(subject);
-    if (found) throw new Error(`${method}: ${found}: ${instead}`);
+    if (found) throw new Error(`${placeOf(method)}${method.parent.typeName}.${method.name}: ${found}: ${instead}`);
   }
+}
+
+const [SERVICE, METHOD, OPTIONS, HTTP] = [6, 2, 4, 72_295_728];
+
+/** `things.proto:12: `, where the option begins, if the descriptors say it. */
+function placeOf({ proto, parent }: DescMethod): string {
+  const { file } = parent;
+  const at = [SERVICE, file.proto.service.indexOf(parent.proto), METHOD, parent.proto.method.indexOf(proto)];
+  const [option, method] = [[...at, OPTIONS, HTTP], at].map((path) =>
+    file.proto.sourceCodeInfo?.location.find((one) => path.every((step, index) => one.path[index] === step)),
+  );
+  const [line] = (option ?? method)?.span ?? [];
+  return `${file.name}.proto${line === undefined ? '' : `:${line + 1}`}: `;
 }
 
 function isStreamOfRequests({ methodKind }: DescMethod): boolean {
