@@ -2,6 +2,7 @@
 import { logVerbosity, setLogVerbosity } from '@grpc/grpc-js';
 import type { Config } from './platform/config/config.ts';
 import { makePrivate } from './platform/files/private-folder.ts';
+import { watchForHangs } from './platform/observe/hangs/hangs.ts';
 import { LogFile } from './platform/observe/logging/log-file.ts';
 import { lockDataFolder } from './platform/process/data-lock.ts';
 import { checkFree, ofServers } from './platform/process/ports.ts';
@@ -28,7 +29,7 @@ async function main(config: Config): Promise<void> {
   };
   const tell = () => migrating && process.connected && process.send?.({ migrating } satisfies Progress);
   const telling = setInterval(tell, PROGRESS_MS);
-  const service = await createService(config, { log, auditLog, onMigration }, settings);
+  const service = await createService(config, { log, auditLog, note: watchForHangs(log), onMigration }, settings);
   clearInterval(telling);
   const { logger } = service;
   const stopped = nextSignal(); // before the first call

@@ -40,6 +40,7 @@ import type { Tracing } from './platform/observe/tracing/otel.ts';
 import { loadOperations } from './platform/proto/operations.ts';
 import { createValidation } from './platform/proto/validation-rules.ts';
 import type { Caller } from './platform/rpc/caller.ts';
+import type { Call } from './platform/rpc/chain.ts';
 import { createHealth } from './platform/rpc/health.ts';
 import { implement } from './platform/rpc/methods.ts';
 import { OpenCalls } from './platform/rpc/open-calls.ts';
@@ -65,6 +66,8 @@ export interface Parts {
   readonly tracing: Tracing | undefined;
   readonly metrics: CallMetrics | undefined;
   readonly events: EventFeed;
+  /** Notes each call that begins, in case it never ends. */
+  readonly note: ((call: Call) => void) | undefined;
   readonly settings: ShopSettings;
 }
 
@@ -97,7 +100,7 @@ export function chains({ keys, requests, turns, validate, records, operatorKey, 
 }
 
 export function createServer(config: Config, parts: Parts) {
-  const { store, keys, limiter, operatorKey, recorder, logger, auditLog, tracing, metrics, events } = parts;
+  const { store, keys, limiter, operatorKey, recorder, logger, auditLog, tracing, metrics, events, note } = parts;
   const operations = loadOperations();
   const all = [...operations.byPath.values()];
   if (all.some(({ isOwned }) => isOwned) !== hasOwners(store))
@@ -147,6 +150,7 @@ export function createServer(config: Config, parts: Parts) {
     isEdge,
     isForEdge,
     openCalls,
+    note,
     beforeResponse: addEdgeHeaders,
     observers: [...(metrics === undefined ? [] : [metrics.observe]), logging(logger)],
     traceCall: tracing?.traceCall,

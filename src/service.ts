@@ -14,6 +14,7 @@ import { createLogger } from './platform/observe/logging/logger.ts';
 import { traceStorage } from './platform/observe/tracing/store.ts';
 import { explain, openEngine } from './platform/process/database.ts';
 import { startRetention } from './platform/process/retention.ts';
+import type { Call } from './platform/rpc/chain.ts';
 import { mutualTls } from './platform/rpc/mutual-tls.ts';
 import { hasOwners } from './platform/tables/owned.ts';
 import { createStore } from './platform/tables/store.ts';
@@ -35,6 +36,7 @@ export type Service = Awaited<ReturnType<typeof openService>>;
 interface Logs {
   readonly log: DestinationStream;
   readonly auditLog: DestinationStream;
+  readonly note?: (call: Call) => void;
   readonly onMigration?: (name: string | undefined) => void;
 }
 
@@ -55,7 +57,7 @@ export async function createService(config: Config, logs: Logs, settings = readS
 /** Adds each part that has to be closed to `opened`, which closes the last one first. */
 async function openService(
   config: Config,
-  { log, auditLog, onMigration, settings }: Logs & { readonly settings: ShopSettings },
+  { log, auditLog, note, onMigration, settings }: Logs & { readonly settings: ShopSettings },
   opened: AsyncDisposableStack,
 ) {
   const tracing = config.traces && (await loadTracing()).startTracing(config.traces, createLogger(config, log));
@@ -106,7 +108,7 @@ async function openService(
   const closeMetrics = config.metrics && (await metrics?.listen(config.metrics, dependencies, onScrapeFailure));
   opened.defer(() => closeMetrics?.());
   const server = createServer(config, {
-    ...{ store, keys, limiter, operatorKey, recorder, logger, tracing, events, settings },
+    ...{ store, keys, limiter, operatorKey, recorder, logger, tracing, events, note, settings },
     metrics: metrics?.calls,
     auditLog: createLogger({ ...config, logLevel: 'info' }, auditLog, tracing?.traceId),
   });

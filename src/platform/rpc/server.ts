@@ -62,6 +62,7 @@ export interface GrpcServerOptions {
   readonly isEdge: Handlers['isEdge'];
   /** Whether a method exists for an edge alone. */
   readonly isForEdge: (path: string) => boolean;
+  readonly note?: ((call: Call) => void) | undefined;
   readonly observers?: readonly Observer[];
   /** Runs each call in a span. Undefined without a collector of traces. */
   readonly traceCall?: ((call: Call, run: () => Promise<End>) => void) | undefined;
@@ -70,7 +71,7 @@ export interface GrpcServerOptions {
 /** @throws ConfigError when the proto files have a method that nothing serves. */
 export function createGrpcServer(options: GrpcServerOptions): Server {
   const { methods, forUnknown, operations, openCalls, isEdge, isForEdge, originOf, beforeResponse } = options;
-  const { observers = [], traceCall = (_, run) => void run() } = options;
+  const { note, observers = [], traceCall = (_, run) => void run() } = options;
   const byPath = new Map(methods.map((method) => [method.operation.path, method]));
   const missing = [...operations.byPath.keys()].find((path) => !byPath.has(path));
   if (missing !== undefined) {
@@ -97,6 +98,7 @@ export function createGrpcServer(options: GrpcServerOptions): Server {
     const origin = originOf(headers, operation, isByEdge, peer);
     const call = new IncomingCall(stream, headers, { operation, codec, ...origin }, beforeResponse);
     openCalls.add(call);
+    note?.(call);
     const toEnd = () => run(call, enter, observers);
     // A span is sent when it ends, and a stream of events may be open for an hour.
     if (call.operation.isEventStream) void toEnd();

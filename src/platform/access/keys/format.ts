@@ -20,7 +20,7 @@ const DISPLAY_LENGTH = 12;
 const FORM = `(?:${Object.values(KEY_PREFIXES).join('|')})[0-9A-Za-z]{${KEY_LENGTH}}`;
 const SHAPE = new RegExp(`^${FORM}$`);
 /** Matches keys anywhere in a text, whatever their checksum: a mistyped key reveals most of the real one. */
-const KEY_PATTERN = new RegExp(FORM, 'g');
+export const KEY_PATTERN = new RegExp(FORM, 'g');
 
 export const REDACTED = '(a key)';
 
