@@ -33,7 +33,9 @@ try {
     },
   };
   writeFileSync(join(staging, 'package.json'), JSON.stringify(manifest, undefined, 2));
-  copyFileSync('docs/client.md', join(staging, 'README.md'));
+  // The other pages are not in the package.
+  const page = readFileSync('docs/client.md', 'utf8').replaceAll(/\[([^\]]+)\]\((?!https?:)[^)]+\)/g, '$1');
+  writeFileSync(join(staging, 'README.md'), page);
   copyFileSync('LICENSE', join(staging, 'LICENSE'));
   mkdirSync(folder, { recursive: true });
   execFileSync('npm', ['pack', '--silent', '--pack-destination', folder], { cwd: staging, stdio: 'inherit' });

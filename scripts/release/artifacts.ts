@@ -57,7 +57,7 @@ function make(out: string, work: string, registry: string, epochS: number): void
 
   const kit = join(work, `${full}-deploy`);
   cpSync(join(source, 'deploy'), join(kit, 'deploy'), { recursive: true, verbatimSymlinks: true });
-  cpSync(join(source, 'LICENSE'), join(kit, 'LICENSE'));
+  for (const its of ['LICENSE', 'docs']) cpSync(join(source, its), join(kit, its), { recursive: true });
   cpSync(join(source, 'gen/dashboard.json'), join(kit, 'dashboard.json'));
   for (const file of globSync('deploy/{compose,kubernetes}/**/*.yaml', { cwd: kit })) {
     const text = readFileSync(join(kit, file), 'utf8');
