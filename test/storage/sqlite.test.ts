@@ -8,7 +8,7 @@ import { compile, type Row } from '../../src/platform/storage/statement.ts';
 import { StoreUnavailable } from '../../src/platform/storage/store-errors.ts';
 import { createTestDatabase } from '../support/machine/database.ts';
 import type { SharedBy } from '../support/service/sharing.ts';
-import { CATS, newCategory, test } from './suite/database.ts';
+import { CATS, test } from './suite/database.ts';
 import { runPlanSuite } from './suite/query-plans.ts';
 import { runStorageSuite } from './suite/suite.ts';
 
@@ -35,16 +35,6 @@ runPlanSuite(undefined, async (t) => {
       return searched?.replaceAll(/[()]/g, '') ?? plan;
     },
   };
-});
-
-test('Statements - two of one name that run at the same time have rows of their own', async (t) => {
-  const { store, engine } = t.context;
-  await newCategory(store);
-  const after = (id: number) => () => engine.knex('categories').select('id').where('id', '>', id);
-  const statements = [0, 1_000].map((id) => engine.compilePage('same', ['id'], after(id)));
-  const found = await Promise.all(statements.map((statement) => engine.reader.all(statement, {})));
-  const lengths = found.map((rows) => rows.length);
-  t.deepEqual(lengths, [1, 0]);
 });
 
 function write<T>(

@@ -73,19 +73,6 @@ export function eventTests(): void {
     t.is((await eventsOf(store)).length, 1);
   });
 
-  test('Events - what is rolled back stores none, also in a group', async (t) => {
-    const { store } = t.context;
-    const works = Array.from({ length: 12 }, (_, index) =>
-      store.transaction(async (tx) => {
-        const { id } = await tx.categories.insert({ name: `${index}`, description: undefined });
-        if (index % 3 === 0) throw new Error('changed my mind');
-        return Number(id);
-      }),
-    );
-    const stored = (await Promise.allSettled(works)).flatMap((one) => (one.status === 'fulfilled' ? [one.value] : []));
-    t.deepEqual((await eventsOf(store)).map(({ row }) => JSON.parse(row).id).toSorted(), stored.toSorted());
-  });
-
   test('Events - of certain types read no others; a page has few where they are large; none is missed', async (t) => {
     const { store, engine } = t.context;
     let bytes = 0;

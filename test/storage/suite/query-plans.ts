@@ -29,9 +29,51 @@ const test = anyTest as TestFn<Planner>;
 /** Calls, and the columns by which the statement of each must search. */
 type Searches = readonly (readonly [call: Promise<unknown>, columns: string])[];
 
-/** `searches` makes calls of tables, whose engine runs nothing. */
-function searching(title: string, searches: (engine: Engine, tx: Runner) => Searches): void {
-  test(title, async (t) => {
+interface Day {
+  readonly account: number;
+  readonly day: number;
+}
+
+const PAGE = { after: 0n, limit: 20 };
+const [PET, CATEGORY, ACCOUNT] = [toPetId(1n), toCategoryId(1n), toAccountId(1n)];
+
+/** Calls of tables whose engine runs nothing. */
+function searches(engine: Engine, tx: Runner): Searches {
+  const { page } = petTable(engine).reads;
+  const days = table<Day>('usage', { account: integer('account_id'), day: integer('day_index') });
+  const order = orderBy(days, 'newest', ['account', 'day'], true);
+  const newest = pages(engine, days, (columns) => engine.knex('usage').select(columns), order);
+  const { after, until } = order.range(1, 2);
+  const [orders, usage, { events }] = [orderTable(engine), usageTable(engine), { events: eventTable(engine).reads }];
+  return [
+    [page(PAGE), 'id>?'],
+    [page(PAGE, { status: 'available' }), 'status=? AND id>?'],
+    [page(PAGE, { categoryId: CATEGORY }), 'category_id=? AND id>?'],
+    [page(PAGE, { categoryId: CATEGORY, status: 'available' }), 'category_id=? AND status=? AND id>?'],
+    [newest({ after: order.start, limit: 20 }), 'account_id,day_index<?'],
+    [newest({ after, until, limit: 20 }), 'account_id,day_index>? AND account_id,day_index<?'],
+    [events.after({ after: START, limit: 20 }), 'id>?'],
+    [events.after({ after: START, limit: 20, types: ['pet.created'] }), 'id>?'],
+    [orders.reads.page(PAGE, { petId: PET }), 'pet_id=? AND id>?'],
+    [orders.reads.page(PAGE, { complete: false }), 'complete=? AND id>?'],
+    [orders.reads.page(PAGE, { petId: PET, complete: false }), 'pet_id=? AND complete=? AND id>?'],
+    [keyTable(engine).reads.page(PAGE, { accountId: ACCOUNT }), 'account_id=? AND id>?'],
+    [petTable(engine).reads.findAll([PET, toPetId(2n)]), 'id=?'],
+    [idempotencyTable(engine).reads.find('record-1'), 'id=?'],
+    [accountTable(engine).reads.findKey(Buffer.alloc(32)), 'hash=?'],
+    [usage.reads.ofDay(1), 'day_index=?'],
+    [usage.reads.ofAccount(ACCOUNT, 1), 'account_id=? AND day_index>?'],
+    [petTable(engine).writes(tx).lock(PET), 'id=?'],
+    [petTable(engine).writes(tx).existsInCategory(CATEGORY), 'category_id=?'],
+    [orders.writes(tx).hasOpen(PET), 'pet_id=? AND complete=?'],
+    [orders.writes(tx).openUnits(PET), 'pet_id=? AND complete=?'],
+  ];
+}
+
+export function runPlanSuite(missing: string | undefined, createPlanner: (t: Scope) => Promise<Planner>): void {
+  sharing(missing, createPlanner);
+
+  test('Statements - every page, in any order, look-up, lock and check is one index search', async (t) => {
     const noted: (readonly [statement: Statement, params: Params])[] = [];
     const runner: Runner = {
       async all(...run) {
@@ -45,57 +87,5 @@ function searching(title: string, searches: (engine: Engine, tx: Runner) => Sear
     for (const [index, [statement, params]] of noted.entries()) {
       t.is(await t.context.searched(statement, params), calls[index]?.[1] ?? '', statement.name);
     }
-  });
-}
-
-interface Day {
-  readonly account: number;
-  readonly day: number;
-}
-
-const PAGE = { after: 0n, limit: 20 };
-const [PET, CATEGORY, ACCOUNT] = [toPetId(1n), toCategoryId(1n), toAccountId(1n)];
-
-export function runPlanSuite(missing: string | undefined, createPlanner: (t: Scope) => Promise<Planner>): void {
-  sharing(missing, createPlanner);
-
-  searching('Pages of pets - every combination of filters starts where the last page ended', (engine) => {
-    const { page } = petTable(engine).reads;
-    return [
-      [page(PAGE), 'id>?'],
-      [page(PAGE, { status: 'available' }), 'status=? AND id>?'],
-      [page(PAGE, { categoryId: CATEGORY }), 'category_id=? AND id>?'],
-      [page(PAGE, { categoryId: CATEGORY, status: 'available' }), 'category_id=? AND status=? AND id>?'],
-    ];
-  });
-  searching('Pages - of another order, descending and within a range, start where the last page ended', (engine) => {
-    const days = table<Day>('usage', { account: integer('account_id'), day: integer('day_index') });
-    const order = orderBy(days, 'newest', ['account', 'day'], true);
-    const newest = pages(engine, days, (columns) => engine.knex('usage').select(columns), order);
-    const { after, until } = order.range(1, 2);
-    return [
-      [newest({ after: order.start, limit: 20 }), 'account_id,day_index<?'],
-      [newest({ after, until, limit: 20 }), 'account_id,day_index>? AND account_id,day_index<?'],
-    ];
-  });
-  searching('Statements - every other page, look-up, lock and check is one index search', (engine, tx) => {
-    const [orders, usage, { events }] = [orderTable(engine), usageTable(engine), { events: eventTable(engine).reads }];
-    return [
-      [events.after({ after: START, limit: 20 }), 'id>?'],
-      [events.after({ after: START, limit: 20, types: ['pet.created'] }), 'id>?'],
-      [orders.reads.page(PAGE, { petId: PET }), 'pet_id=? AND id>?'],
-      [orders.reads.page(PAGE, { complete: false }), 'complete=? AND id>?'],
-      [orders.reads.page(PAGE, { petId: PET, complete: false }), 'pet_id=? AND complete=? AND id>?'],
-      [keyTable(engine).reads.page(PAGE, { accountId: ACCOUNT }), 'account_id=? AND id>?'],
-      [petTable(engine).reads.findAll([PET, toPetId(2n)]), 'id=?'],
-      [idempotencyTable(engine).reads.find('record-1'), 'id=?'],
-      [accountTable(engine).reads.findKey(Buffer.alloc(32)), 'hash=?'],
-      [usage.reads.ofDay(1), 'day_index=?'],
-      [usage.reads.ofAccount(ACCOUNT, 1), 'account_id=? AND day_index>?'],
-      [petTable(engine).writes(tx).lock(PET), 'id=?'],
-      [petTable(engine).writes(tx).existsInCategory(CATEGORY), 'category_id=?'],
-      [orders.writes(tx).hasOpen(PET), 'pet_id=? AND complete=?'],
-      [orders.writes(tx).openUnits(PET), 'pet_id=? AND complete=?'],
-    ];
   });
 }
