@@ -12,7 +12,7 @@ left, each in every way. What got no answer is sent again. After each run the st
 usage must be what they are when nothing fails. The exit code is 1 if they are not.`,
 )
   .option('--only <text...>', 'only tests with this in their titles, such as PostgreSQL')
-  .option('--part <k/n>', 'of the walks of operations, of PostgreSQL and of Redis, the kth of n parts', '1/1')
+  .option('--part <k/n>', 'of the steps of each walk, the kth of n parts', '1/1')
   .addOption(
     new Option('--seed <n>', 'the seed of what is not walked whole').argParser(integer(0, MAX_SEED)).default(57),
   );

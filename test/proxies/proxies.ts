@@ -7,7 +7,7 @@ import { type Door, PROTOCOLS, type Protocol } from '../support/calls/callers.ts
 import { findProgram, missing } from '../support/machine/find-program.ts';
 import { temporaryFolder } from '../support/machine/folder.ts';
 import { freePorts, isFree } from '../support/machine/ports.ts';
-import { query } from '../support/machine/postgres.ts';
+import { onPort, query } from '../support/machine/postgres.ts';
 import type { Certificates } from '../support/machine/tls.ts';
 import type { Scope } from '../support/scope.ts';
 import { Program } from '../support/service/process.ts';
@@ -129,8 +129,8 @@ export const underPath = [
 /** HAProxy before two servers of PostgreSQL. */
 export const haproxyPostgres = {
   missing: haproxyTcp.missing,
-  /** Starts it until the teardown. Resolves with its port when it leads to the primary alone. */
-  async start(t: Scope, ...[first, second]: readonly [string, string]): Promise<number> {
+  /** Starts it until the teardown. Resolves with its URL when it leads to the primary alone. */
+  async start(t: Scope, ...[first, second]: readonly [string, string]): Promise<string> {
     const [port = 0] = await freePorts(1);
     const file = join(temporaryFolder(t), 'haproxy.cfg');
     await adapt('haproxy-postgres.cfg', file, {
@@ -140,13 +140,13 @@ export const haproxyPostgres = {
     });
     const proxy = new Program(haproxyTcp.program, ['-db', '-f', file]);
     t.teardown(() => proxy.end('SIGTERM'));
-    const url = Object.assign(new URL(first), { port: String(port) }).href;
+    const url = onPort(first, port);
     const isStandby = () => query(url, 'SELECT pg_is_in_recovery() AS standby').catch(() => []);
     await until(async () => {
       const all = await Promise.all(Array.from({ length: 10 }, isStandby));
       return all.every(([row]) => row?.standby === false);
     }, 'HAProxy');
-    return port;
+    return url;
   },
 };
 

@@ -1,10 +1,8 @@
 /** Storage when PostgreSQL is slow, out of connections, or has a row that stays locked. */
 import type { ExecutionContext } from 'ava';
 import { Client } from 'pg';
-import { openPostgres } from '../../src/platform/storage/postgres.ts';
 import { StoreUnavailable } from '../../src/platform/storage/store-errors.ts';
-import { createStore } from '../../src/platform/tables/store.ts';
-import { MIGRATIONS, type Store, TABLES } from '../../src/schema.ts';
+import type { Store } from '../../src/schema.ts';
 import { categoryService } from '../../src/shop/categories/service.ts';
 import { inventoryService } from '../../src/shop/inventory/service.ts';
 import { orderService } from '../../src/shop/orders/service.ts';
@@ -13,7 +11,7 @@ import { holding, postgresMissing, query, startPostgres } from '../support/machi
 import { CONTEXT } from '../support/service/call.ts';
 import { type SharedBy, sharing } from '../support/service/sharing.ts';
 import { until } from '../support/until.ts';
-import { openPool } from './postgres.ts';
+import { openDatabase, openPool } from './postgres.ts';
 import { CATS, newCategory, newPet } from './suite/database.ts';
 
 const MAX_CONNECTIONS = 20;
@@ -21,16 +19,6 @@ const MAX_CONNECTIONS = 20;
 const FEW = [`max_connections=${MAX_CONNECTIONS}`, 'superuser_reserved_connections=0'];
 const test = sharing(postgresMissing, (t) => startPostgres(t, FEW));
 type Test = ExecutionContext<SharedBy<typeof test>>;
-
-/** A store with a database of its own, and the warnings in its log. */
-async function openStore(t: Test) {
-  const url = await t.context.createDatabase();
-  const reported: string[] = [];
-  const logger = { info: () => undefined, warn: (_: object, text: string) => reported.push(text) };
-  const store = createStore(await openPostgres(url, MIGRATIONS, { logger }), TABLES);
-  t.teardown(() => store.close());
-  return { url, store, reported };
-}
 
 function order(store: Store, petId: PetId) {
   return orderService(store).placeOrder({ order: { petId, quantity: 1 } }, CONTEXT);
@@ -49,7 +37,8 @@ async function lockWaits(url: string): Promise<number> {
 }
 
 test.serial('Locked rows - their changes queue on one connection each, others neither fail nor wait', async (t) => {
-  const { store, url, reported } = await openStore(t);
+  const url = await t.context.createDatabase();
+  const { store, warned } = await openDatabase(t, url);
   const [locked, other] = [await newPet(store, { quantity: 1_000 }), await newPet(store, { quantity: 1_000 })];
   const { id: orderId = 0n } = await order(store, locked.id);
   const rows = { pets: locked.id, categories: locked.categoryId };
@@ -82,7 +71,7 @@ test.serial('Locked rows - their changes queue on one connection each, others ne
   await lock.end();
   await order(store, locked.id);
   t.is((await store.pets.find(locked.id))?.quantity, 998);
-  t.deepEqual(reported, []);
+  t.deepEqual(warned, []);
 });
 
 async function takeAll(t: Test, url: string): Promise<Client[]> {
@@ -100,7 +89,8 @@ async function takeAll(t: Test, url: string): Promise<Client[]> {
 }
 
 test.serial('Out of connections - calls share the open ones without failing, and more are opened later', async (t) => {
-  const { url, store, reported } = await openStore(t);
+  const url = await t.context.createDatabase();
+  const { store, warned } = await openDatabase(t, url);
   const pet = await newPet(store, { quantity: 1_000 });
   const others = await takeAll(t, url);
   // Orders of one pet queue, for 5 s at most: so they are few.
@@ -111,7 +101,7 @@ test.serial('Out of connections - calls share the open ones without failing, and
   });
   await Promise.all(calls);
   t.is((await store.pets.find(pet.id))?.quantity, 990);
-  t.deepEqual(reported, []);
+  t.deepEqual(warned, []);
   for (const client of others.splice(0)) await client.end();
   const connections = async () => Number((await query(url, COUNT_OURS))[0]?.count);
   const few = await connections();

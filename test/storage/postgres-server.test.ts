@@ -9,13 +9,12 @@ import { openPostgres } from '../../src/platform/storage/postgres.ts';
 import { atWork } from '../../src/platform/storage/postgres-client.ts';
 import { compile } from '../../src/platform/storage/statement.ts';
 import { StoreUnavailable } from '../../src/platform/storage/store-errors.ts';
-import { createStore } from '../../src/platform/tables/store.ts';
-import { MIGRATIONS, TABLES } from '../../src/schema.ts';
+import { MIGRATIONS } from '../../src/schema.ts';
 import { temporaryFolder } from '../support/machine/folder.ts';
 import { holding, postgresMissing, query, startPostgres, type TestPostgres } from '../support/machine/postgres.ts';
 import { sharing } from '../support/service/sharing.ts';
 import { until } from '../support/until.ts';
-import { openPool, settingsOf } from './postgres.ts';
+import { openDatabase, openPool, settingsOf } from './postgres.ts';
 import { addOne, CATS, newPet } from './suite/database.ts';
 import { runPlanSuite } from './suite/query-plans.ts';
 
@@ -28,14 +27,12 @@ const LATIN1 = "template0 ENCODING 'LATIN1'";
 test('PostgreSQL - several processes that start at once migrate once and create one demo key', async (t) => {
   const url = await server.createDatabase();
   const folder = temporaryFolder(t);
-  const open = async () => createStore(await openPostgres(url, MIGRATIONS), TABLES);
-  const stores = await Promise.all([open(), open(), open(), open()]);
-  await Promise.all(stores.map((store) => ensureDemoKey(store, folder)));
+  const opened = await Promise.all([1, 2, 3, 4].map(() => openDatabase(t, url)));
+  await Promise.all(opened.map(({ store }) => ensureDemoKey(store, folder)));
   const key = (await readFile(demoKeyFile(folder), 'utf8')).trim();
-  for (const store of stores) {
+  for (const { store } of opened) {
     t.is((await store.accounts.page({ after: 0n, limit: 10 })).rows.length, 1);
     t.is((await store.accounts.findKey(hashKey(key)))?.account.name, 'Demo');
-    await store.close();
   }
 });
 
@@ -111,8 +108,7 @@ test('PostgreSQL - is unavailable when it lacks time or resources, and away when
 
 test('PostgreSQL - a session whose prepared statements are gone, or return another type, is closed', async (t) => {
   const url = await server.createDatabase();
-  const engine = await openPostgres(url, MIGRATIONS, { connections: 2 });
-  t.teardown(() => engine.close());
+  const { engine } = await openDatabase(t, url, { connections: 2 });
   const name = compile('name', engine.knex.raw('select name from categories'));
   const forget = compile('forget', engine.knex.raw('deallocate all'));
   const read = () => engine.reader.all(name, {});
@@ -131,11 +127,7 @@ test('PostgreSQL - one that is set to take no writes refuses them alone: reads g
   const url = await server.createDatabase();
   await (await openPostgres(url, MIGRATIONS)).close();
   await query(url, `ALTER DATABASE ${new URL(url).pathname.slice(1)} SET default_transaction_read_only = on`);
-  const logged: string[] = [];
-  const log = (_: object, text: string) => logged.push(text);
-  const engine = await openPostgres(url, MIGRATIONS, { logger: { info: log, warn: log } });
-  const store = createStore(engine, TABLES);
-  t.teardown(() => store.close());
+  const { engine, store, warned } = await openDatabase(t, url);
   const session = compile('session', engine.knex.raw('select pg_backend_pid() as pid'));
   const before = await engine.reader.all(session, {});
   for (let tries = 0; tries < 3; tries += 1) {
@@ -145,7 +137,7 @@ test('PostgreSQL - one that is set to take no writes refuses them alone: reads g
     );
     t.deepEqual(await engine.reader.all(session, {}), before);
   }
-  t.deepEqual(logged, []);
+  t.deepEqual(warned, []);
 });
 
 test('PostgreSQL - a failure of a call that began before the database was back is old news', async (t) => {
@@ -240,15 +232,13 @@ test('PostgreSQL - transactions and statements are READ COMMITTED with timeouts,
   for (const setting of ["default_transaction_isolation = 'serializable'", "lock_timeout = '1h'"]) {
     await query(url, `ALTER DATABASE ${new URL(url).pathname.slice(1)} SET ${setting}`);
   }
-  const engine = await openPostgres(`${url}?options=-c%20statement_timeout%3D1h`, MIGRATIONS);
+  const { engine, store } = await openDatabase(t, `${url}?options=-c%20statement_timeout%3D1h`);
   const timeouts = { lock_timeout: '4s', statement_timeout: '5s', idle_in_transaction_session_timeout: '5s' };
   const settings = { transaction_isolation: 'read committed', ...timeouts };
   t.deepEqual(await settingsOf(engine, Object.keys(settings)), Array(3).fill(settings));
-  const store = createStore(engine, TABLES);
   const pet = await newPet(store);
   await Promise.all(Array.from({ length: 30 }, () => addOne(store, pet.id)));
   t.is((await store.pets.find(pet.id))?.quantity, 30);
-  await store.close();
 });
 
 for (const [what, settings, role, refusal] of [
@@ -283,21 +273,14 @@ for (const [what, settings, role, refusal] of [
   });
 }
 
-test('PostgreSQL - a transaction whose work ignores a failed statement is rolled back, and fails', async (t) => {
-  const engine = await openPostgres(await server.createDatabase(), MIGRATIONS);
-  const failing = compile('failing', engine.knex.raw('SELECT 1 / 0'));
-  const ignoring = engine.transaction((tx) => tx.all(failing, {}).catch(() => []));
-  await t.throwsAsync(ignoring, { message: 'the transaction ended with ROLLBACK' });
-  await engine.close();
-});
-
-test('PostgreSQL - statements of a transaction run one by one, in that transaction', async (t) => {
-  const engine = await openPostgres(await server.createDatabase(), MIGRATIONS);
-  const txid = compile('txid', engine.knex.raw('SELECT txid_current() AS id, pg_sleep(0.01)'));
-  const all = await engine.transaction((tx) => Promise.all([1, 2, 3].map(() => tx.all(txid, {}))));
-  const rows = all.flat();
+test('PostgreSQL - statements of a transaction run one by one; where one fails, it does, ignored or not', async (t) => {
+  const { engine } = await openDatabase(t, await server.createDatabase());
+  const statement = (sql: string) => compile(sql, engine.knex.raw(sql));
+  const txid = statement('SELECT txid_current() AS id, pg_sleep(0.01)');
+  const rows = (await engine.transaction((tx) => Promise.all([1, 2, 3].map(() => tx.all(txid, {}))))).flat();
   t.deepEqual([rows.length, new Set(rows.map(({ id }) => id)).size], [3, 1]);
-  await engine.close();
+  const ignoring = engine.transaction((tx) => tx.all(statement('SELECT 1 / 0'), {}).catch(() => []));
+  await t.throwsAsync(ignoring, { message: 'the transaction ended with ROLLBACK' });
 });
 
 /** An index is used wherever it can be: the tables are empty, and PostgreSQL would scan, sort or build a bitmap. */

@@ -1,11 +1,12 @@
-/** Empty PostgreSQL databases for the storage suite, a few at a time; a pool of one connection to a database. */
+/** Empty PostgreSQL databases for the storage suite, a few at a time; a store, or a pool of one connection, on one. */
 import { Availability } from '../../src/platform/storage/availability.ts';
 import type { Engine, Runner } from '../../src/platform/storage/engine.ts';
-import { openPostgres } from '../../src/platform/storage/postgres.ts';
+import { openPostgres, type PostgresOptions } from '../../src/platform/storage/postgres.ts';
 import { PostgresPool } from '../../src/platform/storage/postgres-pool.ts';
 import { compile } from '../../src/platform/storage/statement.ts';
-import { MIGRATIONS } from '../../src/schema.ts';
-import { query, type TestPostgres } from '../support/machine/postgres.ts';
+import { createStore } from '../../src/platform/tables/store.ts';
+import { MIGRATIONS, TABLES } from '../../src/schema.ts';
+import { onPort, query, type TestPostgres } from '../support/machine/postgres.ts';
 import { openProxy } from '../support/machine/tcp-proxy.ts';
 import type { Scope } from '../support/scope.ts';
 import { takeTurns } from '../support/service/turns.ts';
@@ -36,7 +37,6 @@ export async function suiteDatabase(t: Scope, server: Shared): Promise<SuiteData
     open: (options, more = []) =>
       openPostgres(through?.(url) ?? url, [...MIGRATIONS, ...more], { ...options, isPooled: through !== undefined }),
     lockCategories: 'LOCK TABLE categories IN EXCLUSIVE MODE',
-    failWrites: () => failWrites(url),
   };
 }
 
@@ -48,17 +48,18 @@ export async function settingsOf(engine: Engine, names: readonly string[]): Prom
   return [await engine.transaction(all), await engine.write(all), await all(engine.reader)].flat();
 }
 
-/** Refuses new connections and ends the open ones. */
-async function failWrites(url: string): Promise<() => Promise<void>> {
-  const admin = new URL('/postgres', url).href;
-  const allow = (isAllowed: boolean) => query(admin, `ALTER DATABASE ${nameOf(url)} ALLOW_CONNECTIONS ${isAllowed}`);
-  await allow(false);
-  await query(admin, `SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE datname = '${nameOf(url)}'`);
-  return async () => void (await allow(true));
-}
-
 function nameOf(url: string): string {
   return new URL(url).pathname.slice(1);
+}
+
+/** A store until the end of the test, and what it warns of. */
+export async function openDatabase(t: Scope, url: string, options: PostgresOptions = {}) {
+  const warned: string[] = [];
+  const logger = { info: () => undefined, warn: (_: object, text: string) => void warned.push(text) };
+  const engine = await openPostgres(url, MIGRATIONS, { logger, ...options });
+  const store = createStore(engine, TABLES);
+  t.teardown(() => store.close());
+  return { engine, store, warned };
 }
 
 /** The connection is through a proxy. `logged` is what the pool says of the database. */
@@ -68,8 +69,7 @@ export async function openPool(t: Scope, database: string) {
   const log = (_: object, text: string) => logged.push(text);
   const availability = new Availability({ info: log, warn: log }, 'away');
   const proxy = await openProxy(t, Number(new URL(database).port));
-  const url = Object.assign(new URL(database), { port: String(proxy.port) }).href;
-  const pool: PostgresPool = new PostgresPool(url, 1, false, availability);
+  const pool: PostgresPool = new PostgresPool(onPort(database, proxy.port), 1, false, availability);
   t.teardown(() => pool.close());
   return {
     availability,

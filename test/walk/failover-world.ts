@@ -6,7 +6,7 @@ import type { ExecutionContext } from 'ava';
 import { haproxyPostgres } from '../proxies/proxies.ts';
 import { temporaryFolder } from '../support/machine/folder.ts';
 import { pgbouncerMissing, startPgBouncer } from '../support/machine/pgbouncer.ts';
-import { query } from '../support/machine/postgres.ts';
+import { onPort, query } from '../support/machine/postgres.ts';
 import { portOf, startPair } from '../support/machine/postgres-pair.ts';
 import { MISSING_REDIS_SERVER, startRedisCluster } from '../support/machine/redis.ts';
 import type { Scope } from '../support/scope.ts';
@@ -21,13 +21,13 @@ export type Machines = Awaited<ReturnType<typeof startMachines>>;
 
 export async function startMachines(t: Scope) {
   const pair = await startPair(t);
-  const { primary, standby, url, at } = pair;
+  const { primary, standby, url } = pair;
   return Object.assign(pair, {
     cluster: await startRedisCluster(t, 1),
     urls: {
       address: url,
       PgBouncer: (await startPgBouncer(t, url)).through(primary.url),
-      HAProxy: at(await haproxyPostgres.start(t, primary.url, standby.url)),
+      HAProxy: await haproxyPostgres.start(t, primary.url, standby.url),
     } satisfies Record<Through, string>,
   });
 }
@@ -83,7 +83,7 @@ export class World {
 
   /** The rows of a statement on the primary. */
   query(sql: string) {
-    return query(Object.assign(new URL(this.database), { port: portOf(this.machines.primary) }).href, sql);
+    return query(onPort(this.database, portOf(this.machines.primary)), sql);
   }
 
   /** How many lines of each server begin so. */

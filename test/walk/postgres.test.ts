@@ -3,12 +3,12 @@ import type { ExecutionContext } from 'ava';
 import { ConfigError, readConfig, TemporaryFailure } from '../../src/platform/config/config.ts';
 import { createService } from '../../src/service.ts';
 import { temporaryFolder } from '../support/machine/folder.ts';
-import { postgresMissing, query, startPostgres, type TestPostgres } from '../support/machine/postgres.ts';
+import { onPort, postgresMissing, query, startPostgres, type TestPostgres } from '../support/machine/postgres.ts';
 import { startTestServer } from '../support/service/server.ts';
 import { sharing } from '../support/service/sharing.ts';
 import { OPERATIONS } from './operations.ts';
 import { openPostgresProxy, WAYS } from './postgres-proxy.ts';
-import { isCampaign, PART, walkedAt, walkServer } from './walk.ts';
+import { isCampaign, walkServer, walkSteps } from './walk.ts';
 
 const test = sharing(postgresMissing, (t) => startPostgres(t, ['fsync=off', 'max_connections=300']));
 type Test = ExecutionContext<TestPostgres>;
@@ -21,7 +21,7 @@ const KINDS = isCampaign ? undefined : ['', 'Q', 'E'];
 async function openProxied(t: Test, kinds?: readonly string[]) {
   const database = await t.context.createDatabase();
   const proxy = await openPostgresProxy(t, Number(new URL(database).port), kinds);
-  const through = (url: string) => Object.assign(new URL(url), { port: String(proxy.port) }).href;
+  const through = (url: string) => onPort(url, proxy.port);
   return { database, proxy, through };
 }
 
@@ -66,23 +66,19 @@ test('Walk - any step of a start on PostgreSQL fails once, and the next start co
   };
   await start(database, temporaryFolder(t));
   const expected = await query(database, MADE);
-  let failed = 0;
-  for (let [step, isOver] = [PART.first, false]; !isOver; step += isCampaign ? PART.every : 13) {
-    isOver = true;
-    for (const way of walkedAt(WAYS, step)) {
-      if (isCampaign && isHeld(way) && step % 10 > 0) continue; // it takes 20 s
-      const where = `${way} at step ${step}`;
-      const [url, dataDir] = [await t.context.createDatabase(), temporaryFolder(t)];
-      proxy.fail(step, way);
-      const refusal = await start(url, dataDir).catch((error: unknown) => error);
-      const { hasFailed, steps } = proxy.heal();
-      const isExpected = refusal instanceof ConfigError || refusal instanceof TemporaryFailure;
-      t.true(refusal === undefined || isExpected || INTERNAL.includes(way), `${where}: ${steps.at(-1)}: ${refusal}`);
-      await start(url, dataDir);
-      t.deepEqual(await query(url, MADE), expected, `${where}: ${steps.at(-1)}`);
-      await t.context.dropDatabase(url);
-      if (hasFailed) [failed, isOver] = [failed + 1, false];
-    }
-  }
+  const { failed } = await walkSteps({ ways: WAYS, stride: isCampaign ? 1 : 13 }, async (step, way) => {
+    if (isCampaign && isHeld(way) && step % 10 > 0) return false; // it takes 20 s
+    const [url, dataDir] = [await t.context.createDatabase(), temporaryFolder(t)];
+    proxy.fail(step, way);
+    const refusal = await start(url, dataDir).catch((error: unknown) => error);
+    const { hasFailed, steps } = proxy.heal();
+    const where = `${way} at step ${step}: ${steps.at(-1)}`;
+    const isExpected = refusal instanceof ConfigError || refusal instanceof TemporaryFailure;
+    t.true(refusal === undefined || isExpected || INTERNAL.includes(way), `${where}: ${refusal}`);
+    await start(url, dataDir);
+    t.deepEqual(await query(url, MADE), expected, where);
+    await t.context.dropDatabase(url);
+    return hasFailed;
+  });
   t.log(`${WAYS.length} ways: ${failed} failures`);
 });

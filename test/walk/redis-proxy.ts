@@ -3,9 +3,8 @@
  * command. An error is Redis's own, raised in the place of the command.
  */
 import { randomUUID } from 'node:crypto';
-import { once } from 'node:events';
-import { connect, createServer, type Socket } from 'node:net';
 import type { Scope } from '../support/scope.ts';
+import { newSteps, openStepProxy } from './steps.ts';
 
 const ERRORS = [
   ...['OOM', 'READONLY', 'LOADING', 'CLUSTERDOWN', 'MASTERDOWN', 'TRYAGAIN', 'NOSCRIPT', 'NOPERM', 'NOAUTH', 'BUSY'],
@@ -52,32 +51,8 @@ function cutter() {
 
 /** Forwards a free port of the loopback to Redis's, until the end of the test. */
 export async function openRedisProxy(t: Scope, targetPort: number) {
-  const sockets = new Set<Socket>();
-  /** The step that fails next: how many come before it. */
-  let armed: { before: number; readonly way: string } | undefined;
-  let steps: string[] = [];
-  /** The way in which a step fails; undefined if it does not. */
-  const failing = (text: string): string | undefined => {
-    if (armed === undefined) return undefined;
-    steps.push(text.replaceAll(/\r\n[$*]?/g, ' ').slice(0, 100));
-    if (armed.before-- > 0) return undefined;
-    const { way } = armed;
-    armed = undefined;
-    return way;
-  };
-
-  const server = createServer((near) => {
-    const far = connect(targetPort, '127.0.0.1');
-    const close = () => [near, far].map((socket) => socket.destroy());
-    for (const socket of [near, far]) {
-      sockets.add(socket);
-      socket.setNoDelay(true);
-      socket.on('error', () => undefined);
-      socket.once('close', () => {
-        sockets.delete(socket);
-        close();
-      });
-    }
+  const steps = newSteps();
+  const proxy = await openStepProxy(t, targetPort, (near, far, close) => {
     /** What Redis says when the failed command is done. Before it nothing is passed on. */
     const marker = randomUUID();
     let after: string | undefined;
@@ -85,7 +60,7 @@ export async function openRedisProxy(t: Scope, targetPort: number) {
     const cut = cutter();
     near.on('data', (chunk: Buffer) => {
       for (const text of cut(chunk)) {
-        const way = failing(text);
+        const way = steps.next(text.replaceAll(/\r\n[$*]?/g, ' ').slice(0, 100));
         if (way === 'holds before') isHeld = true;
         if (isHeld || after !== undefined) continue;
         if (way === 'closes before') return void close();
@@ -104,33 +79,7 @@ export async function openRedisProxy(t: Scope, targetPort: number) {
       if (!isHeld) near.write(REPLIES[after] ?? '');
       after = undefined;
     });
+    return () => false;
   });
-  await once(server.listen(0, '127.0.0.1'), 'listening');
-  const cutAll = () => sockets.forEach((socket) => void socket.destroy());
-  t.teardown(() => {
-    server.close();
-    cutAll();
-  });
-  const address = server.address();
-  return {
-    port: typeof address === 'object' ? Number(address?.port) : 0,
-    get connections() {
-      return sockets.size / 2;
-    },
-    /** The last step up to the one that failed. */
-    get lastStep() {
-      return steps.at(-1) ?? '';
-    },
-    cut: cutAll,
-    /** Lets the step after `before` others fail, once. */
-    fail(before: number, way: string) {
-      [armed, steps] = [{ before, way }, []];
-    },
-    /** Lets nothing fail from now on. Returns whether a step has failed. */
-    heal() {
-      const hasFailed = armed === undefined;
-      armed = undefined;
-      return hasFailed;
-    },
-  };
+  return { ...proxy, ...steps };
 }

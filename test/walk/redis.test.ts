@@ -8,7 +8,7 @@ import { MISSING_REDIS_SERVER, startRedis, type TestRedis } from '../support/mac
 import { sharing } from '../support/service/sharing.ts';
 import { until } from '../support/until.ts';
 import { openRedisProxy, WAYS } from './redis-proxy.ts';
-import { isCampaign, PART, walkedAt } from './walk.ts';
+import { isCampaign, walkSteps } from './walk.ts';
 
 const test = sharing(MISSING_REDIS_SERVER, (t) => startRedis(t));
 type Test = ExecutionContext<TestRedis>;
@@ -33,7 +33,7 @@ async function run(t: Test, part: (typeof PARTS)[number], step: number, way: str
   const ban = { refusals: REFUSALS, windowMs: 60_000, graceMs: 0, durationMs: BAN_MS };
   const shared = { prefix: randomUUID(), ban };
   const proxied = { urls: [`redis://127.0.0.1:${proxy.port}`] as const, isCluster: false };
-  const where = () => `${part}: ${way} at step ${step}, ${proxy.lastStep}; ${log}`;
+  const where = () => `${part}: ${way} at step ${step}, ${proxy.lastStep()}; ${log}`;
   const inTime = async <T>(what: string, work: () => T | Promise<T>): Promise<T> => {
     const startMs = performance.now();
     const result = await work();
@@ -48,14 +48,14 @@ async function run(t: Test, part: (typeof PARTS)[number], step: number, way: str
   await untilBack(one);
   const other = await openRedis(t, { ...shared, redis: config });
   await untilBack(other);
-  let hasFailed = part === 'start' && proxy.heal();
+  let hasFailed = part === 'start' && proxy.heal().hasFailed;
   if (part !== 'start') proxy.fail(step, way);
   if (part === 'return') {
     proxy.cut();
     await until(() => one.isDegraded, 'the outage');
     t.true((await inTime('a decision', () => one.admit(address))).allowed);
     await untilBack(one);
-    hasFailed = proxy.heal();
+    hasFailed = proxy.heal().hasFailed;
   }
   /** A call of the first server. On odd steps each waits until Redis is back, on even ones they go on without it. */
   const call = async <T>(what: string, work: () => T | Promise<T>): Promise<T> => {
@@ -94,7 +94,7 @@ async function run(t: Test, part: (typeof PARTS)[number], step: number, way: str
     t.true(await one.countEventStreams(ACCOUNT_ID, own, 1), where());
     t.is(await other.countEventStreams(ACCOUNT_ID, 1, 1), isFree, where());
   }
-  if (part === 'calls') hasFailed = proxy.heal();
+  if (part === 'calls') hasFailed = proxy.heal().hasFailed;
   await untilBack(one);
   t.like(await one.admit(account), { allowed: false }, where());
   t.is((await other.counts(ACCOUNT_ID, account.nowMs)).counter.counts[0], ADMITTED, where());
@@ -102,9 +102,9 @@ async function run(t: Test, part: (typeof PARTS)[number], step: number, way: str
   const pairs = part === 'return' || log.length > 0 ? ['away', 'back'] : [];
   const states = log.map((line) => line.split(':')[0]);
   t.deepEqual(states, pairs, where());
-  t.is(await until(() => proxy.connections === 1 && 1, 'the end of other connections'), 1, where());
+  t.is(await until(() => proxy.connections() === 1 && 1, 'the end of other connections'), 1, where());
   await inTime('the stop', () => one.close());
-  await until(() => proxy.connections === 0, 'the end of the connection');
+  await until(() => proxy.connections() === 0, 'the end of the connection');
   await other.close();
   return hasFailed;
 }
@@ -119,13 +119,9 @@ async function untilUnbanned(call: <T>(what: string, work: () => T | Promise<T>)
 for (const part of PARTS) {
   test(`Walk - any command to Redis fails once, and no decision differs, waits or is lost: ${part}`, async (t) => {
     t.timeout(3_600_000);
-    let failed = 0;
     // A connection begins with the same probes of 16 accounts.
     const stride = part === 'calls' ? (isCampaign ? 1 : 2) : isCampaign ? 5 : 11;
-    for (let [step, isOver] = [PART.first * stride, false]; !isOver; step += PART.every * stride) {
-      isOver = true;
-      for (const way of walkedAt(WAYS, step)) if (await run(t, part, step, way)) [failed, isOver] = [failed + 1, false];
-    }
+    const { failed } = await walkSteps({ ways: WAYS, stride }, (step, way) => run(t, part, step, way));
     t.log(`${WAYS.length} ways: ${failed} failures`);
   });
 }

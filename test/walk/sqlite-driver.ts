@@ -6,6 +6,7 @@
  */
 import sqlite3 from 'sqlite3';
 import type { Scope } from '../support/scope.ts';
+import { newSteps } from './steps.ts';
 
 // biome-ignore lint/suspicious/noExplicitAny: of any method of the driver
 type Any = any;
@@ -42,19 +43,14 @@ export const SEVERAL = REPEATED.map(nameOf);
 export const INTERNAL = WAYS.filter((name) => name.startsWith('SQLITE_CORRUPT'));
 
 export function failingDriver(t: Scope) {
-  let armed: { before: number; readonly way: Way } | undefined;
-  let [steps, more]: [string[], Way | undefined] = [[], undefined];
+  const steps = newSteps();
+  let more: Way | undefined;
   /** The way in which a step fails; undefined if it does not. */
   const failing = (step: string): Way | undefined => {
-    if (armed !== undefined) steps.push(step);
-    if (armed !== undefined && armed.before-- === 0) {
-      const { way } = armed;
-      [armed, more] = [undefined, way];
-      return way;
-    }
-    if (more === undefined || more.more === 0 || !step.startsWith(RECOVERY)) return undefined;
-    steps.push(`${step} (again)`);
-    more = { ...more, more: more.more - 1 };
+    const way = BY_NAME.get(steps.next(step) ?? '');
+    if (way !== undefined) more = way;
+    else if (more === undefined || more.more === 0 || !step.startsWith(RECOVERY)) return undefined;
+    else more = { ...more, more: more.more - 1 };
     return more;
   };
 
@@ -102,17 +98,14 @@ export function failingDriver(t: Scope) {
   t.teardown(() => Object.assign(sqlite3, { Database }));
 
   return {
-    /** Lets the step after `before` others fail, once. */
+    ...steps,
     fail(before: number, name: string) {
-      const way = BY_NAME.get(name);
-      if (way === undefined) throw new Error(`there is no way ${name}`);
-      [armed, more, steps] = [{ before, way }, undefined, []];
+      more = undefined;
+      steps.fail(before, name);
     },
-    /** Lets nothing fail from now on. Returns whether a step has failed, and which ones there were. */
     heal() {
-      const hasFailed = armed === undefined;
-      [armed, more] = [undefined, undefined];
-      return { hasFailed, steps };
+      more = undefined;
+      return steps.heal();
     },
   };
 }

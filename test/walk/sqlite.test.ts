@@ -1,14 +1,13 @@
 /** The walk on SQLite. `npm run test:walk` has every step in every way. */
 import { DatabaseSync } from 'node:sqlite';
 import test from 'ava';
-import { openSqlite } from '../../src/platform/storage/sqlite.ts';
 import { createStore } from '../../src/platform/tables/store.ts';
-import { MIGRATIONS, TABLES } from '../../src/schema.ts';
+import { TABLES } from '../../src/schema.ts';
 import { CATS } from '../storage/suite/database.ts';
 import { createTestDatabase } from '../support/machine/database.ts';
 import { startTestServer } from '../support/service/server.ts';
 import { failingDriver, INTERNAL, SEVERAL, SINGLE, WAYS } from './sqlite-driver.ts';
-import { isCampaign, walkedAt, walkServer } from './walk.ts';
+import { isCampaign, walkServer, walkSteps } from './walk.ts';
 
 test.serial('Walk - any step on SQLite fails once, and nothing is lost, done twice or stuck', async (t) => {
   t.timeout(1_200_000);
@@ -40,70 +39,47 @@ test.serial(
       if (index % 2 === 0) return call.write(({ categories }) => categories.insert({ ...CATS, name: id }));
       return call.write(({ pets }) => pets.insert(pet));
     };
-    let [number, failed] = [0, 0];
-    for (let [step, isOver] = [0, false]; !isOver; step += 1) {
-      isOver = true;
-      for (const way of WAYS) {
-        const ids = Array.from({ length: 7 }, () => `${number++}`);
-        driver.fail(step, way);
-        const outcomes = await Promise.allSettled(ids.map(write));
-        const { hasFailed, steps } = driver.heal();
-        for (const [index, id] of ids.entries()) {
-          const found = count('pets', 'name', id) + count('categories', 'name', id);
-          const where = `write ${index}, ${way} at step ${step}\n${steps.join('\n')}`;
-          t.is(found, count('idempotency_records', 'id', id), where);
-          if (outcomes[index]?.status === 'fulfilled') t.is(found, 1, where);
-        }
-        await store.write((tx) => tx.categories.insert(CATS)); // nothing is left of the failure
-        if (hasFailed) [failed, isOver] = [failed + 1, false];
+    let number = 0;
+    const { failed } = await walkSteps({ ways: WAYS, isWhole: true }, async (step, way) => {
+      const ids = Array.from({ length: 7 }, () => `${number++}`);
+      driver.fail(step, way);
+      const outcomes = await Promise.allSettled(ids.map(write));
+      const { hasFailed, steps } = driver.heal();
+      for (const [index, id] of ids.entries()) {
+        const found = count('pets', 'name', id) + count('categories', 'name', id);
+        const where = `write ${index}, ${way} at step ${step}\n${steps.join('\n')}`;
+        t.is(found, count('idempotency_records', 'id', id), where);
+        if (outcomes[index]?.status === 'fulfilled') t.is(found, 1, where);
       }
-    }
+      await store.write((tx) => tx.categories.insert(CATS)); // nothing is left of the failure
+      return hasFailed;
+    });
     t.log(`${WAYS.length} ways: ${failed} failures`);
   },
 );
 
-/** Of a start in `npm test`: how many steps come between those that fail. */
-const STRIDE = 7;
-
-for (const [what, done] of [
-  ['an empty folder', 0],
-  ['a store that lacks some migrations', 3],
-] as const) {
-  test.serial(`Walk - any step of a start on SQLite with ${what} fails, and the next start completes it`, async (t) => {
-    t.timeout(1_200_000);
-    const driver = failingDriver(t);
-    const start = async (fail?: () => void) => {
-      const { file, open } = createTestDatabase(t);
-      if (done > 0) await (await openSqlite(file, MIGRATIONS.slice(0, done))).close();
-      fail?.();
-      const error = await open().then(
-        (engine) =>
-          engine.close().then(
-            () => undefined,
-            (thrown: Error) => thrown,
-          ),
-        (thrown: Error) => thrown,
-      );
-      const { hasFailed, steps } = driver.heal();
-      if (fail !== undefined) await (await open()).close();
-      return { error, hasFailed, steps, content: contentOf(file) };
-    };
-    const { content } = await start();
-    let failed = 0;
-    for (let [step, isOver] = [0, false]; !isOver; step += isCampaign ? 1 : STRIDE) {
-      isOver = true;
-      for (const way of walkedAt(SINGLE, step)) {
-        const run = await start(() => driver.fail(step, way));
-        const where = `${way} at step ${step}\n${run.steps.at(-1)}`;
-        t.deepEqual(run.content, content, where);
-        if (run.error !== undefined)
-          t.regex(run.error.message, new RegExp(`${way.split(' ')[0]}: the step fails$`), where);
-        if (run.hasFailed) [failed, isOver] = [failed + 1, false];
-      }
-    }
-    t.log(`${SINGLE.length} ways: ${failed} failures`);
+test.serial('Walk - any step of a start on SQLite fails, and the next start completes it', async (t) => {
+  t.timeout(1_200_000);
+  const driver = failingDriver(t);
+  const start = async (fail?: () => void) => {
+    const { file, open } = createTestDatabase(t);
+    fail?.();
+    const starting = open().then((engine) => engine.close());
+    const error = await starting.then(() => undefined, String);
+    const { hasFailed, steps } = driver.heal();
+    if (fail !== undefined) await (await open()).close();
+    return { error, hasFailed, steps, content: contentOf(file) };
+  };
+  const { content } = await start();
+  const { failed } = await walkSteps({ ways: SINGLE, stride: isCampaign ? 1 : 5 }, async (step, way) => {
+    const { hasFailed, steps, ...run } = await start(() => driver.fail(step, way));
+    const where = `${way} at step ${step}\n${steps.at(-1)}`;
+    t.deepEqual(run.content, content, where);
+    if (run.error !== undefined) t.regex(run.error, new RegExp(`${way.split(' ')[0]}: the step fails$`), where);
+    return hasFailed;
   });
-}
+  t.log(`${SINGLE.length} ways: ${failed} failures`);
+});
 
 /** What a file has, but for times. */
 function contentOf(file: string): unknown {

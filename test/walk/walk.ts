@@ -30,11 +30,32 @@ const { WALK_SEED = '57', WALK_ALL, WALK_PART = '1/1' } = process.env;
 export const isCampaign = WALK_ALL !== undefined;
 /** A campaign can be run in parts, each with other steps. */
 const [part = 1, parts = 1] = WALK_PART.split('/').map(Number);
-export const PART = { first: part - 1, every: parts };
+const PART = { first: part - 1, every: parts };
 
-/** The ways in which a step is let fail. */
-export function walkedAt(ways: readonly string[], step: number): readonly string[] {
-  return isCampaign ? ways : [ways[(step + Number(WALK_SEED)) % ways.length] ?? ''];
+/** How steps are let fail. */
+interface Walked {
+  readonly ways: readonly string[];
+  /** Whether each step fails in all ways in `npm test`, too. */
+  readonly isWhole?: boolean;
+  /** One of how many steps fails. */
+  readonly stride?: number;
+  /** Another one leads to other ways in `npm test`. */
+  readonly shift?: number;
+}
+
+/** Lets one step fail after the other, until none is left: `run` resolves with whether it was. Resolves with counts. */
+export async function walkSteps(
+  { ways, isWhole = isCampaign, stride = 1, shift = 0 }: Walked,
+  run: (step: number, way: string) => Promise<boolean>,
+) {
+  let [walked, failed] = [0, 0];
+  for (let [step, isOver] = [PART.first * stride, false]; !isOver; step += PART.every * stride) {
+    isOver = true;
+    const one = ways[(step + shift + Number(WALK_SEED)) % ways.length] ?? '';
+    for (const way of isWhole ? ways : [one]) if (await run(step, way)) [failed, isOver] = [failed + 1, false];
+    if (!isOver) walked += 1;
+  }
+  return { walked, failed };
 }
 
 /** Walks operations of a server that has no other callers, and then compares its lists and its usage. */
@@ -52,18 +73,15 @@ export async function walkServer(
   for (const [index, operation] of operations.entries()) {
     const { outcome: expected, requests } = await run(operation, { caller, oracle, faults });
     const stride = isCampaign ? 1 : (faults.stride ?? requests);
-    for (let [step, isOver] = [PART.first * stride, false]; !isOver; step += PART.every * stride) {
-      isOver = true;
-      for (const way of walkedAt(faults.ways, step + index)) {
-        const where = `${operation.name}, ${way} at step ${step}`;
-        const { outcome, hasFailed, steps } = await run(operation, { caller, oracle, faults }, { step, way }).catch(
-          (cause: unknown) => Promise.reject(new Error(`${where}: ${cause}`, { cause })),
-        );
-        t.deepEqual(outcome, expected, `${where}\n${steps.join('\n')}`);
-        if (hasFailed) [failed, isOver] = [failed + 1, false];
-      }
-      if (!isOver) walked += 1;
-    }
+    const counts = await walkSteps({ ways: faults.ways, stride, shift: index }, async (step, way) => {
+      const where = `${operation.name}, ${way} at step ${step}`;
+      const { outcome, hasFailed, steps } = await run(operation, { caller, oracle, faults }, { step, way }).catch(
+        (cause: unknown) => Promise.reject(new Error(`${where}: ${cause}`, { cause })),
+      );
+      t.deepEqual(outcome, expected, `${where}\n${steps.join('\n')}`);
+      return hasFailed;
+    });
+    [walked, failed] = [walked + counts.walked, failed + counts.failed];
   }
   await oracle.checkLists();
   await until(async () => (await used()) === BigInt(caller.counted), 'the usage').catch(() => undefined);

@@ -15,7 +15,7 @@ import { type Identified, lookup, type ResourceOptions, recordWrites } from './t
 const OWNER = 'account_id';
 const OWNERS = id<OwnerId>(OWNER);
 
-/** Like `resource`, for rows that belong to an account. */
+/** Like `resource`, for rows that belong to an account. @public for a service of one's own. */
 export function ownedResource<R extends Identified>(engine: Engine, table: Table<R>, options: ResourceOptions<R> = {}) {
   const { name, fields, selected, toRecord } = table;
   const { knex } = engine;

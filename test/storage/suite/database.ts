@@ -18,8 +18,6 @@ export interface SuiteDatabase {
   open(options?: { readonly migrates?: boolean }, more?: readonly Migration[]): Promise<Engine>;
   /** SQL that locks categories against changes, not reads, until its transaction ends. */
   readonly lockCategories: string;
-  /** Makes all writes fail, as with a full disk or a stopped server. Resolves with a function that undoes it. */
-  failWrites(engine: Engine): Promise<() => Promise<void>>;
 }
 
 /** Creates an empty database, which is deleted at the end of the test. */

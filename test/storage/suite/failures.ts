@@ -2,10 +2,9 @@
 import { compile } from '../../../src/platform/storage/statement.ts';
 import { StoreUnavailable } from '../../../src/platform/storage/store-errors.ts';
 import type { Store } from '../../../src/schema.ts';
-import { type CategoryId, toCategoryId } from '../../../src/shop/categories/table.ts';
+import { toCategoryId } from '../../../src/shop/categories/table.ts';
 import { toPetId } from '../../../src/shop/pets/table.ts';
 import { holdTransaction } from '../../support/service/hold-transaction.ts';
-import { until } from '../../support/until.ts';
 import { newCategory, newPet, occupyWriter, test } from './database.ts';
 
 function callEach(store: Store): Promise<unknown>[] {
@@ -39,21 +38,6 @@ export function failureTests(): void {
     await release().catch(() => undefined); // the database may have ended a transaction that was idle for so long
     t.truthy(await newCategory(store));
     await other.close();
-  });
-
-  test.serial('Unavailable - a write that the database can not store; later ones succeed', async (t) => {
-    const { database, store, engine } = t.context;
-    const [kept, name] = [await newCategory(store), 'x'.repeat(200)];
-    const endFailure = await database.failWrites(engine);
-    const stored: CategoryId[] = [];
-    const refusal = await t.throwsAsync(async () => {
-      for (let count = 0; count < 10_000; count += 1) stored.push(await newCategory(store, name));
-    });
-    t.true(refusal instanceof StoreUnavailable, String(refusal));
-    await endFailure();
-    const next = await until(() => newCategory(store).catch(() => undefined), 'a successful write');
-    t.deepEqual([(await store.categories.find(kept))?.id, (await store.categories.find(next))?.id], [kept, next]);
-    for (const id of stored) t.is((await store.categories.find(id))?.name, name);
   });
 
   test('Closed - every later call is refused, reads and writes; earlier ones get their results', async (t) => {

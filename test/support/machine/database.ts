@@ -1,10 +1,9 @@
 /** A SQLite file in a temporary folder. */
 import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
-import type { Engine, EngineOptions } from '../../../src/platform/storage/engine.ts';
+import type { EngineOptions } from '../../../src/platform/storage/engine.ts';
 import type { Migration } from '../../../src/platform/storage/migrate.ts';
 import { openSqlite } from '../../../src/platform/storage/sqlite.ts';
-import { compile } from '../../../src/platform/storage/statement.ts';
 import { createStore } from '../../../src/platform/tables/store.ts';
 import { MIGRATIONS, type Store, TABLES } from '../../../src/schema.ts';
 import type { Scope } from '../scope.ts';
@@ -18,11 +17,6 @@ export function createTestDatabase(t: Scope) {
     open: (options?: EngineOptions, more: readonly Migration[] = []) =>
       openSqlite(file, [...MIGRATIONS, ...more], options),
     lockCategories: 'SELECT 1', // a writer locks the whole file
-    /** Makes writes of an engine fail as with a full disk. Resolves with a function that undoes it. */
-    async failWrites(engine: Engine) {
-      await setMaxPages(engine, 1);
-      return () => setMaxPages(engine, 1_000_000);
-    },
   };
 }
 
@@ -37,10 +31,4 @@ export function change(dataDir: string, sql: string): void {
   const database = new DatabaseSync(join(dataDir, 'petstore.sqlite'), { timeout: 10_000 });
   database.exec(sql);
   database.close();
-}
-
-/** Sets the limit of the writing connection. SQLite never sets it below the current size. */
-async function setMaxPages(engine: Engine, pages: number): Promise<void> {
-  const sql = `PRAGMA max_page_count = ${pages}`;
-  await engine.transaction((tx) => tx.all(compile(sql, engine.knex.raw(sql)), {}));
 }

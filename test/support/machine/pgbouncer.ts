@@ -8,7 +8,7 @@ import { until } from '../until.ts';
 import { findProgram, missing } from './find-program.ts';
 import { temporaryFolder } from './folder.ts';
 import { freePorts } from './ports.ts';
-import { postgresMissing, query, serverOwner } from './postgres.ts';
+import { onPort, postgresMissing, query, serverOwner } from './postgres.ts';
 
 const PROGRAM = process.env.PGBOUNCER_PROGRAM ?? findProgram(['pgbouncer'], ['/usr/sbin']);
 export const pgbouncerMissing = missing('pgbouncer', undefined, ['/usr/sbin']) ?? postgresMissing;
@@ -18,7 +18,7 @@ export async function startPgBouncer(t: Scope, url: string, mode: 'transaction' 
   const owner = await serverOwner(); // PgBouncer and PostgreSQL refuse to run as root
   const folder = temporaryFolder(t);
   if (owner.uid !== undefined && owner.gid !== undefined) await chown(folder, owner.uid, owner.gid);
-  const [port] = await freePorts(1);
+  const [port = 0] = await freePorts(1);
   const file = (name: string) => join(folder, name);
   await writeFile(file('users'), '"postgres" ""\n', { mode: 0o644 });
   const settings = [
@@ -33,11 +33,7 @@ export async function startPgBouncer(t: Scope, url: string, mode: 'transaction' 
   const bouncer = new Program(PROGRAM ?? 'pgbouncer', ['-q', file('pgbouncer.ini')], { ...owner, cwd: tmpdir() });
   t.teardown(() => bouncer.end('SIGKILL'));
   /** Returns the URL of a database through PgBouncer. */
-  const through = (database: string) => {
-    const there = new URL(database);
-    there.port = String(port);
-    return there.href;
-  };
+  const through = (database: string) => onPort(database, port);
   await until(() => query(through(url), 'SELECT 1').catch(() => undefined), 'PgBouncer');
   return { through };
 }

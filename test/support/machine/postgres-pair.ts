@@ -1,7 +1,7 @@
 /** Two PostgreSQL servers of which one copies the other, and an address that the test moves from one to the other. */
 import type { Scope } from '../scope.ts';
 import { until } from '../until.ts';
-import { query, startPostgres, type TestPostgres } from './postgres.ts';
+import { onPort, query, startPostgres, type TestPostgres } from './postgres.ts';
 import { openProxy } from './tcp-proxy.ts';
 
 const SETTINGS = ['fsync=off'];
@@ -14,13 +14,11 @@ export async function startPair(t: Scope) {
   await query(first.url, 'CREATE ROLE haproxy LOGIN');
   const second = await startPostgres(t, SETTINGS, first.url);
   const address = await openProxy(t, portOf(first));
-  const at = (port: number | string) => Object.assign(new URL(first.url), { port: String(port) }).href;
   const pair = {
     primary: first,
     standby: second,
     address,
-    at,
-    url: at(address.port),
+    url: onPort(first.url, address.port),
     /** The address leads there from now on, and its connections end, or stay where they are. */
     lead(to: TestPostgres, cuts = true) {
       address.targetPort = portOf(to);

@@ -95,6 +95,9 @@ export async function startPostgres(t: Scope, extraSettings: readonly string[] =
   };
 }
 
+/** The same database at another port of this machine. */
+export const onPort = (url: string, port: number | string) => Object.assign(new URL(url), { port: String(port) }).href;
+
 /** A connection that has run the statements, and holds what they locked until its `end`. */
 export async function holding(url: string, sql = ''): Promise<Client> {
   const client = new Client({ connectionString: url, connectionTimeoutMillis: 10_000 });
