@@ -1,6 +1,6 @@
 /** Mistakes and failures: one line on standard error, or JSON with a code, and the exit code. */
 import { mkdir, writeFile } from 'node:fs/promises';
-import { createServer, type ServerHttp2Stream } from 'node:http2';
+import { createServer } from 'node:http2';
 import { join } from 'node:path';
 import type { ExecutionContext } from 'ava';
 import { generateKey } from '../../src/platform/access/keys/format.ts';
@@ -133,16 +133,4 @@ test('server - one that does not respond is named after ten seconds', async (t) 
   const address = await listen(t, mute);
   const { stderr } = await t.context.command(['account', 'list', '--address', address]);
   t.is(stderr, `petstore: the server at ${address} did not respond in time\n`);
-});
-
-test('server - what one sends moves no cursor', async (t) => {
-  const hostile = createServer();
-  hostile.on('stream', (stream: ServerHttp2Stream) => {
-    const trailers = { 'grpc-status': 5, 'grpc-message': '%1b[2J%c2%9b1m%0agone' };
-    stream.respond({ ':status': 200, 'content-type': 'application/grpc' }, { waitForTrailers: true });
-    stream.on('wantTrailers', () => stream.sendTrailers(trailers));
-    stream.end();
-  });
-  const list = ['account', 'list', '--address', await listen(t, hostile)];
-  t.is((await t.context.command(list)).stderr, 'petstore: \u{fffd}[2J\u{fffd}1m\u{fffd}gone\n');
 });

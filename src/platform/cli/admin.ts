@@ -14,7 +14,7 @@ import { formatAddress, type ServerAddress, toReachableHost } from '../config/ch
 import { type Config, readConfig } from '../config/config.ts';
 import { readInternalTls } from '../files/tls-files.ts';
 import { failure, usageError } from './failure.ts';
-import { printable, toJson } from './output.ts';
+import { toJson } from './output.ts';
 
 export type Admin = Methods<AdminServiceService>;
 
@@ -80,8 +80,8 @@ async function findOperatorKey({ operatorKey, dataDir }: Config): Promise<{ key:
 }
 
 /**
- * What went wrong and what to do about it, in one line. Messages of the server are unchanged, but for what does not
- * print. `keySource` tells where the operator key is from.
+ * What went wrong and what to do about it, in one line. Messages of the server are unchanged. `keySource` tells where
+ * the operator key is from.
  */
 function explain(error: CallError, { address, tls }: Server, keySource: string): Error {
   const { code, grpcStatus, retryAfterMs } = error;
@@ -90,7 +90,7 @@ function explain(error: CallError, { address, tls }: Server, keySource: string):
       code,
       `the server at ${address} does not accept the key in ${keySource}: name its server with --address`,
     );
-  if (grpcStatus === status.INVALID_ARGUMENT) return usageError(printable(error.message), code);
+  if (grpcStatus === status.INVALID_ARGUMENT) return usageError(error.message, code);
   if (grpcStatus === status.DEADLINE_EXCEEDED) return failure(code, `the server at ${address} did not respond in time`);
   if (grpcStatus === status.UNAVAILABLE && retryAfterMs === undefined) {
     const where = `${address}${tls ? ' by mutual TLS' : ''}`;
@@ -103,5 +103,5 @@ function explain(error: CallError, { address, tls }: Server, keySource: string):
     const advice = 'it is on the private gRPC port (GRPC_PORT), not on the public one';
     return failure('NO_ADMIN_SERVICE', `there is no admin service at ${address}: ${advice}`);
   }
-  return failure(code, printable(error.message));
+  return failure(code, error.message);
 }

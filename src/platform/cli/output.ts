@@ -35,7 +35,7 @@ function format(value: Fields[string]): string {
  * Without characters that could move the cursor or begin a line, and without those that change the direction of what
  * follows them: a label may contain them, and the name of a resource, which any caller sets, the latter.
  */
-export function printable(text: string): string {
+function printable(text: string): string {
   return text.replaceAll(/[\p{Cc}\p{Bidi_Control}\u2028\u2029]/gu, '\u{fffd}');
 }
 
