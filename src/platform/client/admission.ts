@@ -99,18 +99,15 @@ export class Admission {
       const timer = setTimeout(onDeadline, Math.min(Math.max(0, deadlineMs - performance.now()), MAX_TIMER_MS));
       signal?.addEventListener('abort', onAbort);
       this.#waiting.add(call);
-      this.#dispatch([call]);
+      this.#dispatch();
     });
   }
 
-  /**
-   * Ends the waiting of every call that may be sent, or that waits in vain. During a pause a new call changes nothing
-   * for the others, so it alone is looked at.
-   */
-  #dispatch(added?: Iterable<WaitingCall>): void {
+  /** Ends the waiting of every call that may be sent, or that waits in vain. */
+  #dispatch(): void {
     const nowMs = performance.now();
     const refusal = this.#pausedUntilMs > nowMs ? this.#refusal : undefined;
-    for (const { expiry, end } of (refusal && added) ?? this.#waiting) {
+    for (const { expiry, end } of this.#waiting) {
       if (this.#closed !== undefined) end(clientError('CANCELLED', 'the client is closed'));
       else if (refusal !== undefined) {
         const { error, endsAtMs } = refusal;
