@@ -5,7 +5,7 @@
 import { getEventListeners } from 'node:events';
 import { createServer, type IncomingHttpHeaders, type ServerHttp2Stream } from 'node:http2';
 import { status as Status } from '@grpc/grpc-js';
-import { createClient, etagOf, type Pet, type PetstoreClient, PetstoreError, pages } from '../../gen/client/index.ts';
+import { createClient, etagOf, type PetstoreClient, PetstoreError, pages } from '../../gen/client/index.ts';
 import { REQUESTS } from '../../gen/client/methods.ts';
 import { CategoryServiceService as Categories } from '../../gen/petstore/v1/categories.ts';
 import { InventoryServiceService as Inventory } from '../../gen/petstore/v1/inventory.ts';
@@ -142,25 +142,21 @@ test('limits - a client past its minute limit waits for Retry-After and finishes
   await client.close();
 });
 
-test('client - optional request fields may be omitted; types check the others', async (t) => {
-  const { client } = t.context;
-  t.true(Array.isArray((await client.pets.listPets({})).pets));
-  // @ts-expect-error petId is missing
-  const missing = () => client.pets.getPet({});
-  // @ts-expect-error an id is a bigint
-  const mistyped = () => client.pets.getPet({ petId: 7 });
-  // @ts-expect-error there is no such field
-  const unknown = () => client.pets.listPets({ colour: 'red' });
-  // @ts-expect-error only a create takes a key
-  const keyed = () => client.pets.getPet({ petId: 7n }, { idempotencyKey: 'mine' });
-  // @ts-expect-error only a write takes a condition
-  const conditional = () => client.pets.getPet({ petId: 7n }, { ifMatch: '"abc"' });
-  t.true([missing, mistyped, unknown, keyed, conditional].every((call) => typeof call === 'function'));
-  const typed: (request: { petId: bigint }) => Promise<Pet> = client.pets.getPet;
-  t.is(typeof typed, 'function');
-});
-
-test('client - what is absent from a request has its default', (t) => {
+test('client - what is absent from a request has its default; types check the others', (t) => {
+  const { pets } = t.context.client;
+  const wrong = [
+    // @ts-expect-error petId is missing
+    () => pets.getPet({}),
+    // @ts-expect-error an id is a bigint
+    () => pets.getPet({ petId: 7 }),
+    // @ts-expect-error there is no such field
+    () => pets.listPets({ colour: 'red' }),
+    // @ts-expect-error only a create takes a key
+    () => pets.getPet({ petId: 7n }, { idempotencyKey: 'mine' }),
+    // @ts-expect-error only a write takes a condition
+    () => pets.getPet({ petId: 7n }, { ifMatch: '"abc"' }),
+  ];
+  t.is(wrong.length, 5);
   const methods = [Categories, Pets, Orders, Inventory].flatMap((service) => Object.values(service));
   for (const { path, requestDeserialize } of methods) {
     t.deepEqual(REQUESTS[path]?.fromPartial({} as never), requestDeserialize(Buffer.of()), path);
@@ -222,10 +218,8 @@ test('client - an error has the reason, the status, the message and every invali
 });
 
 test('client - a web page in place of a response is told as one', async (t) => {
-  const server = createServer((_, response) => {
-    response.setHeader('content-type', 'text/html');
-    response.end('<!doctype html><title>Welcome</title>');
-  });
+  const page = { 'content-type': 'text/html' };
+  const server = createServer((_, response) => response.writeHead(200, page).end('<!doctype html>'));
   const client = createClient({ address: await listen(t, server), apiKey: 'x' });
   t.teardown(() => client.close());
   const expected = { instanceOf: PetstoreError, code: 'UNKNOWN', message: /^the response is text\/html, not gRPC: / };
@@ -243,7 +237,6 @@ test('client - a signal aborts a call with its reason before and during it, and 
   const late = new AbortController();
   await client.pets.listPets({}, { signal: late.signal });
   t.deepEqual(getEventListeners(late.signal, 'abort'), [], 'a call that is over has no listener');
-  t.notThrows(() => late.abort());
   const passed: unknown[] = [];
   const list = async (_: object, options?: object) => ({ nextPageToken: passed.push(options) === 1 ? 'more' : '' });
   await Array.fromAsync(pages(list, {}, { signal: late.signal }));

@@ -67,7 +67,6 @@ async function readSamples(address: string, secureAddress: string): Promise<stri
   );
 }
 
-/** Finds a Node of this major version in PATH. */
 test.serial('client package - its types compile under strict for ES2022, with libraries checked', async (t) => {
   const { project } = t.context;
   const checks = { strict: true, skipLibCheck: false, target: 'es2022', module: 'nodenext' };
