@@ -13,7 +13,6 @@ import {
   openSync,
   renameSync,
   rmSync,
-  truncateSync,
 } from 'node:fs';
 import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
@@ -40,11 +39,7 @@ export interface Restored {
 export function restoreSqlite(dataDir: string, backup: string, time: string): Restored {
   const file = join(dataDir, DATABASE_FILE);
   const next = unfinishedRestore(file);
-  for (const end of BESIDE) rmSync(next + end, { force: true }); // of a restore that was killed
-  // Without the database the file of a killed restore keeps a start from making an empty one: it stays until the end.
-  const isUnfinished = existsSync(next) && !existsSync(file);
-  const clear = () => (isUnfinished ? truncateSync(next) : rmSync(next, { force: true }));
-  clear();
+  for (const end of ['', ...BESIDE]) rmSync(next + end, { force: true }); // of a restore that was killed
   try {
     copySqlite(backup, next);
     sync(next);
@@ -60,7 +55,7 @@ export function restoreSqlite(dataDir: string, backup: string, time: string): Re
     sync(dataDir);
     return { kept, revived: kept === undefined ? [] : revived };
   } catch (error) {
-    clear();
+    rmSync(next, { force: true });
     throw error;
   }
 }

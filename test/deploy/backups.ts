@@ -20,7 +20,6 @@ export const dumpsMissing = postgresMissing ?? missing('psql', 'postgresql-clien
 
 const DEPLOY = new URL('../../deploy', import.meta.url).pathname;
 
-/** Runs `backup.ts`, `drill.ts` or `restore.ts`. */
 export async function run(program: 'backup' | 'drill' | 'restore', args: readonly string[], settings: Settings) {
   const env = { ...process.env, ...settings };
   const running = new Program(process.execPath, [join(DEPLOY, `${program}.ts`), ...args], { env });
@@ -79,11 +78,7 @@ export async function makeCrashedStore(dataDir: string, category: string): Promi
 }
 
 export function categoriesIn(dataDir: string): readonly string[] {
-  const database = new DatabaseSync(join(dataDir, 'petstore.sqlite'), { timeout: 10_000 });
-  try {
-    const rows = database.prepare('SELECT name FROM categories ORDER BY id').all();
-    return rows.map(({ name }) => String(name));
-  } finally {
-    database.close();
-  }
+  using database = new DatabaseSync(join(dataDir, 'petstore.sqlite'), { timeout: 10_000 });
+  const rows = database.prepare('SELECT name FROM categories ORDER BY id').all();
+  return rows.map(({ name }) => String(name));
 }

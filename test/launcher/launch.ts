@@ -1,5 +1,4 @@
 /** The setup of the launcher's tests. After each test, all processes that it launched are killed. */
-import { readdirSync, readlinkSync } from 'node:fs';
 import type { ExecutionContext } from 'ava';
 import type { Scope } from '../support/scope.ts';
 import { Launcher, launcherSettings, signal } from '../support/service/launcher.ts';
@@ -31,7 +30,6 @@ function launchFor(t: Scope, settings: Settings): Launcher {
   return launcher;
 }
 
-/** Runs the launcher. `settings` override those of the test. */
 export function launch(t: Test, settings: Settings = {}): Launcher {
   return launchFor(t, { ...t.context.settings, ...settings });
 }
@@ -60,15 +58,4 @@ export async function refusedWith(t: Test, launcher: Launcher, line: string | Re
   const message = launcher.errors.slice('petstore: '.length).trimEnd();
   if (typeof line === 'string') t.is(message, line);
   else t.regex(message, line);
-}
-
-/** What the file descriptors of a process refer to, on Linux. */
-export function openFiles(pid: number): string[] {
-  return readdirSync(`/proc/${pid}/fd`).flatMap((fd) => {
-    try {
-      return [readlinkSync(`/proc/${pid}/fd/${fd}`)];
-    } catch {
-      return []; // it was closed meanwhile
-    }
-  });
 }

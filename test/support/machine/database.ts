@@ -28,7 +28,6 @@ export async function createTestStore(t: Scope): Promise<Store> {
 
 /** Runs SQL on the file of a data folder, also beside a service that uses it. */
 export function change(dataDir: string, sql: string): void {
-  const database = new DatabaseSync(join(dataDir, 'petstore.sqlite'), { timeout: 10_000 });
+  using database = new DatabaseSync(join(dataDir, 'petstore.sqlite'), { timeout: 10_000 });
   database.exec(sql);
-  database.close();
 }

@@ -2,6 +2,7 @@
 import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { demoKeyFile } from '../../../src/platform/access/keys/key-files.ts';
+import { RestClient } from '../calls/rest-client.ts';
 import { sh } from '../machine/find-program.ts';
 import { temporaryFolder } from '../machine/folder.ts';
 import { freePorts } from '../machine/ports.ts';
@@ -24,11 +25,12 @@ export class Launcher extends TestProcess {
   }
 
   /** Waits until the service is open. The key is the demo account's, or empty. */
-  async opened(): Promise<{ readonly url: string; readonly key: string }> {
+  async opened() {
     const [, url = ''] = await this.says(/open: (\S+)\n/);
     await this.says(/Ctrl-C stops it/);
-    const key = await readFile(demoKeyFile(this.settings.DATA_DIR ?? ''), 'utf8').catch(() => '');
-    return { url, key: key.trim() };
+    const file = demoKeyFile(this.settings.DATA_DIR ?? '');
+    const key = (await readFile(file, 'utf8').catch(() => '')).trim();
+    return { url, key, rest: new RestClient(url, key) };
   }
 
   children(): Promise<Running[]> {
