@@ -3,17 +3,15 @@
  * knows, one that it does not, and none, over HTTP/1.1 and HTTP/2. What a cell expects follows from the contract, not
  * from the table.
  */
-import { once } from 'node:events';
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { setTimeout as delay } from 'node:timers/promises';
 import { status as Status } from '@grpc/grpc-js';
 import { FILTERS, KINDS } from '../../envoy/config/kinds.ts';
 import { Plan } from '../../gen/apiplatform/admin/v1/admin.ts';
 import { ROOT } from '../../src/platform/launcher/paths.ts';
 import { leftOpen, PROBED } from '../hostile/campaign/memory.ts';
 import { hostileTest } from '../hostile/campaign/service.ts';
-import { callFrom, type Door, openFrom, type Protocol, type Received } from '../support/calls/callers.ts';
+import { callFrom, type Protocol, type Received } from '../support/calls/callers.ts';
 import { type KindOfRequest, REQUESTS, TEXT } from './requests.ts';
 
 const test = hostileTest(PROBED);
@@ -102,24 +100,6 @@ function faultsOf({ headers, text, status }: Received, method: string, isGrpc = 
   return isRight ? own : [...own, 'no error of the API'];
 }
 
-/** Sends a body byte by byte. Resolves with the status of the response; with none if the last byte does not come. */
-async function sendInPieces(door: Door, kind: KindOfRequest, key: string, isBrokenOff: boolean): Promise<string> {
-  const { body = '' } = kind.isGrpc ? toFrames({ body: '{}' }, kind.headers?.['content-type']) : { body: '{}' };
-  const own = { host: 'petstore', authorization: `Bearer ${key}`, 'content-length': String(body.length) };
-  const fields = Object.entries({ ...own, ...JSON_TYPE, ...kind.headers });
-  const head = `${kind.request} HTTP/1.1\r\n${fields.map((field) => `${field.join(': ')}\r\n`).join('')}\r\n`;
-  const socket = openFrom('127.3.9.9', door).on('error', () => undefined); // Envoy may respond before the last piece
-  const answered = isBrokenOff ? undefined : once(socket, 'data');
-  for (const piece of [head, ...body.slice(0, -1)]) {
-    socket.write(piece);
-    await delay(50);
-  }
-  if (!isBrokenOff) socket.write(body.slice(-1));
-  const [, status = ''] = /^HTTP.1.1 (\d+)/.exec(String(await answered)) ?? [];
-  socket.destroy();
-  return status;
-}
-
 test('Kinds - docs/internals/calls.md shows the table', (t) => {
   const page = readFileSync(join(ROOT, 'docs/internals/calls.md'), 'utf8');
   const cells = page
@@ -204,10 +184,5 @@ test('Kinds - each with any body and key has its answer in time and leaves nothi
     if (counted !== count) breaches.push(`${about}: counted ${counted} times`);
   }
   t.deepEqual(breaches, []);
-  for (const kind of REQUESTS) {
-    await sendInPieces(door, kind, key, true);
-    const status = kind.isGrpc ? 200 : expected(kind, BODIES['of JSON'] ?? {}, 'known');
-    t.is(await sendInPieces(door, kind, key, false), String(status), `${kind.request} in pieces`);
-  }
   t.is(await leftOpen(t.context), undefined);
 });

@@ -33,7 +33,6 @@ function runLua(args: readonly string[], input = ''): { output: string; errors: 
 }
 
 const FOLDER = 'envoy/test';
-/** Defines the settings as Envoy's configuration does. */
 const SETTINGS = ['-e', luaSettings({ ...readConfig({}), edgeSecret: 'the-secret-of-the-edge-in-tests' })];
 
 const files = readdirSync(FOLDER).filter((name) => name.endsWith('_test.lua'));
@@ -206,10 +205,8 @@ test('Lists - pass as they are written, in any JSON', async (t) => {
 });
 
 const NO_LISTS = [
-  ['{"labels":"a"}', 'labels: "a" is not a list'],
   ['{"labels":{}}', 'labels: {} is not a list'],
   ['{"name":"x","labels" : true , "y":1}', 'labels: true is not a list'],
-  ['{"itemSizes":7}', 'itemSizes: 7 is not a list'],
   ['{"item_sizes":"7"}', 'itemSizes: "7" is not a list'],
   ['{"\\u006c\\u0061bels":"a"}', 'labels: "a" is not a list'],
   ['{"lines":{"name":"a"}}', 'lines: {"name":"a"} is not a list'],
@@ -226,7 +223,6 @@ const NO_ITEMS = [
   ['{"colors":[null]}', 'colors[0]: null is none of red, blue'],
   ['{"lines":[{},null]}', 'lines[1]: null is not an object'],
   ['{"lines":[[{}]]}', 'lines[0]: [{}] is not an object'],
-  ['{"lines":["a"]}', 'lines[0]: "a" is not an object'],
   ['{"lines":[{"name":"a","notes":["b",null]}]}', 'lines[0].notes[1]: null is not a string'],
 ] as const;
 
@@ -253,9 +249,7 @@ test('Lists that may be absent - an array is there, also an empty one; absent an
     ['{"labels":[]}', { labels: {} }],
     [' { "name" : "x" , "labels" : [ ] , "z" : [ 1 ] } ', { name: 'x', labels: {} }],
     ['{"labels":null,"name":"x"}', { name: 'x' }],
-    ['{"labels":"a"}', 'labels: "a" is not a list'],
     ['{"labels":{"values":["a"]}}', 'labels: {"values":["a"]} is not a list'],
-    ['{"labels":["a",null]}', 'labels[1]: null is not a string'],
   ] as const) {
     t.deepEqual(await check('PATCH', body), parcel, body);
   }
