@@ -12,7 +12,6 @@ export type Collector = Awaited<ReturnType<typeof startCollector>>;
 
 export const [SERVER, CLIENT] = [2, 3];
 
-/** Starts a collector, which ends with the test, or with all tests of a file. */
 export async function startCollector(t: Scope) {
   const spans: Span[] = [];
   const sockets = new Set<Socket>();
@@ -35,7 +34,6 @@ export async function startCollector(t: Scope) {
     get received() {
       return received;
     },
-    /** From now on accepts requests without responding. */
     freeze() {
       isFrozen = true;
     },
@@ -49,7 +47,6 @@ export async function startCollector(t: Scope) {
 export const PARENT = 'b7ad6b7169203331';
 let traces = 0;
 
-/** Returns a new trace id, and a traceparent with it. */
 export function newTrace(flags = '01'): { readonly traceId: string; readonly traceparent: string } {
   traces += 1;
   const traceId = traces.toString(16).padStart(32, 'c');
@@ -64,58 +61,54 @@ export function spansOf(collector: Collector, traceId: string, names: readonly s
   }, `a trace with ${names}`);
 }
 
-/** The values of a protobuf message's fields, by number: bytes or integers. */
-function fieldsOf(bytes: Uint8Array) {
-  const values = new Map<number, (Uint8Array | bigint)[]>();
-  const reader = new BinaryReader(bytes);
+type Value = Uint8Array | number;
+
+/** The values of a protobuf message's fields, by number. */
+function fieldsOf(message: Value): readonly Value[][] {
+  const values: Value[][] = [];
+  const reader = new BinaryReader(message as Uint8Array);
   while (reader.pos < reader.len) {
     const [number, type] = reader.tag();
-    const all = values.get(number) ?? [];
-    values.set(number, all);
-    if (type === WireType.LengthDelimited) all.push(reader.bytes());
-    else if (type === WireType.Varint) all.push(BigInt(reader.uint64()));
-    else if (type === WireType.Bit64) all.push(BigInt(reader.fixed64()));
+    if (type === WireType.LengthDelimited) values[number] = [...(values[number] ?? []), reader.bytes()];
+    else if (type === WireType.Varint) values[number] = [Number(reader.uint64())];
     else reader.skip(type, number);
   }
-  const first = (number: number) => values.get(number)?.[0];
-  const bytesOf = (number: number) => Buffer.from((first(number) as Uint8Array | undefined) ?? []);
-  return {
-    has: (number: number) => values.has(number),
-    messages: (number: number): Fields[] => (values.get(number) ?? []).map((one) => fieldsOf(one as Uint8Array)),
-    bytes: bytesOf,
-    text: (number: number) => bytesOf(number).toString(),
-    number: (number: number) => Number(first(number) ?? 0),
-  };
+  return values;
 }
 
-interface Fields extends ReturnType<typeof fieldsOf> {}
+/** The values at the end of a path of fields. */
+const at = (message: Value, ...path: readonly number[]): Value[] =>
+  path.reduce<Value[]>((found, number) => found.flatMap((one) => fieldsOf(one)[number] ?? []), [message]);
+const bytesAt = (message: Value, number: number) => Buffer.from((at(message, number)[0] ?? []) as Uint8Array);
 
 /** Decodes an ExportTraceServiceRequest (opentelemetry/proto/trace/v1/trace.proto). */
 function decode(body: Uint8Array) {
-  const request = fieldsOf(body);
-  return request.messages(1).flatMap((resourceSpans) => {
-    const resource = attributesOf(resourceSpans.messages(1)[0], 1);
-    const spans = resourceSpans.messages(2).flatMap((scopeSpans) => scopeSpans.messages(2));
-    return spans.map((span) => ({
-      traceId: span.bytes(1).toString('hex'),
-      spanId: span.bytes(2).toString('hex'),
+  return at(body, 1).flatMap((resourceSpans) => {
+    const resource = attributesOf(at(resourceSpans, 1, 1));
+    return at(resourceSpans, 2, 2).map((span) => ({
+      traceId: bytesAt(span, 1).toString('hex'),
+      spanId: bytesAt(span, 2).toString('hex'),
       /** Empty at the root. */
-      parentSpanId: span.bytes(4).toString('hex'),
-      name: span.text(5),
-      kind: span.number(6),
+      parentSpanId: bytesAt(span, 4).toString('hex'),
+      name: String(bytesAt(span, 5)),
+      kind: at(span, 6)[0],
       service: String(resource['service.name']),
-      attributes: attributesOf(span, 9),
+      attributes: attributesOf(at(span, 9)),
       /** 2 is an error. */
-      status: span.messages(15)[0]?.number(3) ?? 0,
+      status: at(span, 15, 3)[0] ?? 0,
     }));
   });
 }
 
-function attributesOf(message: Fields | undefined, number: number): Record<string, unknown> {
-  const pairs = (message?.messages(number) ?? []).map((pair): [string, unknown] => {
-    const [value] = pair.messages(2);
-    const content = value?.has(1) ? value.text(1) : value?.has(2) ? value.number(2) === 1 : value?.number(3);
-    return [pair.text(1), content];
-  });
-  return Object.fromEntries(pairs);
+/** A text is field 1 of the value, an integer field 3. */
+function attributesOf(pairs: readonly Value[]): Readonly<Record<string, unknown>> {
+  return Object.fromEntries(
+    pairs.map((pair) => {
+      const [text] = at(pair, 2, 1);
+      return [
+        String(bytesAt(pair, 1)),
+        text === undefined ? at(pair, 2, 3)[0] : String(Buffer.from(text as Uint8Array)),
+      ];
+    }),
+  );
 }

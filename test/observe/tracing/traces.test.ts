@@ -56,21 +56,13 @@ test('Traces - of REST: caller, Envoy, call, and below the call its transaction 
   const statements = ['orders.insert', 'pets.lock', 'pets.update'];
   const spans = await spansOf(t.context.collector, traceId, ['POST', ORDER, 'transaction', ...statements]);
   for (const statement of statements) t.true(below(spans, 'POST', ORDER, 'transaction', statement), statement);
-  t.like(spans.get('POST'), { service: 'petstore-edge', kind: SERVER });
-  t.like(spans.get('POST')?.attributes, { 'http.status_code': '201', 'http.method': 'POST' });
-  t.like(spans.get(ORDER), { service: 'petstore', kind: SERVER, status: 0 });
-  t.like(spans.get(ORDER)?.attributes, {
-    'rpc.system': 'grpc',
-    'rpc.service': 'petstore.v1.OrderService',
-    'rpc.method': 'PlaceOrder',
-    'rpc.grpc.status_code': 0,
-  });
-  t.like(spans.get('pets.lock'), { kind: CLIENT });
-  t.like(spans.get('pets.lock')?.attributes, {
-    'db.system.name': 'sqlite',
-    'db.collection.name': 'pets',
-    'db.operation.name': 'lock',
-  });
+  const http = { 'http.status_code': '201', 'http.method': 'POST' };
+  t.like(spans.get('POST'), { service: 'petstore-edge', kind: SERVER, attributes: http });
+  const rpc = { 'rpc.system': 'grpc', 'rpc.service': 'petstore.v1.OrderService', 'rpc.method': 'PlaceOrder' };
+  const attributes = { ...rpc, 'rpc.grpc.status_code': 0 };
+  t.like(spans.get(ORDER), { service: 'petstore', kind: SERVER, status: 0, attributes });
+  const db = { 'db.system.name': 'sqlite', 'db.collection.name': 'pets', 'db.operation.name': 'lock' };
+  t.like(spans.get('pets.lock'), { kind: CLIENT, attributes: db });
 });
 
 test('Traces - calls that Envoy itself makes for a request are in its trace', async (t) => {
