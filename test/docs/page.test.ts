@@ -68,30 +68,21 @@ test.serial('The page - loads its own files and the description, and nothing els
 });
 
 test.serial('Operations - the page shows every operation of the description', async (t) => {
-  const listed = await t.context.page
-    .locator('.opblock-summary')
-    .evaluateAll((rows) =>
-      rows.map((row) => [
-        row.querySelector('.opblock-summary-method')?.textContent?.toLowerCase(),
-        row.querySelector('[data-path]')?.getAttribute('data-path'),
-      ]),
-    );
-  t.deepEqual(
-    listed,
-    operations.map(({ method, path }) => [method, path]),
-  );
+  const rows = t.context.page.locator('.opblock-summary');
+  const methods = await rows.locator('.opblock-summary-method').allTextContents();
+  const paths = await rows.locator('[data-path]').evaluateAll((all) => all.map((one) => one.getAttribute('data-path')));
+  const listed = methods.map((method, index) => `${method.toLowerCase()} ${paths[index]}`);
+  const described = operations.map(({ method, path }) => `${method} ${path}`);
+  t.deepEqual(listed, described);
   t.true(listed.length >= 20);
 });
 
-test.serial('Getting started - the page puts its own address into the commands', async (t) => {
+test.serial('Getting started - the commands have the address of the page; a link leads to another page', async (t) => {
   const { page, service } = t.context;
   const commands = (await page.locator('.chapter pre').allInnerTexts()).join();
   t.true(commands.includes(`export API=${service.rest.url} `));
   t.false(commands.includes('127.0.0.1:8080'));
-});
 
-test.serial('Getting started - a link to another page leads there, in this tab', async (t) => {
-  const { page } = t.context;
   const place = () => page.locator('#conditional-requests').evaluate((element) => element.getBoundingClientRect().top);
   t.true((await place()) > DESKTOP.height);
   await page.locator('#getting-started a', { hasText: 'Conditional requests' }).click();
@@ -105,12 +96,7 @@ test.serial('Operations - show beta, experimental, deprecated and sunset; others
   for (const { operation } of operations) {
     const { 'x-stability': stability, 'x-sunset': sunset, deprecated, operationId } = operation;
     const badges = [stability, deprecated && 'deprecated', sunset && `sunset ${sunset.slice(0, 10)}`].filter(Boolean);
-    const block = operationBlock(page, operation);
-    t.deepEqual(await block.locator('.badge').allInnerTexts(), badges, operationId);
-    const line = await block
-      .locator('[data-path]')
-      .evaluate((element) => element.ownerDocument.defaultView?.getComputedStyle(element).textDecorationLine);
-    t.is(line, deprecated ? 'line-through' : 'none', operationId);
+    t.deepEqual(await operationBlock(page, operation).locator('.badge').allInnerTexts(), badges, operationId);
   }
   const all = (await page.locator('.badge').allInnerTexts()).join(' ');
   for (const kind of ['beta', 'experimental', 'deprecated', 'sunset']) t.true(all.includes(kind));

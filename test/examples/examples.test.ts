@@ -22,9 +22,8 @@ const test = sharing(undefined, async (t) => {
   /** Has the page of examples/browser, at another origin than the service. */
   const site = createServer(async ({ url = '' }, response) => {
     const file = await readFile(join(folder, 'browser', url)).catch(() => undefined);
-    response
-      .writeHead(file === undefined ? 404 : 200, { 'content-type': TYPES[extname(url)] ?? 'text/plain' })
-      .end(file);
+    const type = TYPES[extname(url)] ?? 'text/plain';
+    response.writeHead(file === undefined ? 404 : 200, { 'content-type': type }).end(file);
   });
   const origin = `http://${await listen(t, site)}`;
   const stack = await startTestStack(t, { CORS_ORIGINS: origin });
@@ -33,23 +32,13 @@ const test = sharing(undefined, async (t) => {
 });
 type Context = SharedBy<typeof test>;
 
-/** The commands in the README of an example, with the folder and the environment that they run in. */
-async function commandsOf({ folder, rest, key }: Context, example: string) {
+/** Runs the commands in the README of an example, and returns what they print. */
+async function run({ folder, rest, key }: Context, example: string): Promise<string> {
   const cwd = join(folder, example);
   const [, block = 'false'] = /^```(?:ba)?sh\n(.+?)^```/ms.exec(await readFile(join(cwd, 'README.md'), 'utf8')) ?? [];
-  const env = {
-    ...process.env,
-    API: rest.url,
-    API_KEY: key,
-    PATH: `${ROOT}/node_modules/.bin:${process.env.PATH}`, // buf is in the repository
-  };
-  return { commands: block, cwd, env };
-}
-
-/** Runs them, and returns what they print. */
-async function run(context: Context, example: string): Promise<string> {
-  const { commands, ...options } = await commandsOf(context, example);
-  return (await sh('bash', ['-euo', 'pipefail', '-c', commands], options)).stdout;
+  const PATH = `${ROOT}/node_modules/.bin:${process.env.PATH}`; // buf is in the repository
+  const env = { ...process.env, API: rest.url, API_KEY: key, PATH };
+  return (await sh('bash', ['-euo', 'pipefail', '-c', block], { cwd, env })).stdout;
 }
 
 test.serial('Examples - curl: the commands of the README print what they should', async (t) => {

@@ -63,15 +63,16 @@ export async function ordersAndFollows(t: ExecutionContext, stack: TestStack, la
   // As the page has it, pyenv writes its own folder anew afterwards, which fails when two do so at once.
   const preparation = program.preparation.replace('python3 -m pip ', 'python3 -mpip --quiet ');
   await sh('bash', ['-euo', 'pipefail', '-c', preparation], { cwd, env });
-  await loses(t, stack, { commands: program.command, cwd, env });
+  await ordersOnce(t, stack, { commands: program.command, cwd, env });
   await missesNothing(t, stack, { commands: program.command, cwd, env, writes: ORDERED });
 }
 
-/** The response to the order is lost. */
-async function loses(
-  t: ExecutionContext,
+/** Runs commands that order, and says so. The response to the order is lost. */
+export async function ordersOnce(
+  t: ExecutionContext<unknown>,
   { rest, config }: TestStack,
   { commands, cwd, env }: { commands: string; cwd: string; env: NodeJS.ProcessEnv },
+  says = ORDERED,
 ): Promise<void> {
   const orders = async () => (await rest.get('/store/orders?limit=100')).body.length;
   const before = await orders();
@@ -91,7 +92,7 @@ async function loses(
   await until(hasOrdered, 'the order, whose response takes a second more', 120_000);
   proxy.cut();
   proxy.restore();
-  await ordering.says(ORDERED, 60_000);
+  await ordering.says(says, 60_000);
   t.is(await orders(), before + 1);
   kill();
   await ordering.ended;
