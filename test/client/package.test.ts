@@ -7,29 +7,22 @@ import { temporaryFolder } from '../support/machine/folder.ts';
 import { testUnless } from '../support/machine/programs.ts';
 import { makeCertificates, noOpenssl, startTlsFront } from '../support/machine/tls.ts';
 import { missesNothing } from '../support/service/following-programs.ts';
-import { sharing } from '../support/service/sharing.ts';
-import { startTestStack, type TestStack } from '../support/service/stack.ts';
-
-interface Context extends TestStack {
-  /** An empty project in which the package has been installed. */
-  readonly project: string;
-  /** The names of the docs' samples, each a file of the project. */
-  readonly samples: readonly string[];
-  /** The one of them that follows events, without end. */
-  readonly follower: string;
-}
+import { type SharedBy, sharing } from '../support/service/sharing.ts';
+import { startTestStack } from '../support/service/stack.ts';
 
 const UPGRADES = `${ROOT}/test/upgrades/`;
 const oldest = findOldestNode();
 
-const test = sharing<Context>(noOpenssl, async (t) => {
+const test = sharing(noOpenssl, async (t) => {
   t.timeout(300_000, 'npm fetches the dependencies');
+  /** An empty project in which the package is installed, with a file for each sample of the docs. */
   const project = temporaryFolder(t);
   const [stack, certificates] = await Promise.all([startTestStack(t), makeCertificates(t)]);
   const front = await startTlsFront(t, stack.config.port, certificates);
-  const samples = await readSamples(stack.publicAddress, front);
-  const follower = `sample-${samples.findIndex((sample) => sample.includes('client.events(')) + 1}`;
-  const names = samples.map((_, i) => `sample-${i + 1}`);
+  const texts = await readSamples(stack.publicAddress, front);
+  const samples = texts.map((_, i) => `sample-${i + 1}`);
+  /** The sample that follows events, without end. */
+  const follower = samples[texts.findIndex((text) => text.includes('client.events('))];
   for (const file of ['ca.pem', 'client.pem', 'client-key.pem']) {
     await copyFile(join(certificates.folder, file), join(project, file));
   }
@@ -39,10 +32,10 @@ const test = sharing<Context>(noOpenssl, async (t) => {
   const quiet = ['--prefer-offline', '--no-audit', '--no-fund'];
   await sh('npm', ['install', ...quiet, join(project, 'packed', tarball)], { cwd: project });
   await mkdir(join(project, 'src'));
-  for (const [i, sample] of samples.entries()) await writeFile(join(project, `src/sample-${i + 1}.ts`), sample);
-  return { ...stack, project, samples: names, follower };
+  for (const [i, text] of texts.entries()) await writeFile(join(project, `src/${samples[i]}.ts`), text);
+  return { ...stack, project, samples, follower };
 });
-const testOnOldest = testUnless<Context>(noOpenssl ?? missingNode(oldest));
+const testOnOldest = testUnless<SharedBy<typeof test>>(noOpenssl ?? missingNode(oldest));
 
 /** What the page says once, for all samples. */
 const OPEN = `import { createClient } from 'petstore-client';
@@ -89,10 +82,7 @@ testOnOldest.serial(`client package - each sample and each older program runs on
   const { project, samples, follower, key, rest } = t.context;
   t.is(samples.length, 8);
   for (const sample of samples.filter((one) => one !== follower)) {
-    const ran = await sh(oldest ?? '', [`compiled/${sample}.js`], {
-      cwd: project,
-      env: { API: rest.url, API_KEY: key },
-    });
-    t.is(ran.stderr, '', sample);
+    const options = { cwd: project, env: { API: rest.url, API_KEY: key } };
+    t.is((await sh(oldest ?? '', [`compiled/${sample}.js`], options)).stderr, '', sample);
   }
 });
