@@ -77,7 +77,6 @@ test('Installation - reports its progress; an interruption leaves no process, th
   t.false(existsSync(join(root, 'node_modules/tool')), 'what is half there is gone');
 });
 
-/** Makes `NAME-1.0.0.tgz`. */
 async function pack(root: string, name: string, scripts: Readonly<Record<string, string>>): Promise<void> {
   const folder = join(root, `${name}-source`);
   mkdirSync(folder);

@@ -1,5 +1,4 @@
 /** The Containerfile, the probe, the compose file and the pods of Kubernetes, as far as they go without an image. */
-import { execFile, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import {
   chmodSync,
@@ -29,17 +28,13 @@ import { postgresMissing, startPostgres } from '../support/machine/postgres.ts';
 import { testUnless } from '../support/machine/programs.ts';
 import { MISSING_REDIS_SERVER, startRedis } from '../support/machine/redis.ts';
 import { makeCertificates, noOpenssl } from '../support/machine/tls.ts';
+import { scrape } from '../support/service/exposition.ts';
 import { childrenOf } from '../support/service/launcher.ts';
 import { Program } from '../support/service/process.ts';
 import { until } from '../support/until.ts';
 
 const read = (file: string) => readFileSync(join(ROOT, file), 'utf8');
-const STAGES = readStages(read('deploy/container/Containerfile'));
-const stageOf = (name: string) => {
-  const stage = STAGES.get(name);
-  if (stage === undefined) throw new Error(`the Containerfile has no stage ${name}`);
-  return stage;
-};
+const STAGES = [...readStages(read('deploy/container/Containerfile')).values()];
 const compose = parse(read('deploy/compose/compose.yaml'), { merge: true });
 
 const opensslTest = testUnless(noOpenssl);
@@ -48,18 +43,16 @@ const namespaceTest = testUnless(noNamespaces);
 const podTest = testUnless(postgresMissing ?? MISSING_REDIS_SERVER ?? noNamespaces);
 
 test('Containerfile - every copied file exists, Containerfile.dockerignore includes it; nothing runs as root', (t) => {
-  t.is(stageOf('node').config.User, '65532:65532');
+  t.is(STAGES.find(({ name }) => name === 'node')?.config.User, '65532:65532');
   const ignored = read('deploy/container/Containerfile.dockerignore');
   const allowed = ignored.match(/(?<=^!).+$/gm) ?? [];
-  const copies = [...STAGES.values()].flatMap(({ name, copies }) => copies.map((copy) => ({ ...copy, name })));
+  const copies = STAGES.flatMap(({ name, copies }) => copies.map((copy) => ({ ...copy, name })));
   const ofCheckout = copies.filter(({ stage }) => stage === undefined);
   t.true(ofCheckout.length >= 8);
   for (const { name, mode, from: file } of ofCheckout) {
     t.true(existsSync(join(ROOT, file)), file);
-    t.true(
-      allowed.some((entry) => file === entry || file.startsWith(`${entry}/`) || entry.startsWith(file)),
-      file,
-    );
+    const isAllowed = (entry: string) => `${file}/`.startsWith(`${entry}/`) || entry.startsWith(file);
+    t.true(allowed.some(isAllowed), file);
     if (name !== 'build') t.is(mode, '755', `${file}: its user may not read the files of a checkout with umask 077`);
   }
 });
@@ -70,13 +63,11 @@ for (const program of ['src/main.ts', 'src/migrate-main.ts']) {
     const [grpcPort] = await freePorts(1);
     const DATABASE_URL = `postgres://petstore@${await listen(t, silent)}/petstore`;
     const env = { ...process.env, DATABASE_URL, GRPC_PORT: `${grpcPort}`, DATA_DIR: join(temporaryFolder(t), 'data') };
-    const outside = spawn('unshare', [...IN_NAMESPACE, process.execPath, program], { cwd: ROOT, env });
+    const outside = new Program('unshare', [...IN_NAMESPACE, process.execPath, program], { cwd: ROOT, env });
     const [connection] = await once(silent, 'connection');
-    const pid = Number(readFileSync(`/proc/${outside.pid}/task/${outside.pid}/children`, 'utf8'));
-    process.kill(pid, 'SIGTERM');
-    const [code] = await once(outside, 'exit');
+    for (const { pid } of await childrenOf(outside.pid)) process.kill(pid, 'SIGTERM');
+    t.like(await outside.ended, { code: 1 }); // and not 75, as when the database does not answer in time
     connection.destroy();
-    t.is(code, 1); // and not 75, as when the database does not answer in time
   });
 }
 
@@ -142,12 +133,11 @@ test('Compose - make-secrets.sh creates all secrets in a private folder; a secon
 });
 
 /** Returns the probe's error output, empty on success. */
-function probe(words: string, settings: Readonly<Record<string, string>> = {}): Promise<string> {
-  return new Promise((resolve) => {
-    const args = [join(ROOT, 'deploy/container/probe.mjs'), ...words.split(' ')];
-    const env = { ...process.env, ...settings };
-    execFile(process.execPath, args, { env }, (_, __, errors) => resolve(errors));
-  });
+async function probe(words: string, settings: Readonly<Record<string, string>> = {}): Promise<string> {
+  const args = [join(ROOT, 'deploy/container/probe.mjs'), ...words.split(' ')];
+  const program = new Program(process.execPath, args, { env: { ...process.env, ...settings } });
+  await program.ended;
+  return program.errors;
 }
 
 /**
@@ -168,27 +158,17 @@ const START = `
 
 type Container = { readonly env: readonly { readonly name: string; readonly value: string }[]; args?: string[] };
 
-/** The first container of a manifest. */
 const containerOf = (file: string): Container =>
   parse(read(file).split('\n---\n')[0] ?? '').spec.template.spec.containers[0];
 
 podTest('Pods - migration, server and the first account of the page work with what a pod has', async (t) => {
   const [postgres, redis] = [await startPostgres(t), await startRedis(t)];
   const root = join(temporaryFolder(t), 'root');
-  for (const folder of [
-    'usr/lib',
-    'usr/lib64',
-    'dev',
-    'proc',
-    'data',
-    'secrets',
-    'internal-tls',
-    'opt/petstore/node_modules',
-  ])
-    mkdirSync(join(root, folder), { recursive: true });
+  const folders = 'usr/lib usr/lib64 dev proc data secrets internal-tls opt/petstore/node_modules'.split(' ');
+  for (const folder of folders) mkdirSync(join(root, folder), { recursive: true });
   for (const link of ['lib', 'lib64']) symlinkSync(`usr/${link}`, join(root, link));
-  for (const { stage, mode, from, to } of ['node', 'server'].flatMap((name) => stageOf(name).copies)) {
-    if (stage !== undefined) continue;
+  const copied = STAGES.filter(({ name }) => name === 'node' || name === 'server').flatMap(({ copies }) => copies);
+  for (const { mode, from, to } of copied.filter(({ stage }) => stage === undefined)) {
     const folder = join(root, to.startsWith('/') ? to : join('/opt/petstore', to));
     const target = to.endsWith('/') ? join(folder, from.split('/').at(-1) ?? '') : folder;
     cpSync(join(ROOT, from), target, { recursive: true });
@@ -199,49 +179,37 @@ podTest('Pods - migration, server and the first account of the page work with wh
     writeFileSync(join(root, 'secrets', name), `${text}\n`);
   const certificates = join(dirname(root), 'certificates');
   await sh(join(ROOT, 'deploy/make-certificates.sh'), [certificates, 'petstore-server']);
-  for (const [from, to] of [
-    ['ca.pem', 'ca.crt'],
-    ['server.pem', 'tls.crt'],
-    ['server.key', 'tls.key'],
-  ] as const) {
+  for (const [from, to] of Object.entries({ 'ca.pem': 'ca.crt', 'server.pem': 'tls.crt', 'server.key': 'tls.key' })) {
     cpSync(join(certificates, from), join(root, 'internal-tls', to));
     chmodSync(join(root, 'internal-tls', to), 0o644);
   }
   const [grpc, metrics] = await freePorts(2);
   const here = { GRPC_HOST: '127.0.0.1', GRPC_PORT: `${grpc}`, METRICS_HOST: '127.0.0.1', METRICS_PORT: `${metrics}` };
-  const envOf = ({ env }: Container) => Object.fromEntries(env.map(({ name, value }) => [name, value]));
-  const start = ['unshare', '--mount', ...IN_NAMESPACE, 'sh', '-euc', START, 'sh', root, join(ROOT, 'node_modules')];
+  const start = ['--mount', ...IN_NAMESPACE, 'sh', '-euc', START, 'sh', root, join(ROOT, 'node_modules')];
+  /** A pod of the manifest, and its environment. */
   const pod = (manifest: string, settings: object) => {
-    const container = containerOf(`deploy/kubernetes/${manifest}`);
-    return {
-      env: { PATH: process.env.PATH, ...envOf(container), ...settings },
-      args: container.args ?? ['src/main.ts'],
-    };
+    const { env: own, args = ['src/main.ts'] } = containerOf(`deploy/kubernetes/${manifest}`);
+    const variables = Object.fromEntries(own.map(({ name, value }) => [name, value]));
+    const env = { PATH: process.env.PATH, ...variables, ...settings };
+    return Object.assign(new Program('unshare', [...start, ...args], { env }), { env });
   };
 
   const migration = pod('migration.yaml', {});
-  await sh(start[0] ?? '', [...start.slice(1), ...migration.args], { env: migration.env });
-  const running = pod('base/server.yaml', here);
-  const server = new Program(start[0] ?? '', [...start.slice(1), ...running.args], { env: running.env });
+  t.like(await migration.ended, { code: 0 }, migration.errors);
+  const server = pod('base/server.yaml', here);
   const stop = async (signal: NodeJS.Signals) => {
     for (const { pid } of await childrenOf(server.pid)) process.kill(pid, signal); // process 1 of the pod
     return server.ended;
   };
   t.teardown(() => stop('SIGKILL'));
-  await until(
-    () =>
-      fetch(`http://127.0.0.1:${metrics}/metrics`)
-        .then(({ ok }) => ok)
-        .catch(() => false),
-    'the server',
-  );
+  await until(() => scrape(metrics ?? 0).catch(() => ''), 'the server');
 
   const [, commands = ''] = /\*\*4\. The first account\*\*.*?```sh\n(.*?)```/s.exec(read('docs/operations.md')) ?? [];
   const inPod = `kubectl() { while [ "$1" != -- ]; do shift; done; shift 2; "$POD" "$@"; }\n`;
   const script = join(dirname(root), 'pod');
-  const words = start.map((word) => `'${word.replaceAll("'", "'\\''")}'`).join(' ');
+  const words = ['unshare', ...start].map((word) => `'${word.replaceAll("'", "'\\''")}'`).join(' ');
   writeFileSync(script, `#!/bin/sh\nexec ${words} "$@"\n`, { mode: 0o755 });
-  const { stdout } = await sh('sh', ['-euc', inPod + commands], { env: { ...running.env, POD: script } });
+  const { stdout } = await sh('sh', ['-euc', inPod + commands], { env: { ...server.env, POD: script } });
   t.regex(stdout, /name +Acme Ltd\nplan +pro\n.*begins with +pst_.*\npst_\w{38}\n/s);
   t.like(await stop('SIGTERM'), { code: 0 });
 });

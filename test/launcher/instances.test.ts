@@ -10,6 +10,7 @@ import { type Load, startLoad, untilMore } from '../support/calls/load.ts';
 import { RestClient } from '../support/calls/rest-client.ts';
 import { freePortRange } from '../support/machine/ports.ts';
 import { testUnless } from '../support/machine/programs.ts';
+import type { Scope } from '../support/scope.ts';
 import { isRunning } from '../support/service/launcher.ts';
 import { type Shared, sharedMissing, startShared } from '../support/service/shared.ts';
 import { until } from '../support/until.ts';
@@ -44,22 +45,16 @@ async function startRestLoad(): Promise<Load> {
   });
 }
 
-/** Reads and writes over native gRPC, on a few connections. */
-async function startGrpcLoad(): Promise<Load> {
-  const address = `127.0.0.1:${shared.launcher.settings.PORT}`;
-  const callers = Array.from({ length: 4 }, () => new GrpcCaller(address, shared.key));
-  const categoryId = (await callers[0]?.category()) ?? 0n;
-  const load = startLoad(CALLERS, async (count) => {
-    const grpc = callers[count % callers.length];
-    if (count % 8 === 0) await grpc?.category();
-    else await grpc?.call(Categories.getCategory, { categoryId });
+/** Reads and writes over native gRPC. */
+async function startGrpcLoad(t: Scope): Promise<Load> {
+  const grpc = new GrpcCaller(`127.0.0.1:${shared.launcher.settings.PORT}`, shared.key);
+  t.teardown(() => grpc.close());
+  const categoryId = await grpc.category();
+  return startLoad(CALLERS, async (count) => {
+    if (count % 8 === 0) await grpc.category();
+    else await grpc.call(Categories.getCategory, { categoryId });
     return 'OK';
   });
-  const stop = async () => {
-    await load.stop();
-    for (const caller of callers) caller.close();
-  };
-  return { ...load, stop };
 }
 
 async function unhealthy(): Promise<readonly string[]> {
@@ -72,7 +67,7 @@ test.serial('Rolling restart - under load, twice, loses no REST request, no gRPC
   const before = await launcher.servers();
   const streams = await Promise.all(Array.from({ length: 6 }, () => openEvents(`${url}/events/stream`, key)));
   for (const stream of streams) t.is((await stream.next())?.event, 'ready');
-  const loads = [await startRestLoad(), await startGrpcLoad()];
+  const loads = [await startRestLoad(), await startGrpcLoad(t)];
   launcher.process.kill('SIGUSR2');
   await launcher.says(/Restarting server 1 of 2/);
   launcher.process.kill('SIGUSR2');
@@ -96,21 +91,6 @@ test.serial('Rolling restart - under load, twice, loses no REST request, no gRPC
   t.is((await launcher.servers()).length, INSTANCES);
   t.false(before.some(isRunning));
   t.notRegex(launcher.output, /killed|still has open calls/);
-
-  let servesAgain = '';
-  for (let number = 1; number <= INSTANCES; number += 1) {
-    const lines = (await readFile(inFolder(`logs/server-${number}.log`), 'utf8')).trimEnd().split('\n');
-    const log = lines
-      .map((line) => JSON.parse(line))
-      .filter(({ msg }) => !/^(the database|migrating the database|Redis is)/.test(msg));
-    const restart = ['no longer ready', 'draining', 'stopped', 'serving'];
-    const messages = log.map(({ msg }) => msg);
-    t.deepEqual(messages, ['serving', ...restart, ...restart]);
-    t.true(log[1].time > servesAgain, 'one after the other');
-    const drainedMs = Date.parse(log[2].time) - Date.parse(log[1].time);
-    t.true(drainedMs >= 200, `Envoy has seen two failed health checks before the server stops: ${drainedMs} ms`);
-    servesAgain = log[4].time;
-  }
 });
 
 test.serial('Streams - the number of an account counts over all servers', async (t) => {

@@ -3,7 +3,7 @@ import { mkdir, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { setTimeout as delay, setImmediate as turn } from 'node:timers/promises';
 import test, { type ExecutionContext } from 'ava';
-import { ExpectedError, readConfig } from '../../src/platform/config/config.ts';
+import { readConfig } from '../../src/platform/config/config.ts';
 import { Instance } from '../../src/platform/launcher/instance.ts';
 import { supervise } from '../../src/platform/launcher/supervisor.ts';
 import { temporaryFolder } from '../support/machine/folder.ts';
@@ -79,12 +79,6 @@ test.serial('Pings - a launcher that hardly gets a turn kills no process that an
   }
   await delay(500);
   t.true(processes.every(({ isRunning }) => isRunning));
-});
-
-test('Failed starts - any others end the service with the fifth failure in a row', async (t) => {
-  const message =
-    /^the server could not be started 5 times in a row, the last time: The server can't start: not yet \(see /;
-  await t.throwsAsync((await killed(t, { fails: MOST })).end, { instanceOf: ExpectedError, message });
 });
 
 test('Deaths - a server that has served is started again, however often it dies, after a longer pause', async (t) => {
