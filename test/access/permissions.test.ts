@@ -9,7 +9,6 @@ import { isError } from '../support/contract/errors.ts';
 import { fill, LISTS, MAKERS, PUBLIC, requestsTo, SERVICES, sibling } from '../support/contract/resources.ts';
 import { stackTest } from '../support/service/shared-stack.ts';
 import type { TestStack } from '../support/service/stack.ts';
-import { until } from '../support/until.ts';
 
 const test = stackTest();
 
@@ -18,9 +17,6 @@ const [PERMISSION_DENIED, UNKNOWN_METHOD] = ['PERMISSION_DENIED', `/${SERVICES[0
 const LIST = LISTS.find(({ resource }) => resource === '')?.template ?? '';
 const { template: CREATE = '', path: METHOD = '' } = MAKERS.find(({ resource }) => resource === '') ?? {};
 const SAYS = /permission "read", and this request takes "write"/;
-
-const empty = { requestSerialize: () => Buffer.alloc(0), responseDeserialize: (response: Buffer) => response };
-const LIST_METHOD = { ...empty, path: LISTS.find(({ resource }) => resource === '')?.path ?? '' };
 
 /** A key that reads and one that writes, of an account. */
 async function keysOf({ operator }: TestStack, perDay = 1_000_000) {
@@ -119,20 +115,6 @@ test('Permissions - a 403 counts like any request, comes after 401 and 429, and 
   isError(t, await reader.post(CREATE, {}), 403, PERMISSION_DENIED);
   isError(t, await reader.post(CREATE, {}), 429, 'RATE_LIMITED');
   isError(t, await rest.withKey(undefined).post(CREATE, {}), 401, 'API_KEY_MISSING');
-});
-
-test('Permissions - Envoy learns that a key may only read from a refusal, too', async (t) => {
-  const { rest, operator, grpc } = t.context;
-  const { id: accountId } = await operator.account({ perMinute: 1_000_000, perDay: 1 });
-  const described = { accountId, permission: Permission.PERMISSION_READ, expireTime: undefined };
-  const { key } = await operator.call(Admin.createKey, described);
-  await grpc.withKey(key).call(LIST_METHOD, undefined);
-  const reader = rest.withKey(key);
-  isError(t, await reader.get(LIST), 429, 'RATE_LIMITED');
-  await operator.call(Admin.updateAccount, { accountId, perDay: 1_000 });
-  await until(async () => (await reader.get(LIST)).status === 200, 'the new limit');
-  const { status } = await reader.send('POST', CREATE, { raw: 'x'.repeat(70_000) });
-  t.is(status, 403, 'not 413: nothing of the body is read');
 });
 
 async function works(t: ExecutionContext<TestStack>, key: string): Promise<boolean> {

@@ -1,5 +1,4 @@
 /** Bans, remaining requests and last uses, as the operator sees them, on servers that share Redis. */
-import { setTimeout as delay } from 'node:timers/promises';
 import { status as Status } from '@grpc/grpc-js';
 import type { ExecutionContext } from 'ava';
 import { AdminServiceService as Admin } from '../../../gen/apiplatform/admin/v1/admin.ts';
@@ -7,7 +6,6 @@ import { CategoryServiceService as Categories } from '../../../gen/petstore/v1/c
 import type { GrpcCaller } from '../../support/calls/grpc-caller.ts';
 import { Operator } from '../../support/calls/operator.ts';
 import { temporaryFolder } from '../../support/machine/folder.ts';
-import { holding } from '../../support/machine/postgres.ts';
 import { withinOneDay } from '../../support/service/limit-windows.ts';
 import { startServerProcess } from '../../support/service/process.ts';
 import { type Shared, sharedMissing, startShared } from '../../support/service/shared.ts';
@@ -24,14 +22,11 @@ const PAGE = { pageToken: '' };
 let used: GrpcCaller;
 let admin: Operator;
 let shared: Shared;
-let databaseUrl: string;
 
 // Serial: one test pauses the shared Redis.
 const { serial: test, beforeEach } = sharing<unknown>(sharedMissing, async (t) => {
   shared = await startShared(t);
-  const given = await shared.settings();
-  databaseUrl = given.DATABASE_URL ?? '';
-  const settings = { ...SETTINGS, ...given };
+  const settings = { ...SETTINGS, ...(await shared.settings()) };
   const folder = temporaryFolder(t);
   const start = async () => (await startServerProcess(t, folder, settings)).grpc;
   used = await start();
@@ -75,18 +70,6 @@ test('Unban - the key works at once on all servers, and its refusals count from 
   await admin.call(Admin.updateAccount, { accountId, perDay: 100 });
   t.deepEqual(await call(admin, key, 1), ['OK']);
   t.is((await admin.call(Admin.unbanKey, { keyId })).ended, undefined);
-});
-
-test('Unban - ends a ban that is still being stored, and returns it', async (t) => {
-  const { keyId, key } = await newKey();
-  const client = await holding(databaseUrl, 'BEGIN; LOCK TABLE bans IN SHARE MODE'); // it can be read, not written to
-  t.teardown(() => client.end());
-  t.is((await call(admin, key, PER_DAY + REFUSALS + 1)).at(-1), 'API_KEY_BANNED');
-  const unbanned = admin.call(Admin.unbanKey, { keyId });
-  await delay(300); // it waits for the ban, and does not end it
-  t.deepEqual(await call(admin, key, 1), ['API_KEY_BANNED']);
-  await client.query('COMMIT');
-  t.is((await unbanned).ended?.refusals, REFUSALS);
 });
 
 test('Redis unavailable - the standing is local and says so; a ban cannot be ended, and stays', async (t) => {
