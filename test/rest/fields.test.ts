@@ -8,7 +8,7 @@ import { Plan } from '../../gen/apiplatform/admin/v1/admin.ts';
 import type { RestResponse } from '../support/calls/rest-client.ts';
 import { http1, http2 } from '../support/calls/wire.ts';
 import { isError, isInvalid } from '../support/contract/errors.ts';
-import { LISTS, requestsTo } from '../support/contract/resources.ts';
+import { requestsTo } from '../support/contract/resources.ts';
 import { sharing } from '../support/service/sharing.ts';
 import { startTestStack, type TestStack } from '../support/service/stack.ts';
 
@@ -83,47 +83,6 @@ for (const [shapes, name, accepted, refused] of BOUNDS) {
         t.deepEqual(body[name], stored);
       }
       for (const value of refused) isInvalid(t, await send({ [name]: value }), name);
-    }
-  });
-}
-
-/** Spellings that are accepted, and those that are not. Of whole numbers a body has more, in READ. */
-const SPELLINGS = {
-  id: {
-    accepted: ['1', '0', '-0', '-1', '9007199254740993', '9223372036854775807', '-9223372036854775808'],
-    refused: ['+1', '01', '-01', '00', '0x1', '1_0', ' 1', '1 ', '', 'abc', '1.5', '1,2', '9223372036854775808'],
-  },
-  flag: { accepted: ['true', 'false'], refused: ['TRUE', 'True', 't', 'y', 'no', '1', '0', ''] },
-};
-
-test('spellings - of numbers and truth values are the same in a path, a query and a body', async (t) => {
-  const { rest } = t.context;
-  const places = [
-    ['id', (text: string) => rest.get(`/pets?ids=${encodeURIComponent(text)}`)],
-    ['id', (text: string) => rest.get(`/pets?categoryId=${encodeURIComponent(text)}`)],
-    ['id', (text: string) => rest.get(`/store/orders?petId=${encodeURIComponent(text)}`)],
-    ['id', (text: string) => rest.get(`/events?limit=1&after=${encodeURIComponent(text)}`)],
-    ['id', (text: string) => rest.get(`/pets/${encodeURIComponent(text) || '%20'}`)],
-    ['id', (text: string) => rest.send('HEAD', `/pets/${encodeURIComponent(text) || '%20'}`)],
-    ['id', (text: string) => rest.post('/store/orders', { petId: text })],
-    ['flag', (text: string) => rest.get(`/store/orders?complete=${text}`)],
-    ['flag', (text: string) => rest.send('POST', '/store/orders', { raw: `{"complete":${text}}`, headers: JSON_TYPE })],
-  ] as const;
-  for (const [index, [kind, send]] of places.entries()) {
-    const { accepted, refused } = SPELLINGS[kind];
-    for (const text of accepted) {
-      const response = await send(text);
-      const message = response.status === 400 ? response.body.message : '';
-      t.notRegex(message, /whole number|true nor false|can't be read/, `${index} "${text}"`);
-    }
-    for (const text of refused) t.is((await send(text)).status, 400, `${index} "${text}"`);
-  }
-});
-
-for (const { template: path, queryParameters } of LISTS) {
-  test(`GET ${path} - a parameter without a value is a 400, never ignored`, async (t) => {
-    for (const name of queryParameters.keys()) {
-      for (const query of [name, `${name}&limit=7`]) isInvalid(t, await t.context.rest.get(`${path}?${query}`), name);
     }
   });
 }
@@ -301,15 +260,8 @@ test('Bodies - each number, member and value is read as it is written, or refuse
   }
   const post = async (path: string, raw: string) =>
     (await t.context.rest.send('POST', path, { raw, headers: JSON_TYPE })).body.message;
-  for (const status of ['0', '1', '"1"', '99', '"dead"', '"+1"', '"01"', '1e999', '"\\ud800"', 'true', '[1]']) {
-    const message = await post('/pets', `{"name":"Tom","categoryId":1,"status":${status}}`);
-    t.regex(message, /^status: .*is none of available, pending, sold$/);
-  }
-  t.is(
-    await post('/categories', '{"name":"\\ud83d"}'),
-    String.raw`name: "\ud83d" has half of a surrogate pair, which is no character`,
-  );
-  t.is(await post('/categories', '{"name":1e999}'), 'name: 1e999 is not a string');
+  t.regex(await post('/pets', '{"name":"Tom","categoryId":1,"status":"1"}'), /^status: "1" is none of available, /);
+  t.regex(await post('/categories', '{"name":"\\ud83d"}'), /^name: "\\ud83d" has half of a surrogate pair/);
 });
 
 test('UNSUPPORTED_CONTENT_ENCODING - a body with a content coding is a 415, after the key', async (t) => {
@@ -364,25 +316,5 @@ test('BODY_TOO_LARGE - a body of 64 KiB is accepted, one byte more is a 413', as
         }
       }
     }
-  }
-});
-
-test('INVALID_ARGUMENT - names the field for any body, query and value, also one that is no UTF-8', async (t) => {
-  const inventory = 'PUT /store/inventory/1';
-  for (const [request, raw, said] of [
-    [inventory, `{"quantity":"${'x'.repeat(MAX - 15)}"}`, /^quantity: "x*xxx… is not a whole number$/],
-    [`${inventory}?${'a'.repeat(6_000)}=1`, `{"quantity":"abc","x":"${'x'.repeat(MAX - 25)}"}`, /^a+/],
-    [inventory, `{"quantity":"${'é'.repeat(150)}"}`, /^quantity: "é+…? is not a whole number$/], // cut in a character
-    [inventory, `{"quantity":"a${'é'.repeat(150)}"}`, /^quantity: "aé+…? is not a whole number$/],
-    ['POST /categories', Buffer.from('{"name":"a\xff"}', 'latin1'), /: it is not UTF-8 at byte 11$/],
-    ['POST /categories', Buffer.from('{"name":"é","x":"\xed\xa0\x80"}', 'latin1'), /: it is not UTF-8 at byte 10$/],
-    ['DELETE /categories/999999', Buffer.from('"\xc3\xa9\xed\xa0\x80"', 'latin1'), /: it is not UTF-8 at byte 4$/],
-    ['PUT /pets/%ff', '{}', /^petId: /],
-  ] as const) {
-    const [method = '', path = ''] = request.split(' ');
-    const { status, body } = await t.context.rest.send(method, path, { raw, headers: JSON_TYPE });
-    t.is(status, 400);
-    t.regex(body.message, said);
-    t.notRegex(body.message, /RefuseRequest/);
   }
 });

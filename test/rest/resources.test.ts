@@ -15,18 +15,12 @@ async function idsOf(rest: RestClient, path: string): Promise<number[]> {
   return body.map(({ id, petId }: { id?: number; petId: number }) => id ?? petId);
 }
 
-/** Two pets of one category and one of another; the first and the last are sold. */
-async function threePets(rest: RestClient) {
-  const [cats, dogs] = [await rest.category('Cats'), await rest.category('Dogs')];
-  const soldCat = await rest.pet({ categoryId: cats, status: 'sold' });
-  const cat = await rest.pet({ categoryId: cats });
-  const soldDog = await rest.pet({ categoryId: dogs, status: 'sold' });
-  return { cats, dogs, soldCat, cat, soldDog };
-}
-
 test('GET /pets - returns a bare array of pets in ascending order of id', async (t) => {
   const { rest } = t.context;
-  const { cats, soldCat, cat } = await threePets(rest);
+  const [cats, dogs] = [await rest.category('Cats'), await rest.category('Dogs')];
+  const soldCat = await rest.pet({ categoryId: cats, status: 'sold' });
+  await rest.pet({ categoryId: dogs });
+  const cat = await rest.pet({ categoryId: cats });
   const { text } = await rest.get(`/pets?categoryId=${cats}`);
   const rows = [`"id":${soldCat},"name":"Tom","categoryId":${cats},"status":"sold"`];
   rows.push(`"id":${cat},"name":"Tom","categoryId":${cats},"status":"available"`);
@@ -40,13 +34,10 @@ test('Link - is the path of the next page, with the other query parameters uncha
   const { rest } = t.context;
   const categoryId = await rest.category();
   await Promise.all(Array.from({ length: 6 }, () => rest.pet({ categoryId })));
-  await Promise.all(Array.from({ length: 6 }, () => rest.order()));
   const encoded = [...`${categoryId}`].map((digit) => `%3${digit}`).join('');
   for (const start of [
     `/pets?limit=2&status=available&categoryId=${categoryId}&`,
     `/pets/?categoryId=${encoded}&limit=2&`,
-    '/store/orders?complete=false&limit=2&',
-    '/store/inventory?status=available&limit=2&',
     '/categories?limit=2&',
   ]) {
     const next = nextOf((await rest.get(start.slice(0, -1))).headers) ?? '';
@@ -125,26 +116,6 @@ test('PUT - replaces every field: an absent status becomes available, an absent 
   t.deepEqual((await rest.put(`/categories/${id}`, { name: 'Dogs' })).body, { id, name: 'Dogs' });
   isInvalid(t, await rest.put(`/categories/${id}`, { description: 'nameless' }), 'name');
   t.deepEqual((await rest.get(`/categories/${id}`)).body, { id, name: 'Dogs' });
-});
-
-test('PATCH - changes each field alone; null and an absent one leave it alone', async (t) => {
-  const { rest } = t.context;
-  const [cats, dogs] = [await rest.category('Cats'), await rest.category('Dogs')];
-  const pet = `/pets/${await rest.pet({ categoryId: cats, status: 'sold' })}`;
-  const order = `/store/orders/${(await rest.order({ petId: await rest.pet({ stock: 9 }), quantity: 2 })).id}`;
-  for (const [path, patches] of [
-    [pet, [{ name: 'Rex' }, { categoryId: dogs }, { status: 'pending' }]],
-    [`/categories/${cats}`, [{ description: 'Loyal' }, { name: 'Dogs' }, { description: '' }]],
-    [order, [{ quantity: 3 }, { shipDate: '2027-01-02T03:04:05Z' }, { quantity: 4, complete: true }]],
-  ] as const) {
-    let { body: expected } = await rest.get(path);
-    for (const patch of patches) {
-      expected = { ...expected, ...patch };
-      const nothing = { id: 7, petId: null, name: null, status: null, ...patch };
-      t.deepEqual((await rest.patch(path, nothing)).body, expected);
-    }
-    t.deepEqual((await rest.get(path)).body, expected);
-  }
 });
 
 test('DELETE /pets/{petId} - is 409 PET_IN_USE while an order that is not complete names the pet', async (t) => {
