@@ -9,8 +9,7 @@ import { InventoryItem } from '../../gen/petstore/v1/inventory.ts';
 import { Order } from '../../gen/petstore/v1/orders.ts';
 import { Pet, PetStatus } from '../../gen/petstore/v1/pets.ts';
 import { loadOperations } from '../../src/platform/proto/operations.ts';
-import { entityTag, matchesStrongly, matchesWeakly, parseEntityTags } from '../../src/platform/rpc/entity-tags.ts';
-import { PUBLIC } from '../support/contract/resources.ts';
+import { entityTag, parseEntityTags } from '../../src/platform/rpc/entity-tags.ts';
 import { parcelOperations } from '../support/lists/parcels.ts';
 
 const { registry, byPath } = loadOperations();
@@ -18,25 +17,6 @@ const { registry, byPath } = loadOperations();
 const PINNED = ['Pet', 'Category', 'Order', 'Inventory'].map((name) => `petstore.v1.${name}Service`);
 
 const methods: DescMethod[] = PINNED.flatMap((name) => registry.getService(name)?.methods ?? []);
-
-test('Operations - what holds for every one: routes, body, condition, counting, reads', (t) => {
-  for (const operation of PUBLIC) {
-    const { path, name, method, routes, bodyField, input, output, condition, counting, isRead, isStream } = operation;
-    const hasHead = routes.some((route) => route.method === 'HEAD');
-    t.is(hasHead, method === 'GET', path);
-    const body = input.fields.find((field) => field.name === bodyField);
-    t.is(body?.fieldKind, ['POST', 'PUT', 'PATCH'].includes(method) ? 'message' : undefined, path);
-    const isOne = routes[0]?.template.endsWith('}') || name === 'ListPets'; // with exactly one of `ids`
-    t.is(condition, !isOne ? undefined : method === 'GET' ? 'if-none-match' : 'if-match', path);
-    t.is(counting, 'always', path);
-    t.is(isRead, isStream || /^(?:Get|List)/.test(name), path);
-    if (method === 'POST') t.is(output.fields[0]?.name, 'id', path);
-  }
-  const all = PUBLIC.flatMap(({ routes }) => routes.map(({ method, template }) => `${method} ${template}`));
-  t.is(new Set(all).size, all.length, 'each has a route of its own');
-  const deprecated = methods.filter((method) => method.deprecated); // what they announce is tested over REST
-  t.like(deprecated, { length: 1, 0: { name: 'GetPet' } });
-});
 
 test('Operations - a verb of a resource takes If-Match, a POST that is not idempotent an idempotency key', (t) => {
   const of = (name: string) => parcelOperations.find(({ path }) => path.endsWith(`/${name}`));
@@ -116,21 +96,6 @@ test('Entity tags - a malformed or empty list is refused', (t) => {
   const wrong = ['', ' ', ',', ' , ,', 'a', '"a', 'a"', '"a" "b"', '"a"b', 'w/"a"', 'W/', 'W/a', 'W /"a"', 'W/ "a"'];
   const others = ['*, "a"', '"a", *', '*,*', '"a";q=1', '"a" x', '"a\u007f"', '"a b"', "'a'", '"a"b"', '**'];
   for (const text of [...wrong, ...others]) t.is(parseEntityTags(text), undefined, text);
-});
-
-test('Entity tags - * matches every tag, a weak one in the weak comparison only', (t) => {
-  const matches = (text: string) =>
-    ['"a"', '"b"', '"c"'].map((one) => {
-      const tags = parseEntityTags(text) ?? [];
-      return [matchesStrongly(tags, one), matchesWeakly(tags, one)];
-    });
-  for (const text of ['*', ' * ', '\t*']) t.deepEqual(matches(text), Array(3).fill([true, true]));
-  const expected = [
-    [true, true],
-    [false, true],
-    [false, false],
-  ];
-  t.deepEqual(matches('"a", W/"b"'), expected);
 });
 
 // A release that changes one of these invalidates all tags that callers hold.
