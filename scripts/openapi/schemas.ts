@@ -7,13 +7,6 @@ import { exampleOf } from './examples.ts';
 import type { JsonObject } from './json.ts';
 import { BASE, commentOf } from './parts.ts';
 
-/** ts-proto makes a type of each value of an enum. No type can have the name of a keyword. */
-const TAKEN = new RegExp(
-  '^(any|bigint|boolean|break|case|catch|class|const|continue|debugger|default|delete|do|else|enum|export|extends|' +
-    'false|finally|for|function|if|import|in|instanceof|never|new|null|number|object|return|string|super|switch|' +
-    'symbol|this|throw|true|try|typeof|undefined|unknown|var|void|while|with)$',
-);
-
 /** Collects the named schemas that the document refers to. */
 export class Schemas {
   readonly #registry: Registry;
@@ -90,8 +83,6 @@ export class Schemas {
   /** The zero value is never accepted and never sent. */
   #enum(desc: DescEnum): JsonObject {
     const values = desc.values.filter(({ number }) => number !== 0);
-    const taken = values.find(({ name }) => TAKEN.test(name));
-    if (taken) throw new Error(`${taken}: the types in gen/ can't have this name in TypeScript: give it another one`);
     return this.add(desc.name, desc.typeName, () => ({
       type: 'string',
       description: [commentOf(desc), ...values.map((value) => `- \`${value.name}\`: ${commentOf(value)}`)].join('\n'),

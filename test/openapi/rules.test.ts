@@ -51,19 +51,6 @@ test('Schemas - two types of one name are refused, in the place of the first for
   t.throws(() => add('a.Tool.State'), { message: /^a\.Tool\.State: .* another schema of the name State/ });
 });
 
-test('Schemas - a value of an enum that would be a keyword of TypeScript is refused by name', (t) => {
-  const changed = readFiles();
-  const values = changed.file.flatMap(({ messageType, enumType }) =>
-    [...enumType, ...messageType.flatMap((one) => one.enumType)].flatMap(({ value }) => value),
-  );
-  const sold = values.find(({ name }) => name === 'sold');
-  if (sold === undefined) return t.fail('there is no such value');
-  sold.name = 'void';
-  const from = createFileRegistry(changed);
-  const status = fieldOf('Pet', 'status', from);
-  t.throws(() => new Schemas(from).field(status), { message: /void: .* name in TypeScript/ });
-});
-
 test('Requests - a message that the document would require, and the server does not, is refused', (t) => {
   const orderPatch = (from: typeof registry) => from.getMessage('petstore.v1.OrderPatch')?.fields ?? [];
   t.notThrows(() => checkPresence(orderPatch(registry)));
