@@ -1,5 +1,4 @@
 /** How counts are stored, with retries, and how old ones are deleted. */
-import { setImmediate as turn } from 'node:timers/promises';
 import pino from 'pino';
 import {
   createLimitsRecorder,
@@ -8,7 +7,7 @@ import {
 } from '../../../src/platform/access/limits/limits-recorder.ts';
 import { createMemoryLimiter } from '../../../src/platform/access/limits/memory.ts';
 import { dayStartMs } from '../../../src/platform/access/limits/windows.ts';
-import { type AccountId, type KeyId, toAccountId, toKeyId } from '../../../src/platform/rpc/caller.ts';
+import { type AccountId, toAccountId, toKeyId } from '../../../src/platform/rpc/caller.ts';
 import type { Store } from '../../../src/schema.ts';
 import { createTestStore } from '../../support/machine/database.ts';
 import { fresh } from '../../support/service/sharing.ts';
@@ -116,32 +115,6 @@ test('Usage - a failed last write does not prevent a shutdown', async (t) => {
   use(t.context.id);
   await recorder.close();
   t.deepEqual(lines, ['the last usage is not stored']);
-});
-
-test('Bans - one that begins while an earlier one is stored is stored too, and the key’s last use', async (t) => {
-  const { store, id: accountId } = t.context;
-  const ofKey = { prefix: 'pst_', label: undefined, permission: 'write', createdAtMs: 0 } as const;
-  const key = { accountId, ...ofKey, expiresAtMs: undefined };
-  const keyIds: KeyId[] = [];
-  for (const hash of [1, 2]) keyIds.push((await store.write((tx) => tx.keys.insert(key, Buffer.alloc(32, hash)))).id);
-  const [keyId = toKeyId(0n)] = keyIds;
-  const cause = { durationMs: 5, refusals: 20, window: 'minute' } as const;
-  let isLater = false;
-  const { recorder, limiter } = recorderOn(
-    wrap(store, async (write) => {
-      await turn();
-      if (!isLater) recorder.recordBan({ keyId, untilMs: 20, ...cause });
-      isLater = true;
-      return write();
-    }),
-  );
-  recorder.recordBan({ keyId, untilMs: 10, ...cause });
-  limiter.admit({ ...ACCOUNT, accountId, keyId, nowMs: 7 });
-  await recorder.flush();
-  await recorder.flush();
-  t.deepEqual(await store.bans.ofKeys([keyId], 0), [{ keyId, untilMs: 20, ...cause }]);
-  t.deepEqual(await store.usage.lastUses(keyIds), [{ keyId, lastUsedAtMs: 7 }]);
-  await recorder.close();
 });
 
 for (const [name, aheadMs] of [
