@@ -117,22 +117,6 @@ test('API key cache - a failed look-up fails all requests that share it, and the
   t.is(state.lookUps, 3);
 });
 
-test('API key cache - a slow look-up does not replace what a later one has found', async (t) => {
-  const { cache, secret, change, hold, state } = setUp();
-  await cache.identify(secret);
-  cache.invalidate();
-  const release = hold();
-  const slow = cache.identify(secret);
-  await turn(); // it has read, and is held
-  state.held = undefined;
-  change({ account: { plan: 'pro' } });
-  cache.invalidate();
-  t.like(await cache.identify(secret), { quota: PLANS.pro });
-  release();
-  t.like(await slow, { quota: PLANS.free });
-  t.like(cache.identify(secret), { quota: PLANS.pro });
-});
-
 for (const [when, pass] of [
   ['after a change in this process', ({ cache }: Cached) => cache.invalidate()],
   ['5 seconds after a change in another', ({ pass }: Cached) => pass(5_000)],

@@ -69,13 +69,11 @@ export function createApiKeyCache(
         () => Promise.resolve(check?.()).then(() => identify(key)),
       );
     const began = { freshUntilMs: monotonicMs() + FRESH_MS, version };
-    /** Only the last look-up of a key stores what it has found. */
-    const isLast = () => lookUps.get(hash) === started;
     const checked = Promise.resolve(check?.());
     const read = async (): Promise<Identity> => {
       await checked;
       const found = await accounts.findKey(hashKey(key));
-      if (isLast()) entries.delete(hash);
+      entries.delete(hash);
       if (found === undefined || found.key.revokedAtMs !== undefined) return undefined;
       const { id: accountId, plan, agreed, isSuspended } = found.account;
       const { id: keyId, permission } = found.key;
@@ -83,12 +81,13 @@ export function createApiKeyCache(
       const entry = { ...began, caller, expiresAtMs: found.key.expiresAtMs };
       const identity = toIdentity(entry);
       if (isSuspended) return identity && 'suspended';
-      if (isLast()) entries.set(hash, entry);
+      entries.set(hash, entry);
       const [oldest] = entries.size > MAX_ENTRIES ? entries.keys() : [];
       if (oldest !== undefined) entries.delete(oldest);
       return identity;
     };
-    const started: LookUp = { ...began, checked, result: read().finally(() => isLast() && lookUps.delete(hash)) };
+    const end = () => lookUps.get(hash) === started && lookUps.delete(hash);
+    const started: LookUp = { ...began, checked, result: read().finally(end) };
     lookUps.set(hash, started);
     return started.result;
   };
