@@ -5,8 +5,6 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import type { ExecutionContext } from 'ava';
 import { apiError } from '../../src/platform/errors.ts';
-import type { StreamResponse } from '../../src/platform/rpc/chain.ts';
-import { toApiError } from '../../src/platform/rpc/errors.ts';
 import { type SharedBy, sharing } from '../support/service/sharing.ts';
 import { until } from '../support/until.ts';
 import {
@@ -55,9 +53,9 @@ function expected(protocol: CallerProtocol, state: State, event: Event): Expecte
   return state === 'ending' ? ending : open;
 }
 
-/** Events of a method that runs. It does not while its request is unread. */
-const RUNNING: readonly Event[] = ['unencodable', 'bad header'];
-const STREAMING: readonly Event[] = ['begin', 'send', 'finish', 'abort', 'never read'];
+/** Events of a method that streams, and of any that runs. It does not while its request is unread. */
+const STREAMING: readonly Event[] = ['begin', 'send', 'finish', 'abort'];
+const RUNNING: readonly Event[] = [...STREAMING, 'unencodable', 'bad header'];
 /** Long enough to reach any state. */
 const DEADLINE = '1000m';
 const CANCEL = 8;
@@ -82,9 +80,7 @@ const nameOf = (...cell: [CallerProtocol, State, Event]) => cell.join(', ');
 async function enter({ context: { server } }: Test, protocol: CallerProtocol, state: State, event: Event) {
   const id = nameOf(protocol, state, event).replace(/\W+/g, '-'); // one with a space is replaced
   const isStream =
-    state === 'streaming' ||
-    (state !== 'ending' && state !== 'unread' && STREAMING.includes(event)) ||
-    (state === 'unread' && event in STREAMS);
+    state === 'streaming' || (['open', 'closed'].includes(state) && [...STREAMING, 'never read'].includes(event));
   const caller = request(server.port, {
     ...{ protocol, isStream, id, isWhole: state !== 'unread' },
     window: state === 'ending' || event === 'never read' ? 0 : 65_535,
@@ -117,11 +113,6 @@ const WHOLE = { message: piece('more'), bytes: Buffer.from('more') };
 /** A response besides the one that the method gives. */
 const respond = ({ call }: Scripted) => void call.respond(WHOLE).catch(() => undefined);
 
-async function* pieces(count: number, error?: Error) {
-  for (let sent = 0; sent < count; sent += 1) yield piece('x');
-  if (error !== undefined) throw error;
-}
-
 const STEPS: Partial<Record<Event, readonly Parameters<Scripted['step']>[0][]>> = {
   begin: [piece('a')],
   send: [piece('b'), piece('c')],
@@ -130,14 +121,6 @@ const STEPS: Partial<Record<Event, readonly Parameters<Scripted['step']>[0][]>> 
   'write failed': [piece('x'.repeat(200_000))],
   unencodable: [null as never],
   'never read': [piece('a')],
-};
-
-/** The same, for a call whose method does not run because its request is not read. */
-const STREAMS: Partial<Record<Event, () => StreamResponse>> = {
-  begin: () => ({ messages: pieces(1) }),
-  send: () => ({ messages: pieces(2) }),
-  finish: () => ({ messages: pieces(0) }),
-  abort: () => ({ messages: pieces(0, ERROR) }),
 };
 
 const ACTS: Partial<Record<Event, (cell: Cell) => void>> = {
@@ -157,12 +140,6 @@ const ACTS: Partial<Record<Event, (cell: Cell) => void>> = {
 
 function happen(state: State, event: Event, cell: Cell): void {
   const { scripted } = cell;
-  const { call } = scripted;
-  const stream = STREAMS[event];
-  if (state === 'unread' && stream !== undefined) {
-    call.respond(stream()).catch((thrown: unknown) => call.fail(toApiError(thrown, call.requestId)));
-    return;
-  }
   if (state === 'unread' && event === 'never read') respond(scripted);
   for (const step of STEPS[event] ?? []) scripted.step(step);
   ACTS[event]?.(cell); // otherwise its steps do it, or the deadline passes by itself
