@@ -91,7 +91,8 @@ for (const { method, template, name, input, notFound = '' } of PUBLIC.filter(({ 
       for (const id of unknown) {
         const { body, ...response } = await send(id);
         isError(t, { ...response, body }, 404, notFound);
-        if (!isText && param === params.at(-1)) t.regex(body.message, new RegExp(` ${BigInt(id)}\\b`)); // to the last digit
+        // To the last digit.
+        if (!isText && param === params.at(-1)) t.regex(body.message, new RegExp(` ${BigInt(id)}\\b`));
       }
       for (const id of wrong) isInvalid(t, await send(id), param);
     };
