@@ -1,6 +1,5 @@
 /** The order of interceptors is data: a server whose chains are in another order does not start. */
 import test from 'ava';
-import { limits } from '../../src/platform/interceptors/limits.ts';
 import { permission } from '../../src/platform/interceptors/permission.ts';
 import { loadOperations } from '../../src/platform/proto/operations.ts';
 import { chain, type Interceptor } from '../../src/platform/rpc/chain.ts';
@@ -31,9 +30,6 @@ test('Interceptors - a note has one owner, and is there before it is needed', (t
   const [first] = CHAINS.callers as [Interceptor];
   t.throws(() => start([first, first]), { message: 'authentication leaves `caller`, which one before it leaves' });
   t.throws(() => start([permission]), { message: 'permission needs `caller`, which no interceptor before it leaves' });
-  t.throws(() => start([first, permission, limits(never)]), {
-    message: 'permission must be after limits: a refused request counts like any',
-  });
   const [open] = [...loadOperations().byPath.values()].filter(({ isPublic }) => isPublic);
   const codec = { ...RAW, path: open?.path ?? '' };
   t.throws(() => serve(loadOperations(), [{ codec, handler: never }], CHAINS.anybody ?? []), {

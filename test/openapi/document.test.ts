@@ -175,13 +175,11 @@ function violation(request: string, response: SeenResponse): string | undefined 
   }
 }
 
-const AWAY = without('x-request-id', seen(503, error(503, 'UNAVAILABLE'), { 'retry-after': '1' }));
-
 test('Description check - an undocumented status, header, code, field or type is found', (t) => {
   const { categoryId: _, ...withoutCategory } = PET;
   for (const [expected, request, response] of [
     [/status is not documented/, 'DELETE /pets/1', seen(200, PET)],
-    [/Retry-After is missing/, 'GET /pets', without('retry-after', AWAY)],
+    [/Retry-After is missing/, 'GET /pets', seen(503, error(503, 'UNAVAILABLE'))],
     [/the internal header x-petstore-code/, 'GET /healthz', seen(200, undefined, { 'x-petstore-code': 'X' })],
     [/ETag must match/, 'PUT /pets/1', seen(200, PET, { etag: 'W/"x"' })],
     [/Location is missing/, 'POST /pets', seen(201, PET)],
@@ -205,9 +203,3 @@ test('Description check - an undocumented status, header, code, field or type is
     t.regex(violation(request, response) ?? 'nothing', expected);
   }
 });
-
-function without(name: string, response: SeenResponse): SeenResponse {
-  const headers = new Headers(response.headers);
-  headers.delete(name);
-  return { ...response, headers };
-}

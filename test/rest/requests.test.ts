@@ -3,7 +3,6 @@
  * values the fields of a body and a query may have, and what a body may be: fields.test.ts.
  */
 import { generateKey } from '../../src/platform/access/keys/format.ts';
-import { BODY_TIMEOUT_MS } from '../../src/platform/config/times.ts';
 import { http1, http2 } from '../support/calls/wire.ts';
 import { isError } from '../support/contract/errors.ts';
 import { PUBLIC } from '../support/contract/resources.ts';
@@ -78,15 +77,6 @@ test('401 - is the only error for a caller without a valid key, whatever else is
     }
     for (const path of ['/pets', '/nope']) t.is((await caller.send('HEAD', path)).status, 401);
   }
-});
-
-test('401 - is sent before the body has arrived, whatever its content type', async (t) => {
-  const startMs = performance.now();
-  for (const type of ['application/json', 'text/plain', 'application/grpcx', 'application/grpc-web+json']) {
-    const head = `POST /pets HTTP/1.1\r\nHost: x\r\nContent-Type: ${type}\r\nContent-Length: 100\r\n\r\n{`;
-    isError(t, await http1(t.context.publicAddress, head), 401, 'API_KEY_MISSING', MISSING);
-  }
-  t.true(performance.now() - startMs < BODY_TIMEOUT_MS / 2);
 });
 
 /** The methods of each path, with the id 1. A stream has no end, and tests of its own. */
