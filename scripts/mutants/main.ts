@@ -15,8 +15,8 @@ import {
 } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
+import fc from 'fast-check';
 import ts from 'typescript';
-import { Random } from '../../test/chaos/campaign/random.ts';
 import { copyTree } from '../../test/support/machine/copy-tree.ts';
 import { createCommand, integer, run } from '../command-line.ts';
 import { type Fault, faultsOf } from './faults.ts';
@@ -60,13 +60,11 @@ async function tryFaults(copy: string, { seed, count, only }: Options, signal: A
     return faultsOf(file, text).map((fault) => ({ file, text, fault }));
   });
   const compiles = compiler(copy);
-  const random = new Random(seed);
+  const [shuffled = []] = fc.sample(fc.shuffledSubarray(all, { minLength: all.length }), { seed, numRuns: 1 });
   let [noticed, survived, unclear] = [0, 0, 0];
   try {
-    while (noticed + survived + unclear < count) {
-      const [one] = all.splice(random.int(0, all.length - 1), 1);
-      if (one === undefined) break;
-      const { file, text, fault } = one;
+    for (const { file, text, fault } of shuffled) {
+      if (noticed + survived + unclear === count) break;
       const changed = text.slice(0, fault.start) + fault.by + text.slice(fault.end);
       if (!compiles(file, changed)) continue;
       const tests = testsOf(file);

@@ -5,8 +5,8 @@ import { sharedMissing } from '../support/service/shared.ts';
 import { FAULTS } from './campaign/faults.ts';
 import { runChaos } from './campaign/run.ts';
 
-/** Set by scripts/chaos.ts. The default seed has nearly all kinds of faults within a minute. */
-const { CHAOS_SEED = '222', CHAOS_SEEDS = '1', CHAOS_MINUTES, CHAOS_FAULTS } = process.env;
+/** Set by scripts/chaos.ts. The default seed has all kinds of faults within a minute. */
+const { CHAOS_SEED = '155', CHAOS_SEEDS = '1', CHAOS_MINUTES, CHAOS_FAULTS } = process.env;
 const GIVE_UP_MS = 600_000;
 
 const faults = FAULTS.filter(({ name }) => CHAOS_FAULTS === undefined || CHAOS_FAULTS.split(',').includes(name));
@@ -16,8 +16,7 @@ async function run(t: ExecutionContext, deployment: 'sqlite' | 'postgres', seed:
   t.timeout(lastsMs + GIVE_UP_MS);
   const { violations, text } = await runChaos(t, { seed, deployment, lastsMs, faults });
   t.log(text);
-  const titles = violations.map(({ title }) => title);
-  t.deepEqual(titles, []);
+  t.deepEqual(violations, []);
 }
 
 const test = testUnless<unknown>(sharedMissing);

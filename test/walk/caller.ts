@@ -1,7 +1,7 @@
 /** A caller of a server without Envoy: it speaks of methods, paths and JSON, as the table of operations does. */
 import { randomUUID } from 'node:crypto';
 import { setTimeout as delay } from 'node:timers/promises';
-import { type Metadata, type ServiceError, status as Status } from '@grpc/grpc-js';
+import { type Client, type Metadata, type ServiceError, status as Status } from '@grpc/grpc-js';
 import { RestMakers } from '../shop/resources.ts';
 import { GrpcCaller, toFailure } from '../support/calls/grpc-caller.ts';
 import { overGrpc, PUBLIC } from '../support/contract/resources.ts';
@@ -35,7 +35,7 @@ export class Caller extends RestMakers {
   /** What the last such answer left of the day. */
   remaining = Number.POSITIVE_INFINITY;
 
-  constructor(address: string, key: string) {
+  constructor(address: string | Client, key: string) {
     super();
     this.#grpc = new GrpcCaller(address, key);
   }
@@ -101,5 +101,9 @@ export function operationAt(method: string, path: string) {
   if (operation === undefined) throw new Error(`there is no operation ${method} ${path}`);
   const [, id] = operation.routes[0]?.pattern.exec(pathname) ?? [];
   const ofPath = operation.idName === undefined ? {} : { [operation.idName]: id };
-  return { operation, fields: { ...Object.fromEntries(searchParams), ...ofPath } };
+  const lists = operation.input.fields.filter(
+    ({ fieldKind, jsonName }) => fieldKind === 'list' && searchParams.has(jsonName),
+  );
+  const ofLists = lists.map(({ jsonName }) => [jsonName, searchParams.getAll(jsonName)]);
+  return { operation, fields: { ...Object.fromEntries([...searchParams, ...ofLists]), ...ofPath } };
 }

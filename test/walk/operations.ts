@@ -1,12 +1,13 @@
 /** What the walk does: every operation that changes something, a replay, pages of events, ten callers at once. */
 import { randomUUID } from 'node:crypto';
+import type { RestMakers } from '../shop/resources.ts';
 import { PUBLIC, requestTo } from '../support/contract/resources.ts';
 import type { Caller, WalkRequest } from './caller.ts';
 
 export interface WalkOperation {
   readonly name: string;
   /** Makes what it needs. Resolves with the requests, which are sent at once. */
-  prepare(caller: Caller, cursor: string): Promise<readonly WalkRequest[]>;
+  prepare(caller: RestMakers & Pick<Caller, 'send'>, cursor: string): Promise<readonly WalkRequest[]>;
 }
 
 const CHANGES = PUBLIC.filter(({ isRead, routes }) => !isRead && routes.length > 0);
@@ -75,4 +76,7 @@ const EVENTS: WalkOperation = {
   },
 };
 
-export const OPERATIONS: readonly WalkOperation[] = [...EVERY, ...REPLAYS, ...STOCK, EVENTS];
+/** They have the same answers whatever others do. */
+export const WRITES: readonly WalkOperation[] = [...EVERY, ...REPLAYS, ...STOCK];
+
+export const OPERATIONS: readonly WalkOperation[] = [...WRITES, EVENTS];

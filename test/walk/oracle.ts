@@ -9,10 +9,10 @@ import type { Answer, Caller } from './caller.ts';
 type Json = Answer['body'];
 
 /** `pet` for PetService. */
-const kindOf = ({ service }: PublicOperation) => service.replace(/Service$/, '').toLowerCase();
+export const kindOf = ({ service }: PublicOperation) => service.replace(/Service$/, '').toLowerCase();
 /** The operations that read one resource, by its kind. */
-const READS = new Map(PUBLIC.filter((one) => one.isTagged && one.isRead).map((one) => [kindOf(one), one]));
-const idOf = (resource: Json): string => resource.id ?? Object.values(resource)[0];
+export const READS = new Map(PUBLIC.filter((one) => one.isTagged && one.isRead).map((one) => [kindOf(one), one]));
+export const idOf = (resource: Json): string => resource.id ?? Object.values(resource)[0];
 
 /** The kinds and resources of an event. */
 function* resourcesOf(event: Json): Generator<readonly [string, Json]> {

@@ -26,7 +26,7 @@ export type Proxied = Awaited<ReturnType<typeof startProxied>>[0];
 export type Deployment = Awaited<ReturnType<typeof startDeployment>>;
 
 /** Starts it, until the end of the test. */
-export async function startDeployment(t: Scope, name: DeploymentName, limits: Settings) {
+export async function startDeployment(t: Scope, name: DeploymentName) {
   const own = await launcherSettings(t);
   const servers = SERVERS[name];
   const [shared, urls] = name === 'postgres' ? await startProxied(t) : [];
@@ -35,7 +35,6 @@ export async function startDeployment(t: Scope, name: DeploymentName, limits: Se
   const dataDir = disk === undefined ? (own.DATA_DIR ?? '') : join(disk.path, 'data');
   const settings: Settings = {
     ...own,
-    ...limits,
     DATA_DIR: dataDir,
     DEMO_ACCOUNT: 'no',
     INSTANCES: String(servers),

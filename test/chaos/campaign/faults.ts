@@ -2,11 +2,12 @@
 import type { TcpProxy } from '../../support/machine/tcp-proxy.ts';
 import { isRunning, signal } from '../../support/service/launcher.ts';
 import type { Deployment, Proxied } from './deployment.ts';
-import type { Random } from './random.ts';
 
 export interface Moment {
   readonly deployment: Deployment;
-  readonly random: Random;
+  /** Which of several, as a whole number, and by how much something is slow. */
+  readonly chosen: number;
+  readonly slowMs: number;
   /** Waits, for as long as the fault lasts, then undoes it. Rejects when another fault could not be caused. */
   readonly hold: (undo?: () => unknown) => Promise<void>;
 }
@@ -20,13 +21,12 @@ export interface Fault {
   readonly needs: 'disk' | 'shared' | 'servers' | undefined;
 }
 
-const SLOW_MS = [20, 100, 500] as const;
-
 const fault = (name: string, happen: Fault['happen'], needs?: Fault['needs']): Fault => ({ name, happen, needs });
 
 /** Undefined while none is running. */
-async function anyServer({ deployment, random }: Moment): Promise<number | undefined> {
-  return random.pickAny((await deployment.serverPids()).toSorted((one, other) => one - other));
+async function anyServer({ deployment, chosen }: Moment): Promise<number | undefined> {
+  const pids = await deployment.serverPids();
+  return pids.toSorted((one, other) => one - other)[chosen % pids.length];
 }
 
 /** Processes of the service end, freeze, or are replaced. */
@@ -89,7 +89,7 @@ function ofNetwork(name: string, proxyOf: (shared: Proxied) => TcpProxy): Fault[
     }),
     lasting('refused', (proxy) => proxy.refuse()),
     lasting('silent', (proxy) => proxy.silence()),
-    lasting('slow', (proxy, { random }) => proxy.slow(random.pick(SLOW_MS))),
+    lasting('slow', (proxy, { slowMs }) => proxy.slow(slowMs)),
   ];
 }
 
