@@ -14,6 +14,7 @@ const UP = `import type { Knex } from 'knex';
 import { recordEvents } from '../../platform/events/migrations/event-triggers.ts';
 
 export async function up(knex: Knex): Promise<void> {
+  if (knex.client.config.client === 'pg') await knex.raw('SELECT pg_sleep(5)'); // the other servers go on meanwhile
   await knex.schema.alterTable('pets', (table) => {
     table.text('color');
   });

@@ -93,6 +93,7 @@ async function upgradeAndGoBack(
   if (settings.INSTANCES !== undefined) {
     checkOut('second');
     service.launcher.process.kill('SIGUSR2');
+    await service.launcher.says(/Server 1 migrates the database: 999-color …\n/);
     await service.launcher.says(/Restarted all 2 servers/, RESTART_MS);
     await untilMore(load, ROUNDS);
     t.is(repeats(), 0, 'servers that are replaced one after the other answer each request the first time');
