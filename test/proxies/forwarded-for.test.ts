@@ -19,56 +19,43 @@ const doorOf = ({ config }: TestStack): Door => ({ port: config.port });
 const TOO_MANY = Object.fromEntries(Array.from({ length: 150 }, (_, index) => [`x-${index}`, '1']));
 
 const forwardedFor = (text: string) => ({ headers: { 'x-forwarded-for': text } });
-
-test('Trusted proxies - each caller behind one has its own allowance, over HTTP/1.1', async (t) => {
-  const door = doorOf(t.context);
-  const [one, another] = [newAddress(), newAddress()];
-  t.true(isFirst(await callFrom(PROXY, door, 'HTTP/1.1', forwardedFor(one))));
-  // What a caller sends itself is ignored.
-  const send = () => callFrom(PROXY, door, 'HTTP/1.1', forwardedFor(`${newAddress()}, ${one}`));
-  t.true(await exceedsLimit(send));
-  t.true(isFirst(await callFrom(PROXY, door, 'HTTP/1.1', forwardedFor(another))));
-});
+const call = (stack: TestStack, text: string, from = PROXY) =>
+  callFrom(from, doorOf(stack), 'HTTP/1.1', forwardedFor(text));
 
 test('Trusted proxies - an untrusted caller can not set its address, over HTTP/1.1', async (t) => {
-  const send = () => callFrom('127.0.2.1', doorOf(t.context), 'HTTP/1.1', forwardedFor(newAddress()));
+  const send = () => call(t.context, newAddress(), '127.0.2.1');
   t.true(isFirst(await send()));
   t.true(await exceedsLimit(send));
 });
 
 /** Sends a request through each of two proxies. Resolves with whether both count for one caller. */
-async function isSameCaller(door: Door, first: string, second: string): Promise<boolean> {
-  const before = await callFrom(PROXY, door, 'HTTP/1.1', forwardedFor(first));
-  const after = await callFrom(NEAR_PROXY, door, 'HTTP/1.1', forwardedFor(second));
+async function isSameCaller(stack: TestStack, first: string, second: string): Promise<boolean> {
+  const before = await call(stack, first);
+  const after = await call(stack, second, NEAR_PROXY);
   const isNextMinute = before.headers.get('x-ratelimit-reset') !== after.headers.get('x-ratelimit-reset');
-  return isNextMinute ? isSameCaller(door, first, second) : !isFirst(after);
+  return isNextMinute ? isSameCaller(stack, first, second) : !isFirst(after);
 }
 
 test('Trusted proxies - the caller is the last untrusted address, however many proxies follow', async (t) => {
-  const door = doorOf(t.context);
   const caller = newAddress();
-  t.true(await isSameCaller(door, caller, `${newAddress()}, ${caller}, 127.0.1.7, ${PROXY}`));
-  t.true(await isSameCaller(door, caller, `${caller},127.0.1.7 ,  ::ffff:127.0.1.8`));
-  t.false(await isSameCaller(door, caller, `${caller}, ${newAddress()}, 127.0.1.7`));
+  t.true(await isSameCaller(t.context, caller, `${newAddress()}, ${caller}, 127.0.1.7, ${PROXY}`));
+  t.true(await isSameCaller(t.context, caller, `${caller},127.0.1.7 ,  ::ffff:127.0.1.8`));
+  t.false(await isSameCaller(t.context, caller, `${caller}, ${newAddress()}, 127.0.1.7`));
 });
 
 test('Trusted proxies - without a valid address the caller is the proxy', async (t) => {
   for (const text of ['unknown', '', `${newAddress()}, unknown`, `${newAddress()}:4000`, '_hidden, 10.0.0']) {
-    const send = () => callFrom(PROXY, doorOf(t.context), 'HTTP/1.1', forwardedFor(text));
-    t.true(await exceedsLimit(send), text);
+    t.true(await exceedsLimit(() => call(t.context, text)), text);
   }
 });
 
 test('Trusted proxies - a caller with more addresses than Envoy reads does not count as the proxy', async (t) => {
-  const door = doorOf(t.context);
   const proxy = '127.0.1.20';
   const caller = newAddress();
   const chain = (length: number) => [...Array(length - 1).fill(newAddress()), caller].join(', ');
-  t.true(isFirst(await callFrom(proxy, door, 'HTTP/1.1', forwardedFor(chain(20)))));
-  for (const length of [21, 500]) {
-    t.true(await exceedsLimit(() => callFrom(proxy, door, 'HTTP/1.1', forwardedFor(chain(length)))));
-  }
-  t.true(isFirst(await callFrom(proxy, door, 'HTTP/1.1')));
+  t.true(isFirst(await call(t.context, chain(20), proxy)));
+  for (const length of [21, 500]) t.true(await exceedsLimit(() => call(t.context, chain(length), proxy)));
+  t.true(isFirst(await callFrom(proxy, doorOf(t.context), 'HTTP/1.1')));
 });
 
 test('Trusted proxies - a malformed request does not affect others on its connection', async (t) => {

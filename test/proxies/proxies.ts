@@ -70,37 +70,28 @@ async function nginxWith(folder: string, server: string): Promise<Command> {
   return { args: ['-p', folder, '-e', 'stderr', '-c', join(folder, 'nginx.conf')] };
 }
 
-const haproxyOf = (name: string) => async (setup: Setup) => {
-  const { folder, port, redirectPort, service, certificates } = setup;
-  const both = await Promise.all(['server.pem', 'server-key.pem'].map(certificates.read));
-  await writeFile(join(folder, 'petstore.pem'), Buffer.concat(both));
-  const file = join(folder, 'haproxy.cfg');
-  await adapt(name, file, {
-    [SERVICE]: service,
-    ...(redirectPort && {
-      'bind :80,:::80 ': `bind 127.0.0.1:${redirectPort},::1:${redirectPort} `,
-      '/etc/haproxy/petstore-unavailable.http': join(CONFIGURATIONS, 'petstore-unavailable.http'),
-    }),
-    'bind :443,:::443 ': `bind 127.0.0.1:${port},::1:${port} `,
-    '/etc/ssl/petstore': folder,
-  });
-  return { args: ['-db', '-f', file] };
-};
+const haproxyOf =
+  (name: string, hasTls = true) =>
+  async (setup: Setup) => {
+    const { folder, port, redirectPort, service, certificates } = setup;
+    const both = await Promise.all(['server.pem', 'server-key.pem'].map(certificates.read));
+    await writeFile(join(folder, 'petstore.pem'), Buffer.concat(both));
+    const file = join(folder, 'haproxy.cfg');
+    await adapt(name, file, {
+      [SERVICE]: service,
+      ...(redirectPort && {
+        'bind :80,:::80 ': `bind 127.0.0.1:${redirectPort},::1:${redirectPort} `,
+        '/etc/haproxy/petstore-unavailable.http': join(CONFIGURATIONS, 'petstore-unavailable.http'),
+      }),
+      'bind :443,:::443 ': `bind 127.0.0.1:${port},::1:${port} `,
+      ...(hasTls && { '/etc/ssl/petstore': folder }),
+    });
+    return { args: ['-db', '-f', file] };
+  };
 export const haproxy = kind('haproxy', haproxyOf('haproxy.cfg'));
 
 /** HAProxy as a TCP load balancer, with the PROXY protocol. */
-export const haproxyTcp = kind(
-  'haproxy',
-  async ({ folder, port, service }) => {
-    const file = join(folder, 'haproxy.cfg');
-    await adapt('haproxy-tcp.cfg', file, {
-      [SERVICE]: service,
-      'bind :443,:::443 ': `bind 127.0.0.1:${port},::1:${port} `,
-    });
-    return { args: ['-db', '-f', file] };
-  },
-  { redirects: false },
-);
+export const haproxyTcp = kind('haproxy', haproxyOf('haproxy-tcp.cfg', false), { redirects: false });
 
 const caddyOf = (name: string, host: string) => async (setup: Setup) => {
   const { folder, port, redirectPort, service, certificates } = setup;
