@@ -57,14 +57,13 @@ async function startNetwork(t: Scope) {
     },
   };
   const respond = (message: Buffer): Buffer => {
-    const labels: string[] = [];
-    let end = 12;
-    for (let length = message[end] ?? 0; length > 0; length = message[end] ?? 0) {
-      labels.push(message.toString('latin1', end + 1, end + 1 + length));
-      end += 1 + length;
-    }
+    const end = message.indexOf(0, 12);
+    const name = message
+      .toString('latin1', 13, end)
+      .replaceAll(/[^\w-]/g, '.')
+      .toLowerCase(); // dots for lengths
     const type = message.readUInt16BE(end + 1);
-    const known = network.isDnsFailing ? [] : (network.names.get(labels.join('.').toLowerCase()) ?? []);
+    const known = network.isDnsFailing ? [] : (network.names.get(name) ?? []);
     const addresses = { [A]: known, [AAAA]: known.length === 0 ? [] : ['fd00::1'] }[type] ?? [];
     const header = Buffer.from(message.subarray(0, 12));
     header.writeUInt16BE(network.isDnsFailing ? 0x8582 : 0x8580, 2); // an authoritative response, or SERVFAIL

@@ -32,19 +32,14 @@ test('TLS - versions 1.2 and 1.3 are accepted, and nothing older', async (t) => 
     t.is(socket.getProtocol(), version);
     socket.destroy();
   }
-  for (const version of ['TLSv1', 'TLSv1.1'] as const) {
-    await t.throwsAsync(handshake(port, only(version)), { message: /protocol version/ });
-  }
-});
-
-test('TLS - ciphers without authenticated encryption are refused, and signatures with SHA-1', async (t) => {
-  for (const weak of [
-    { ciphers: 'ECDHE-ECDSA-AES128-SHA:@SECLEVEL=0' },
-    { ciphers: 'ECDHE-ECDSA-AES256-SHA384:@SECLEVEL=0' },
-    { sigalgs: 'ECDSA+SHA1' },
-  ]) {
-    const options = { ...only('TLSv1.2'), ...weak };
-    await t.throwsAsync(handshake(t.context.config.port, options), { message: /handshake failure/ });
+  for (const [version, weak, message] of [
+    ['TLSv1', {}, /protocol version/],
+    ['TLSv1.1', {}, /protocol version/],
+    ['TLSv1.2', { ciphers: 'ECDHE-ECDSA-AES128-SHA:@SECLEVEL=0' }, /handshake failure/],
+    ['TLSv1.2', { ciphers: 'ECDHE-ECDSA-AES256-SHA384:@SECLEVEL=0' }, /handshake failure/],
+    ['TLSv1.2', { sigalgs: 'ECDSA+SHA1' }, /handshake failure/],
+  ] as const) {
+    await t.throwsAsync(handshake(port, { ...only(version), ...weak }), { message });
   }
 });
 
