@@ -36,8 +36,6 @@ interface Sender {
 interface Parcel {
   readonly id: bigint;
   readonly labels: readonly string[];
-  readonly sizes: readonly number[];
-  readonly petIds: readonly bigint[];
   readonly flags: readonly boolean[];
   readonly lines: readonly Line[];
   readonly note: string | undefined;
@@ -49,8 +47,6 @@ interface Parcel {
 const PARCELS = table<Parcel>('parcels', {
   id: id('id'),
   labels: list('labels', text),
-  sizes: list('sizes', integer),
-  petIds: list('pet_ids', bigInteger),
   flags: list('flags', boolean),
   lines: list('lines', () => record<Line>({ name: text('name'), count: bigInteger('count') })),
   note: optional(text('note')),
@@ -65,11 +61,9 @@ const PARCELS = table<Parcel>('parcels', {
   seats: since(7, integer('bytes')), // pages count bytes too
 });
 
-const EMPTY = { labels: [], sizes: [], petIds: [], flags: [], lines: [], note: undefined, sender: undefined };
+const EMPTY = { labels: [], flags: [], lines: [], note: undefined, sender: undefined };
 const FULL = {
   labels: ['red', '', '"', '[]', '\\', 'Grüße 猫 😀', '\x01\u2028'],
-  sizes: [0, -1, 2_147_483_647],
-  petIds: [0n, 2n ** 53n + 1n, 2n ** 63n - 1n, -(2n ** 63n)],
   flags: [true, false],
   lines: [
     { name: 'a', count: 2n ** 63n - 1n },
@@ -80,8 +74,6 @@ const FULL = {
 };
 /** Those that a double would round, and those beside them. */
 const INT64 = [0n, 1n, -1n, 2n ** 53n - 1n, 2n ** 53n, 2n ** 53n + 1n, -(2n ** 53n) - 1n, 2n ** 63n - 1n, -(2n ** 63n)];
-
-const LISTS = ['labels', 'sizes', 'pet_ids', 'flags', 'lines'];
 
 async function makeTable(knex: Knex): Promise<void> {
   await knex.schema.createTable('parcels', (table) => {
@@ -98,7 +90,7 @@ async function makeTable(knex: Knex): Promise<void> {
 /** The row that is there gets the defaults. */
 async function addColumns(knex: Knex): Promise<void> {
   await knex.schema.alterTable('parcels', (table) => {
-    for (const name of LISTS) table.text(name).notNullable().defaultTo('[]');
+    for (const name of ['labels', 'flags', 'lines']) table.text(name).notNullable().defaultTo('[]');
     table.integer('bytes').notNullable().defaultTo(7);
   });
   await recordEvents(knex, { parcel: 'parcels' });
