@@ -49,8 +49,7 @@ await inventory.listInventory({});
 // Requests with every field.
 const once: CreateOptions = { idempotencyKey: crypto.randomUUID(), timeoutMs: 10_000 };
 const category: Category = await categories.createCategory({ category: { name: 'All', description: 'Of it' } }, once);
-const again = await categories.createCategory({ category: { name: 'All', description: 'Of it' } }, once);
-expect(again.id === category.id && category.name === 'All' && category.description === 'Of it', 'a category');
+expect(category.name === 'All' && category.description === 'Of it', 'a category');
 const categoryId = category.id;
 const most: NewPet = { name: 'Tom', categoryId, status: PetStatus.pending };
 const pet: Pet = await pets.createPet({ pet: most });
@@ -58,7 +57,6 @@ expect(pet.name === 'Tom' && pet.categoryId === categoryId && pet.status === Pet
 await pets.replacePet({ petId: pet.id, pet: { ...most, status: PetStatus.available } }, { ifMatch: etagOf(pet) });
 const change: WriteOptions = { ifMatch: '*', deadline: new Date(Date.now() + 10_000) };
 await pets.updatePet({ petId: pet.id, pet: { name: 'Tim', categoryId, status: PetStatus.available } }, change);
-await categories.replaceCategory({ categoryId, category: { name: 'All', description: '' } });
 await categories.updateCategory({ categoryId, category: { name: 'All', description: 'Of them' } });
 const item: InventoryItem = await inventory.setInventory({ petId: pet.id, inventory: { quantity: 9 } });
 expect(item.petId === pet.id && item.quantity === 9 && item.status === PetStatus.available, 'an inventory entry');
@@ -81,16 +79,10 @@ let seen = 0;
 for await (const page of pages(pets.listPets, { status: PetStatus.available, categoryId, limit: 1 })) {
   seen += page.pets.length;
 }
-for await (const page of pages(orders.listOrders, { petId: pet.id, complete: false, limit: 1 })) {
+for await (const page of pages(orders.listOrders, { petId: pet.id, complete: false, limit: 1 }, brief)) {
   seen += page.orders.length;
 }
-for await (const { items } of pages(inventory.listInventory, { limit: 100 }, brief)) {
-  seen += items.filter((one) => one.petId === pet.id).length;
-}
-expect(seen === 3, 'pages');
-const first = await categories.listCategories({ limit: 1, pageToken: '' });
-const next = await categories.listCategories({ limit: 1, pageToken: first.nextPageToken });
-expect(first.categories[0]?.id !== next.categories[0]?.id, 'a page token');
+expect(seen === 2, 'pages');
 await inventory.listInventory({ status: PetStatus.available, limit: 1, pageToken: '' });
 
 // Errors.
