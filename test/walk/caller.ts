@@ -71,19 +71,20 @@ export class Caller extends RestMakers {
   }
 
   async get(path: string): Promise<Answer['body']> {
-    const { code, body } = await this.send({ method: 'GET', path });
-    if (code !== 'OK') throw new Error(`GET ${path} is ${code}: ${body}`);
-    return body;
+    return this.#done({ method: 'GET', path });
   }
 
   async put(path: string, json: unknown): Promise<void> {
-    const { code, body } = await this.send({ method: 'PUT', path, json });
-    if (code !== 'OK') throw new Error(`PUT ${path} is ${code}: ${body}`);
+    await this.#done({ method: 'PUT', path, json });
   }
 
   async created(path: string, json: unknown): Promise<Answer['body']> {
-    const { code, body } = await this.send({ method: 'POST', path, json });
-    if (code !== 'OK') throw new Error(`POST ${path} is ${code}: ${body}`);
+    return this.#done({ method: 'POST', path, json });
+  }
+
+  async #done(request: WalkRequest): Promise<Answer['body']> {
+    const { code, body } = await this.send(request);
+    if (code !== 'OK') throw new Error(`${request.method} ${request.path} is ${code}: ${body}`);
     return body;
   }
 

@@ -86,8 +86,9 @@ export class World {
     return query(onPort(this.database, portOf(this.machines.primary)), sql);
   }
 
-  /** How many lines of each server begin so. */
-  said(begin: string): number[] {
-    return this.servers.map(({ logs }) => logs.filter(({ msg }) => String(msg).startsWith(begin)).length);
+  /** The lines of each server about what is away and back. */
+  outages(): string[][] {
+    const lines = this.servers.map(({ logs }) => logs.map(({ msg }) => String(msg)));
+    return lines.map((all) => all.filter((line) => /^(the database is|Redis is|(A|The) slot of Redis)/.test(line)));
   }
 }

@@ -97,7 +97,11 @@ function row(begin: Begin, ends: string, limits: Costs['limits'], said: FailOver
     said,
     async happen({ machines: { cluster }, world, begins }) {
       const all = (line: string, maxMs?: number) =>
-        until(() => world.said(line).every((count) => count > 0), `${line} in time`, maxMs);
+        until(
+          () => world.outages().every((lines) => lines.some((one) => one.startsWith(line))),
+          `${line} in time`,
+          maxMs,
+        );
       await begins();
       const end = await begin(cluster);
       if (limits === 'alone') await all(LOST);
