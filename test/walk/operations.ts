@@ -28,44 +28,34 @@ const REPLAYS: readonly WalkOperation[] = CHANGES.filter(({ takesIdempotencyKey 
   }),
 );
 
+type Asked = readonly [method: string, path: string, json?: object];
+
+/** A request, of one caller or several. */
+function asking(name: string, ask: (caller: Caller) => Promise<Asked>, callers = 1): WalkOperation {
+  const prepare = async (caller: Caller) => {
+    const [method, path, json] = await ask(caller);
+    return Array<WalkRequest>(callers).fill({ method, path, json });
+  };
+  return { name, prepare };
+}
+
 /** What is the shop's own: an order that takes stock, its change and its end, and the race for the last units. */
+const ORDERS = '/store/orders';
+const placed = async (caller: Caller, stock: number) =>
+  `${ORDERS}/${(await caller.order({ petId: await caller.pet({ stock }) })).id}`;
 const STOCK: readonly WalkOperation[] = [
-  {
-    name: 'an order of a pet',
-    prepare: async (caller) => [
-      { method: 'POST', path: '/store/orders', json: { petId: await caller.pet({ stock: 3 }), quantity: 3 } },
-    ],
-  },
-  {
-    name: 'a refused order of a pet',
-    prepare: async (caller) => [{ method: 'POST', path: '/store/orders', json: { petId: await caller.pet() } }],
-  },
-  {
-    name: 'a change of an order of a pet',
-    async prepare(caller) {
-      const { id } = await caller.order({ petId: await caller.pet({ stock: 3 }) });
-      return [{ method: 'PATCH', path: `/store/orders/${id}`, json: { quantity: 3 } }];
-    },
-  },
-  {
-    name: 'the cancellation of an order of a pet',
-    async prepare(caller) {
-      const { id } = await caller.order({ petId: await caller.pet({ stock: 1 }) });
-      return [{ method: 'DELETE', path: `/store/orders/${id}` }];
-    },
-  },
-  {
-    name: 'ten orders at once of a pet with three units',
-    async prepare(caller) {
-      const petId = await caller.pet({ stock: 3 });
-      return Array.from({ length: 10 }, () => ({ method: 'POST', path: '/store/orders', json: { petId } }));
-    },
-  },
-  {
-    name: 'ten categories at once',
-    prepare: async () =>
-      Array.from({ length: 10 }, () => ({ method: 'POST', path: '/categories', json: { name: 'Cats' } })),
-  },
+  asking('an order of a pet', async (caller) => {
+    return ['POST', ORDERS, { petId: await caller.pet({ stock: 3 }), quantity: 3 }];
+  }),
+  asking('a refused order of a pet', async (caller) => ['POST', ORDERS, { petId: await caller.pet() }]),
+  asking('a change of an order of a pet', async (caller) => ['PATCH', await placed(caller, 3), { quantity: 3 }]),
+  asking('the cancellation of an order of a pet', async (caller) => ['DELETE', await placed(caller, 1)]),
+  asking(
+    'ten orders at once of a pet with three units',
+    async (caller) => ['POST', ORDERS, { petId: await caller.pet({ stock: 3 }) }],
+    10,
+  ),
+  asking('ten categories at once', async () => ['POST', '/categories', { name: 'Cats' }], 10),
 ];
 
 const EVENTS: WalkOperation = {

@@ -63,13 +63,13 @@ const PARCELS = table<Parcel>('parcels', {
 
 const EMPTY = { labels: [], flags: [], lines: [], note: undefined, sender: undefined };
 const FULL = {
-  labels: ['red', '', '"', '[]', '\\', 'Grüße 猫 😀', '\x01\u2028'],
+  labels: ['red', '', '"', '[]', '\\', '\x01\u2028'],
   flags: [true, false],
   lines: [
     { name: 'a', count: 2n ** 63n - 1n },
     { name: '{"}', count: 0n },
   ],
-  note: '1234567890123456',
+  note: "Robert'); DROP TABLE parcels;-- \x01\x1a\x7f\u0085\u2028\ufffe Grüße 猫 😀",
   sender: { name: 'Ada', phone: '555', value: -(2n ** 53n) - 1n },
 };
 /** Those that a double would round, and those beside them. */

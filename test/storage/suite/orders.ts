@@ -57,6 +57,7 @@ export function orderTests(): void {
         for (let pageToken = first; ; ) {
           const page = await lists[index]?.(tokens.toPageRequest({ limit, pageToken }, range), { place });
           if (page === undefined || page.rows.length > limit) throw new Error('a page is too large');
+          if (page.rows.length === 0 && pageToken !== first) throw new Error('a page is promised that is empty');
           found.push(...page.rows);
           pageToken = tokens.next(page, order.keyOf);
           if (pageToken === '') return found;

@@ -102,6 +102,8 @@ export function pageTests(): void {
       pets.filter(({ id }) => someIds.includes(id)),
     );
     t.deepEqual(await store.pets.findAll([]), []);
+    const byId = wanted.map((id) => pets.find((pet) => pet.id === id));
+    t.deepEqual(await Promise.all(wanted.map(store.pets.find)), byId, 'looked up at the same time');
   });
 
   test('Pages - a row that exists throughout is returned exactly once during inserts and deletes', async (t) => {
