@@ -35,6 +35,8 @@ local NAMESPACE = "edge.key"
 M.KEYLESS = "edge.keyless"
 -- There too: the account of a request that may have a body which is counted (reading.lua).
 M.BODY = "edge.body"
+-- There too, of a request whose body has too many frames.
+M.FRAMES = "edge.frames"
 
 -- The path without its query; nil for CONNECT, which has none.
 local function path_of(headers)
@@ -108,6 +110,18 @@ local function make_plain(headers, name)
   return plain
 end
 
+-- Has a body of too many frames refused: makes one so large that the next filter, which collects them, refuses it.
+local function bound_frames(handle)
+  local count = 0
+  for frame in handle:bodyChunks() do
+    count = count + 1
+    if count == settings.max_frames then
+      handle:streamInfo():dynamicMetadata():set(M.FRAMES, "are", "too many")
+      return frame:setBytes((" "):rep(settings.max_held_bytes + 1))
+    end
+  end
+end
+
 function M.on_request(handle)
   -- What the route says of the kind of the request (envoy/config/kinds.ts). Without a route it is judged.
   local headers, kind = handle:headers(), handle:metadata()
@@ -137,6 +151,7 @@ function M.on_request(handle)
     headers:remove("content-type")
     handle:respond({ [":status"] = "404" }, "")
   end
+  bound_frames(handle)
 end
 
 -- Learns the key of an anonymous call that went on at once, when the server has accepted it. Where the server is asked

@@ -72,7 +72,8 @@ end
 local function on_local_reply(handle)
   local headers = handle:headers()
   local refused = pop_request(headers)
-  local status = tonumber(headers:get(":status"))
+  local has_frames = handle:streamInfo():dynamicMetadata():get(caller.FRAMES)
+  local status = has_frames and 422 or tonumber(headers:get(":status")) -- so the server knows why
   local body = handle:body(true) -- before the script is suspended: Envoy can't read it later
   local error_headers, error = fetch_error(handle, refused, status, body:getBytes(0, body:length()))
   handle:body(true):setBytes(refused.method == "HEAD" and "" or error) -- HEAD has the length of a body, and none

@@ -1,7 +1,7 @@
 /** The Lua filters in envoy/, and what they need to know of the proto files, the server and the settings. */
 import { CLUSTERS, KEY_PREFIXES } from '../../src/identity.ts';
 import type { EdgeConfig } from '../../src/platform/config/config.ts';
-import { KEY_LENGTH, MAX_BODY_BYTES, MAX_JSON_DEPTH } from '../../src/platform/config/constants.ts';
+import { KEY_LENGTH, MAX_BODY_BYTES, MAX_FRAMES, MAX_JSON_DEPTH } from '../../src/platform/config/constants.ts';
 import { BODY_TIMEOUT_MS, CALL_TIMEOUT_MS } from '../../src/platform/config/times.ts';
 import { BAD_HOST, EDGE_HEADERS } from '../../src/platform/edge-headers.ts';
 import { type ApiError, apiError } from '../../src/platform/errors.ts';
@@ -10,7 +10,7 @@ import { toTrailers } from '../../src/platform/protocols/grpc/errors.ts';
 import { restBody } from '../../src/platform/protocols/rest/responses.ts';
 import { errorHeaders } from '../../src/platform/rpc/errors.ts';
 import type { LuaTable, LuaValue } from './json.ts';
-import { IN_BAD_HOST } from './kinds.ts';
+import { IN_BAD_HOST, MAX_HELD_BYTES } from './kinds.ts';
 import { extension, type Message } from './message.ts';
 import { ALLOWED_TO_READ, BODIES, EDGE_METHODS, FINDINGS, UNARY, VERBS } from './operations.ts';
 import { HEDGED_RETRY_ON, MAX_RETRIES } from './routes.ts';
@@ -42,6 +42,8 @@ export function luaSettings(config: EdgeConfig): string {
     in_bad_host: IN_BAD_HOST,
     bad_host: BAD_HOST,
     max_body_bytes: MAX_BODY_BYTES,
+    max_held_bytes: MAX_HELD_BYTES,
+    max_frames: MAX_FRAMES,
     max_depth: MAX_JSON_DEPTH,
     call_timeout_ms: CALL_TIMEOUT_MS,
     retry_on: HEDGED_RETRY_ON,

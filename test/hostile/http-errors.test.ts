@@ -1,10 +1,11 @@
 /** Malformed, slow or oversized HTTP requests: the fault is the caller's, and every response says so. */
 import { once } from 'node:events';
+import { text } from 'node:stream/consumers';
 import type { ExecutionContext } from 'ava';
 import { CategoryServiceService as Categories } from '../../gen/petstore/v1/categories.ts';
 import { END_STREAM, frame, headersFrame, PLAIN, PREFACE } from '../support/calls/frames.ts';
 import type { RestResponse } from '../support/calls/rest-client.ts';
-import { grpcFrame, grpcHeaders, openSocket, targetOf } from '../support/calls/sockets.ts';
+import { grpcFrame, grpcHeaders, openSession, openSocket, targetOf } from '../support/calls/sockets.ts';
 import { http1 } from '../support/calls/wire.ts';
 import { isError } from '../support/contract/errors.ts';
 import { statistic } from '../support/service/exposition.ts';
@@ -137,6 +138,43 @@ test('HTTP errors - no character in a Host, path, method or header makes a reque
     ];
     const statuses = await Promise.all(requests.map((one) => send(`${one}\r\n${withKey(t.context)}\r\n\r\n`)));
     t.true(Math.max(...statuses) < 500, `0x${code.toString(16)}: ${statuses}`);
+  }
+});
+
+test('Frames - a body in 2,000 of them is MALFORMED_BODY over REST and Connect, of fewer it is read', async (t) => {
+  const { key, publicAddress } = t.context;
+  const session = await openSession(targetOf(publicAddress, '127.0.0.1'));
+  t.teardown(() => session.destroy());
+  const message = Categories.createCategory.requestSerialize({ category: { name: 'Cats' } });
+  // Spaces behind the JSON, and behind the message a field of a type and a name that no message has.
+  const unknown = (size: number) =>
+    Buffer.concat([Buffer.of(0x7a, (size & 0x7f) | 0x80, size >> 7), Buffer.alloc(size)]);
+  for (const [path, type, bodyOf, done] of [
+    ['/categories', 'application/json', (size: number) => Buffer.from(BODY.padEnd(size)), '201'],
+    [
+      Categories.createCategory.path,
+      'application/proto',
+      (size: number) => Buffer.concat([message, unknown(size)]),
+      '200',
+    ],
+  ] as const) {
+    for (const [size, status] of [
+      [1_900, done],
+      [2_100, '400'],
+    ] as const) {
+      const headers = { ...PLAIN, ':method': 'POST', ':path': path, 'content-type': type };
+      const stream = session.request({ ...headers, authorization: `Bearer ${key}` });
+      const responded = once(stream, 'response');
+      const body = text(stream);
+      for (const byte of bodyOf(size)) {
+        if (stream.destroyed || stream.closed) break;
+        await new Promise((resolve) => stream.write(Buffer.of(byte), resolve));
+      }
+      stream.end();
+      const [received] = await responded;
+      t.is(String(received[':status']), status, `${size} at ${path}`);
+      t.is(/it has 2000 frames/.test(await body), status === '400', path);
+    }
   }
 });
 

@@ -5,7 +5,7 @@
 import { type DescField, ScalarType } from '@bufbuild/protobuf';
 import { status as Status } from '@grpc/grpc-js';
 import { type EdgeServiceServer, Finding, type RefuseRequest } from '../../../gen/apiplatform/edge/v1/edge.ts';
-import { MAX_JSON_DEPTH } from '../config/constants.ts';
+import { MAX_FRAMES, MAX_JSON_DEPTH } from '../config/constants.ts';
 import { type ApiError, apiError, errorSaying, invalidArgument, notAllowed, short } from '../errors.ts';
 import { fieldAt, wrappedList } from '../proto/fields.ts';
 import { API_PREFIX, type Operation, type RestRoute } from '../proto/operations.ts';
@@ -41,6 +41,7 @@ const REFUSALS: Readonly<Record<number, (request: RefuseRequest) => ApiError>> =
     request.path.startsWith(API_PREFIX)
       ? errorSaying('UNSUPPORTED_CONTENT_TYPE', SUPPORTED, NO_CALL)
       : apiError('UNSUPPORTED_CONTENT_ENCODING', { coding: Buffer.from(request.reply).toString() }),
+  422: () => apiError('MALFORMED_BODY', { detail: `it has ${MAX_FRAMES} frames` }), // responses.lua
   501: () => errorSaying('UNSUPPORTED_CONTENT_TYPE', SUPPORTED, NOT_SUPPORTED),
 };
 

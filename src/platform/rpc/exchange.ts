@@ -20,12 +20,11 @@
  * told at once.
  */
 import { constants, type Http2Session, type ServerHttp2Stream } from 'node:http2';
+import { MAX_FRAMES } from '../config/constants.ts';
 import { apiError } from '../errors.ts';
 import type { Encoded, HttpResponse, MessageReader, StreamStart } from './chain.ts';
 import { unreadable } from './errors.ts';
 
-/** A request has fewer DATA frames. Each costs a microsecond, so a body in frames of one byte costs as 500 calls. */
-const MAX_FRAMES = 2_000;
 /** How long a caller who has the response may go on sending. */
 const STOP_MS = 1_000;
 /** Node takes a longer time for none: 25 days. */
