@@ -3,27 +3,8 @@
  * refuses undocumented fields, and codes of errors that are not among the examples of the response.
  */
 import { readFileSync } from 'node:fs';
-import { Ajv2020, type ValidateFunction } from 'ajv/dist/2020.js';
+import { Ajv2020 } from 'ajv/dist/2020.js';
 import formatsPlugin from 'ajv-formats';
-
-interface Header {
-  readonly required?: boolean;
-  readonly schema: { readonly type: string };
-}
-
-interface Response {
-  readonly headers?: Readonly<Record<string, Header>>;
-  readonly content?: { readonly 'application/json': { readonly examples?: Readonly<Record<string, unknown>> } };
-}
-
-interface Operation {
-  readonly responses: Readonly<Record<string, object>>;
-}
-
-interface Described {
-  readonly paths: Readonly<Record<string, Readonly<Record<string, Operation>>>>;
-  readonly components: { readonly schemas: Readonly<Record<string, { type: string; additionalProperties?: boolean }>> };
-}
 
 export interface SeenResponse {
   readonly status: number;
@@ -32,8 +13,8 @@ export interface SeenResponse {
 }
 
 const ROOT = 'description';
-const described: Described = JSON.parse(readFileSync('gen/openapi/openapi.json', 'utf8'));
-for (const schema of Object.values(described.components.schemas)) {
+const described = JSON.parse(readFileSync('gen/openapi/openapi.json', 'utf8'));
+for (const schema of Object.values<{ type: string; additionalProperties?: boolean }>(described.components.schemas)) {
   if (schema.type === 'object') schema.additionalProperties = false;
 }
 
@@ -44,7 +25,7 @@ ajv.addSchema(described, ROOT);
 
 const hasVerb = (template: string) => /:\w+$/.test(template);
 /** The paths with a verb at their end come first: `{id}` matches it too. */
-const templates = Object.entries(described.paths).sort(
+const templates = Object.entries<object>(described.paths).sort(
   ([one], [other]) => Number(hasVerb(other)) - Number(hasVerb(one)),
 );
 const paths = templates.map(([template, operations]) => ({
@@ -107,18 +88,18 @@ function problemsOf(method: string, path: string, response: SeenResponse): strin
   if (requested !== name && response.status < 400) return ['the path has no such method'];
   const pointer = follow(`#/paths/${escaped(template)}/${name}/responses/${response.status}`);
   if (pointer === undefined) return ['the status is not documented'];
-  const { headers = {}, content } = at(pointer) as Response;
+  const { headers = {}, content } = at(pointer);
   const isBodyless = method === 'HEAD' || content === undefined;
   return [
     ...Object.keys(headers).flatMap((header) => headerProblems(header, `${pointer}/headers/${header}`, response)),
-    ...(isBodyless ? emptyProblems(response) : contentProblems(response, content, pointer)),
+    ...(isBodyless ? emptyProblems(response) : contentProblems(response, pointer)),
   ];
 }
 
-function contentProblems(response: SeenResponse, content: NonNullable<Response['content']>, pointer: string): string[] {
-  const schema = `${pointer}/content/application~1json/schema`;
-  if (response.status < 400) return bodyProblems(response, schema);
-  return errorProblems(response, schema, content['application/json'].examples ?? {});
+function contentProblems(response: SeenResponse, pointer: string): string[] {
+  const content = `${pointer}/content/application~1json`;
+  if (response.status < 400) return bodyProblems(response, `${content}/schema`);
+  return errorProblems(response, `${content}/schema`, at(content).examples ?? {});
 }
 
 /** `examples` are the documented ones, by code. */
@@ -134,7 +115,7 @@ function errorProblems(response: SeenResponse, schema: string, examples?: object
 
 function headerProblems(name: string, pointer: string, { headers }: SeenResponse): string[] {
   const target = follow(pointer) ?? pointer;
-  const { required, schema } = at(target) as Header;
+  const { required, schema } = at(target);
   const text = headers.get(name);
   if (text === null) return required ? [`the header ${name} is missing`] : [];
   return schemaProblems(`the header ${name}`, schema.type === 'integer' ? Number(text) : text, `${target}/schema`);
@@ -154,31 +135,23 @@ function emptyProblems({ text }: SeenResponse): string[] {
 }
 
 function schemaProblems(what: string, value: unknown, pointer: string): string[] {
-  const validate = validatorAt(pointer);
+  const validate = ajv.getSchema(`${ROOT}${pointer}`);
+  if (validate === undefined) throw new Error(`the description has no schema at ${pointer}`);
   if (validate(value)) return [];
   return (validate.errors ?? []).map(({ instancePath, message, params }) => {
     return `${what}${instancePath} ${message} ${JSON.stringify(params)}`;
   });
 }
 
-function validatorAt(pointer: string): ValidateFunction {
-  const validate = ajv.getSchema(`${ROOT}${pointer}`);
-  if (validate === undefined) throw new Error(`the description has no schema at ${pointer}`);
-  return validate;
-}
-
 /** Resolves the reference at a pointer, if there is one; undefined when the pointer leads nowhere. */
 function follow(pointer: string): string | undefined {
-  const value = at(pointer) as { $ref?: string } | undefined;
+  const value = at(pointer);
   return value === undefined ? undefined : (value.$ref ?? pointer);
 }
 
-function at(pointer: string): unknown {
-  const steps = pointer
-    .split('/')
-    .slice(1)
-    .map((step) => step.replaceAll('~1', '/').replaceAll('~0', '~'));
-  return steps.reduce<unknown>((value, step) => (value as Record<string, unknown> | undefined)?.[step], described);
+function at(pointer: string) {
+  const steps = pointer.split('/').slice(1);
+  return steps.reduce((value, step) => value?.[step.replaceAll('~1', '/').replaceAll('~0', '~')], described);
 }
 
 function escaped(key: string): string {
