@@ -15,10 +15,10 @@ import { run as end, newCall, RESPONSE, type TestCall } from '../support/service
 // biome-ignore lint/suspicious/noExplicitAny: a log line is whatever was logged
 type Line = any;
 
-function newAudit() {
+function newAudit(nowMs?: () => number) {
   const lines: Line[] = [];
   const logger = pino({ base: null, timestamp: false }, { write: (line: string) => lines.push(JSON.parse(line)) });
-  const { passed, refused } = audit(logger);
+  const { passed, refused } = audit(logger, nowMs);
   const run = (call: TestCall, next: Next) => end(call, (received) => passed.run(received, next));
   /** Sends a call without the operator's key, whose address may be beyond its limit. */
   const attempt = (count: () => Promise<void>) => {
@@ -28,7 +28,7 @@ function newAudit() {
       return RESPONSE;
     });
   };
-  return { lines, run, attempt };
+  return { lines, run, refused, attempt };
 }
 
 const METADATA = { authorization: 'Bearer SECRET-KEY', 'user-agent': `cli/1 ${'x'.repeat(500)}`, cookie: 'SECRET' };
@@ -76,12 +76,8 @@ test('Audit - an attempt without the key is a warning that contains nothing of t
 });
 
 test('Audit - attempts without the key are few lines, whatever addresses they have, and all are counted', async (t) => {
-  const lines: Line[] = [];
   let nowMs = 0;
-  const { refused } = audit(
-    pino({ base: null }, { write: (line: string) => lines.push(JSON.parse(line)) }),
-    () => nowMs,
-  );
+  const { lines, refused } = newAudit(() => nowMs);
   const attempt = (index: number) => {
     refused(
       { ...operatorCall('ListAccounts'), address: `127.0.${index >> 8}.${index & 255}` },

@@ -39,17 +39,6 @@ test('Every PATCH - changes only the fields in the body; null leaves one alone',
   }
 });
 
-test('Every DELETE - returns 204 without a body, and what it has deleted is a 404', async (t) => {
-  const { rest } = t.context;
-  for (const { operation, path } of await requestsTo(rest, ({ method }) => method === 'DELETE')) {
-    const { status, text, headers } = await rest.delete(path);
-    t.deepEqual([status, text, headers.has('content-type')], [204, '', false]);
-    for (const method of ['GET', 'DELETE']) {
-      if (sibling(operation, method)) isError(t, await rest.send(method, path), 404, operation.notFound ?? '');
-    }
-  }
-});
-
 function announced({ headers }: RestResponse): unknown[] {
   const link = headers.get('link');
   return [headers.get('deprecation'), headers.get('sunset'), link?.endsWith('rel="next"') ? null : link];

@@ -226,14 +226,3 @@ test('The same request - REST and gRPC share the keys, on the public port and on
   }
   direct.close();
 });
-
-test('If-Match - over gRPC, where it is metadata, a 412 is ABORTED with the same reason', async (t) => {
-  const { rest, grpc } = t.context;
-  for (const write of await writes(rest)) {
-    const { body } = await rest.get(resourceOf(write));
-    const failed = await t.throwsAsync(exchange(grpc, write, { 'if-match': '"x"' }), undefined, write.path);
-    t.like(failed, { code: 10 });
-    t.deepEqual((await rest.get(resourceOf(write))).body, body);
-    await t.notThrowsAsync(exchange(grpc, write, { 'if-match': await tagAt(rest, resourceOf(write)) }));
-  }
-});

@@ -41,6 +41,7 @@ const BEGINS = {
   begunBan: { keyId: KEY_ID },
   retryAfterSeconds: BAN_MS / 1_000,
 };
+const PASSES: Step = [1, {}, ADMITTED];
 const LAST_OF_60 = { allowed: true, limit: 60, remaining: 0 };
 const NOTHING = { perMinute: 0, perDay: 1_000 };
 
@@ -165,12 +166,8 @@ const BANS = [
     refuse(19, 1_000),
     refuse(1, 1_000, BEGINS),
   ),
-  rule('Restored ban - one that has ended is ignored', restoreBan(-1), [1, {}, ADMITTED]),
-  rule('Restored ban - one that ends later than a new one would does not hold', restoreBan(BAN_MS + 1), [
-    1,
-    {},
-    ADMITTED,
-  ]),
+  rule('Restored ban - one that has ended is ignored', restoreBan(-1), PASSES),
+  rule('Restored ban - one that ends later than a new one would does not hold', restoreBan(BAN_MS + 1), PASSES),
   rule(
     'Unban - the key works at once, with the remaining quota of its account, and its refusals count from zero',
     refuse(20, 0, BEGINS),
@@ -180,7 +177,7 @@ const BANS = [
     refuse(1, 0, BEGINS),
   ),
   rule('Unban - deletes the refusals of a key that is not banned yet', refuse(19, 0), unban, refuse(19, 0)),
-  rule('Unban - ends a restored ban, too', restoreBan(BAN_MS), unban, [1, {}, ADMITTED]),
+  rule('Unban - ends a restored ban, too', restoreBan(BAN_MS), unban, PASSES),
 ];
 
 const GRACES = [
