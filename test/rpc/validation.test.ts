@@ -76,11 +76,6 @@ rule('Validation - a ship date is any instant that RFC 3339 can write', 'shipDat
     { nanos: 1e9 },
   ],
 });
-rule('Validation - a key expires at an instant of the future that RFC 3339 can write', 'expireTime', {
-  places: [query('/apiplatform.admin.v1.AdminService/CreateKey')],
-  good: [undefined, { seconds: YEAR_9999, nanos: 999_999_999 }],
-  bad: [{ seconds: 1n }, { seconds: YEAR_9999 + 1n }, { seconds: 2n ** 63n - 1n }, { seconds: YEAR_9999, nanos: -1 }],
-});
 
 test('Validation - the violations of an absent body are its required fields', async (t) => {
   const bodies = {
