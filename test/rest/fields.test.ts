@@ -46,14 +46,19 @@ const CAT = '😺';
 /** One grapheme of four characters. */
 const FLAG = '🏳️‍🌈';
 const CONTROLLED = ['\0', '\t', '\n', '\r', '\x1b', '\x1f', '\x7f', '\x80', '\x9f'].map((control) => `a${control}b`);
-/** A name that is returned otherwise. */
-const TRIMMED = { sent: '\u2003 Tom\u00a0', stored: 'Tom' };
-const NAMES = [CAT.repeat(200), FLAG.repeat(50), 'Ünï cödé  two spaces', '\ufeff', TRIMMED];
+/** A value that is returned otherwise. */
+const changed = (sent: string, stored: string) => ({ sent, stored });
+const NAMES = [CAT.repeat(200), FLAG.repeat(50), 'Ünï cödé  two spaces', '\ufeff', changed('\u2003 Tom\u00a0', 'Tom')];
 const TOO_LONG = [' x'.repeat(101), CAT.repeat(201), `${FLAG.repeat(50)}!`];
 const INVALID_NAMES = ['', '\u00a0', ...TOO_LONG, ...CONTROLLED, '\0', 5, true];
 const STATUSES = ['available', 'pending', 'sold'];
 const INVALID_STATUSES = ['PET_STATUS_UNSPECIFIED', 0, 4, -1, 'SOLD', '', true, 1.5];
 const TEXTS = ['', ' ', CAT.repeat(2_000), 'line\nline\t\u0001'];
+const TIMES = [
+  ...['0001-01-01T00:00:00Z', '2027-01-02T03:04:05.123456789Z', '9999-12-31T23:59:59.999999999Z'],
+  changed('2027-01-02T03:04:05.5Z', '2027-01-02T03:04:05.500Z'),
+  changed('2027-01-02T03:04:05+05:30', '2027-01-01T21:34:05Z'),
+];
 const NO_TIMES = [
   ...['', 'tomorrow', '2027-02-29T00:00:00Z', '10000-01-01T00:00:00Z'],
   ...[1_798_858_800, true, {}, { seconds: 5 }],
@@ -69,7 +74,7 @@ const BOUNDS: readonly (readonly [Shapes, field: string, accepted: readonly unkn
     ['categories', 'description', TEXTS, [CAT.repeat(2_001), 'a\0b', 5, false]],
     ['orders', 'quantity', [1, 1_000_000], [0, -1, 1_000_001, ...NO_NUMBERS]],
     ['orders', 'complete', [], [0, 1, 'maybe', '']],
-    ['orders', 'shipDate', [], NO_TIMES],
+    ['orders', 'shipDate', TIMES, NO_TIMES],
     ['inventory', 'quantity', [0, 1_000_000_000], [-1, 1_000_000_001, ...NO_NUMBERS]],
   ];
 
@@ -77,7 +82,8 @@ for (const [shapes, name, accepted, refused] of BOUNDS) {
   test(`${shapes} - ${name} is what its rule says, in each operation, and a 400 names it`, async (t) => {
     for (const send of t.context[shapes]) {
       for (const value of accepted) {
-        const { sent, stored } = value === TRIMMED ? TRIMMED : { sent: value, stored: value };
+        const { sent, stored } =
+          typeof value === 'object' ? (value as ReturnType<typeof changed>) : { sent: value, stored: value };
         const { status, text, body } = await send({ [name]: sent });
         t.true(status === 200 || status === 201, text);
         t.deepEqual(body[name], stored);
@@ -86,24 +92,6 @@ for (const [shapes, name, accepted, refused] of BOUNDS) {
     }
   });
 }
-
-const SHIP_DATES = [
-  ['2027-01-02T03:04:05Z', '2027-01-02T03:04:05Z'],
-  ['2027-01-02T03:04:05.5Z', '2027-01-02T03:04:05.500Z'],
-  ['2027-01-02T03:04:05.123456789Z', '2027-01-02T03:04:05.123456789Z'],
-  ['2027-01-02T03:04:05+05:30', '2027-01-01T21:34:05Z'],
-  ['0001-01-01T00:00:00Z', '0001-01-01T00:00:00Z'],
-  ['9999-12-31T23:59:59.999999999Z', '9999-12-31T23:59:59.999999999Z'],
-] as const;
-
-test('timestamps - are RFC 3339 in UTC, to the nanosecond, whatever offset was sent', async (t) => {
-  const { rest } = t.context;
-  const { id } = await rest.order();
-  for (const [sent, printed] of SHIP_DATES) {
-    t.is(((await rest.order({ shipDate: sent })) as { shipDate?: string }).shipDate, printed);
-    t.is((await rest.patch(`/store/orders/${id}`, { shipDate: sent })).body.shipDate, printed);
-  }
-});
 
 test('bodies - an unknown field is ignored, whatever its value', async (t) => {
   const { rest } = t.context;

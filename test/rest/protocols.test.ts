@@ -197,24 +197,21 @@ test('Connect - every error has the status and code of the protocol, and its rea
     }),
     ['/petstore.v1.PetService/Nope', cats, 404, 'unimplemented', 'ROUTE_NOT_FOUND'],
     [`${get}?x=1`, cats, 404, 'unimplemented', 'ROUTE_NOT_FOUND'],
+    ...[{}, { 'content-type': 'application/connect+proto' }, { 'content-type': 'application/json' }].flatMap((type) =>
+      ['', `Bearer ${generateKey()}`].map((authorization) => {
+        const reason = authorization === '' ? 'API_KEY_MISSING' : 'API_KEY_INVALID';
+        return [
+          '/petstore.v1.PetService/Nope',
+          cats,
+          401,
+          'unauthenticated',
+          reason,
+          { authorization, ...type },
+        ] as const;
+      }),
+    ),
   ] as const) {
     isConnectError(t, await call(t.context, path, request, changes), status, code, reason);
-  }
-});
-
-test('Connect - a call without a valid key is a 401 with its reason, before every other error', async (t) => {
-  const keys = { API_KEY_MISSING: '', API_KEY_INVALID: `Bearer ${generateKey()}` };
-  for (const [reason, authorization] of Object.entries(keys)) {
-    for (const path of [Categories.createCategory.path, '/petstore.v1.PetService/Nope']) {
-      for (const type of ['application/proto', 'application/connect+proto', 'application/json']) {
-        const response = await call(t.context, path, cats, { authorization, 'content-type': type });
-        isConnectError(t, response, 401, 'unauthenticated', reason);
-        t.regex(
-          response.headers.get('www-authenticate') ?? '',
-          reason === 'API_KEY_INVALID' ? /, error="invalid_token"$/ : /^Bearer realm="petstore"$/,
-        );
-      }
-    }
   }
 });
 
