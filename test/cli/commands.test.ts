@@ -95,6 +95,20 @@ test('key - a list says which key replaced which, and which of them end or have 
   t.regex(await text(command, `key list --account ${accountId}`), new RegExp(`${id} .* read +expired `));
 });
 
+test('key list - control characters in a label are replaced, those of direction too; in JSON escaped', async (t) => {
+  const { command, store } = t.context;
+  const id = await newAccount(command);
+  const label = 'a\nb\u001b[2J\u009bc\u202ed\u2066e\u2028f👩‍🚀'; // from before it was refused
+  const key = { accountId: toAccountId(BigInt(id)), label, createdAtMs: 0, expiresAtMs: 1 };
+  await store.write((tx) => tx.keys.insert({ ...key, prefix: 'pst_', permission: 'write' }, Buffer.alloc(32, 1)));
+  t.regex(await text(command, `key list --account ${id}`), / a\ufffdb\ufffd\[2J\ufffdc\ufffdd\ufffde\ufffdf👩‍🚀 /);
+  const listed = await text(command, `key list --account ${id} --json`);
+  t.regex(listed, /"a\\nb\\u001b\[2J\\u009bc\\u202ed\\u2066e\\u2028f👩‍🚀"/);
+  t.is(JSON.parse(listed)[0].label, label);
+  const refused = await command(`key create --account ${id} --label a\u009b`.split(' '));
+  t.regex(refused.stderr, /label must have no control characters/);
+});
+
 test('usage, bans - a key beyond its limit is shown everywhere, until its ban is ended', async (t) => {
   const { command, grpc, store } = t.context;
   // Per day, because a minute may end during a test.

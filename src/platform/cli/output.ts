@@ -28,7 +28,22 @@ export function table(rows: readonly Fields[]): string {
 }
 
 function format(value: Fields[string]): string {
-  return typeof value === 'number' ? count(value) : String(value ?? '');
+  return typeof value === 'number' ? count(value) : printable(String(value ?? ''));
+}
+
+/**
+ * Without characters that could move the cursor or begin a line, and without those that change the direction of what
+ * follows them: a label may contain them, and the name of a resource, which any caller sets, the latter.
+ */
+function printable(text: string): string {
+  return text.replaceAll(/[\p{Cc}\p{Bidi_Control}\u2028\u2029]/gu, '\u{fffd}');
+}
+
+/** The same JSON without such characters outside of ASCII, which are escaped. All others are escaped in JSON anyway. */
+export function printableJson(json: string): string {
+  return json.replaceAll(/[\x7f-\x9f\p{Bidi_Control}\u2028\u2029]/gu, (char) => {
+    return `\\u${char.charCodeAt(0).toString(16).padStart(4, '0')}`;
+  });
 }
 
 /** `12,345`. */
@@ -55,5 +70,5 @@ export function toJson(messages: unknown): string {
     if (name === 'permission') return nameOf(PERMISSIONS, value);
     return name === 'window' ? nameOf(WINDOWS, value) : value;
   };
-  return JSON.stringify(messages, convert, 2);
+  return printableJson(JSON.stringify(messages, convert, 2));
 }

@@ -7,6 +7,7 @@ import { toServerAddress } from './arguments.ts';
 import { banCommand } from './ban-command.ts';
 import { toFailure } from './failure.ts';
 import { keyCommand } from './key-command.ts';
+import { printableJson } from './output.ts';
 
 const HELP = `
 Examples:
@@ -40,7 +41,7 @@ export function report(error: unknown, args: readonly string[], err: Writer): nu
   const failure = toFailure(error);
   if (failure === undefined) return 0;
   const { code, message, exitCode } = failure;
-  err.write(wantsJson(args) ? `${JSON.stringify({ code, message })}\n` : `${NAME}: ${message}\n`);
+  err.write(wantsJson(args) ? `${printableJson(JSON.stringify({ code, message }))}\n` : `${NAME}: ${message}\n`);
   return exitCode;
 }
 
