@@ -91,6 +91,12 @@ test.serial('Rolling restart - under load, twice, loses no REST request, no gRPC
   t.is((await launcher.servers()).length, INSTANCES);
   t.false(before.some(isRunning));
   t.notRegex(launcher.output, /killed|still has open calls/);
+  for (let number = 1; number <= INSTANCES; number += 1) {
+    const lines = (await readFile(inFolder(`logs/server-${number}.log`), 'utf8')).split('\n');
+    const timeOf = (what: string) => Date.parse(JSON.parse(lines.find((line) => line.includes(what)) ?? '{}').time);
+    const drainedMs = timeOf('"draining"') - timeOf('"no longer ready"');
+    t.true(drainedMs >= 200, `Envoy has seen two failed health checks before the server stops: ${drainedMs} ms`);
+  }
 });
 
 test.serial('Streams - the number of an account counts over all servers', async (t) => {
