@@ -87,9 +87,8 @@ test('values - one that the server refuses is named by its field, with exit code
 
 test('server - one that is away, refuses the key, or is another, is named with what to do', async (t) => {
   const { config, grpcAddress, publicAddress } = t.context;
-  const files = ['wrong', 'damaged'].map((name) => join(config.dataDir, name));
-  const [wrong = '', damaged = ''] = files;
-  for (const folder of files) await mkdir(folder);
+  const [wrong, damaged] = [join(config.dataDir, 'wrong'), join(config.dataDir, 'damaged')];
+  for (const folder of [wrong, damaged]) await mkdir(folder);
   await writeFile(join(wrong, 'operator.key'), `${generateKey('operator')}\n`);
   await writeFile(join(damaged, 'operator.key'), 'not a key\n');
   const away = /^nothing answers at 127\.0\.0\.1:1: start the service with "npm start", or name another --address/;
@@ -99,16 +98,13 @@ test('server - one that is away, refuses the key, or is another, is named with w
     `the server at ${grpcAddress} does not accept the key in ${key}: name its server with --address`;
   const first =
     'there is no operator key: the service creates /nowhere/operator.key when it first starts; or set OPERATOR_KEY';
+  const broken = `there is no operator key in ${damaged}/operator.key, or it is damaged`;
   const cases: readonly (readonly [string, string | RegExp, Settings, string?])[] = [
     ['SERVER_AWAY', away, { GRPC_PORT: '1' }],
     ['NO_ADMIN_SERVICE', noAdmin, {}, `--address=${publicAddress}`],
     ['OPERATOR_KEY_INVALID', refused('OPERATOR_KEY'), { OPERATOR_KEY: generateKey('operator') }],
     ['OPERATOR_KEY_INVALID', refused(`${wrong}/operator.key`), { DATA_DIR: wrong }],
-    [
-      'OPERATOR_KEY_MISSING',
-      `there is no operator key in ${damaged}/operator.key, or it is damaged`,
-      { DATA_DIR: damaged },
-    ],
+    ['OPERATOR_KEY_MISSING', broken, { DATA_DIR: damaged }],
     ['OPERATOR_KEY_MISSING', first, { DATA_DIR: '/nowhere' }],
     ['INVALID_SETTING', 'GRPC_PORT must be a port from 1 to 65535, not "x"', { GRPC_PORT: 'x' }],
   ];

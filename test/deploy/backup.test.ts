@@ -156,13 +156,8 @@ test('Backup - leaves its result and time for the metrics, and deletes what kill
 test('Backup - of those in one second each has a name of its own', async (t) => {
   const { settings, folder } = await places(t);
   const made = await Promise.all([1, 2, 3].map(() => backup(folder, settings)));
-  t.deepEqual(
-    readdirSync(folder),
-    made
-      .flatMap((file) => [file, file.replace('.sqlite', '.operator.key')])
-      .map((file) => basename(file))
-      .sort(),
-  );
+  t.is(new Set(made).size, 3);
+  t.is(readdirSync(folder).length, 6, 'each with its key');
 });
 
 /** The places of a test, and a store in its data folder. */

@@ -2,6 +2,7 @@
 import { chmodSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import type { ExecutionContext } from 'ava';
+import { runProgram } from '../../deploy/postgres-program.ts';
 import { openPostgres } from '../../src/platform/storage/postgres.ts';
 import { MIGRATIONS } from '../../src/schema.ts';
 import { findProgram } from '../support/machine/find-program.ts';
@@ -25,10 +26,7 @@ async function places(t: Test) {
   return { folder, url, settings, dump: await backup(join(folder, 'backups'), settings) };
 }
 
-async function migrate(url: string): Promise<void> {
-  const engine = await openPostgres(url, MIGRATIONS);
-  await engine.close();
-}
+const migrate = async (url: string) => (await openPostgres(url, MIGRATIONS)).close();
 
 async function categories(url: string, schema = 'public'): Promise<readonly unknown[]> {
   return (await query(url, `SELECT name FROM ${schema}.categories ORDER BY id`)).map(({ name }) => name);
@@ -109,16 +107,15 @@ test('Restore - is refused while a server is connected from another DATA_DIR', a
 
 test('Restore - dumps that are no backup are refused, and nothing changes', async (t) => {
   const { folder, url, settings } = await places(t);
-  const other = await t.context.createDatabase();
+  const [other, newer] = [await t.context.createDatabase(), await t.context.createDatabase()];
   await query(other, 'CREATE TABLE posts (id integer); CREATE TABLE schema_migrations (version text)');
-  const newer = await t.context.createDatabase();
   await migrate(newer);
   await query(newer, "INSERT INTO schema_migrations (name, batch) VALUES ('999-future', 1)");
-  const [foreign, future, empty] = ['foreign', 'future', 'empty'].map((name) => join(folder, `${name}.dump`));
-  await dumpTo(foreign, other);
-  await dumpTo(future, newer);
-  writeFileSync(empty ?? '', '');
-  for (const [file = '', line] of [
+  const [foreign, future, empty] = [join(folder, 'foreign.dump'), join(folder, 'future.dump'), join(folder, '.dump')];
+  runProgram('pg_dump', ['--format=custom', `--file=${foreign}`], other); // without the checks of a backup
+  runProgram('pg_dump', ['--format=custom', `--file=${future}`], newer);
+  writeFileSync(empty, '');
+  for (const [file, line] of [
     [foreign, /^petstore: .*no backup of the pet store.*\n$/],
     [future, /^petstore: the dump has the migrations 999-future of a newer release: restore it with that one\n$/],
     [empty, /^petstore: .*pg_restore: error: .*\n$/],
@@ -178,12 +175,6 @@ test('Backup - an unreachable database ends with one line, without the password'
   const line = /^petstore: pg_dump: error: connection to server (?!.*hunter2).+\n$/;
   await fails(t, run('backup', ['--to', join(folder, 'backups')], { ...settings, DATABASE_URL }), line);
 });
-
-/** Dumps without the checks of a backup. */
-async function dumpTo(file: string | undefined, url: string): Promise<void> {
-  const { runProgram } = await import('../../deploy/postgres-program.ts');
-  runProgram('pg_dump', ['--format=custom', `--file=${file}`], url);
-}
 
 /** A pg_restore that is this script of a shell, except for the list of what is in a dump. */
 function programsWith(folder: string, script: (real: string) => string): { readonly PATH: string } {

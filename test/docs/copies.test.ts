@@ -60,44 +60,40 @@ test('A copy - misses nothing when it is killed between ready and the lists, or 
   await writeFile(file, code);
   const proxy = await holdingProxy(t, t.context.rest.url);
   const env = { ...process.env, API: proxy.url, API_KEY: t.context.key };
-  let program: Program | undefined;
-  const start = () => {
-    program = new Program(process.execPath, [file], { cwd, env });
+  await changeAll(t.context);
+  const start = () => new Program(process.execPath, [file], { cwd, env });
+  let program = start();
+  t.teardown(() => program.end('SIGKILL'));
+  /** Kills it, and starts it again after what happens meanwhile. */
+  const startAgain = async (meanwhile: () => unknown = () => undefined) => {
+    await program.end('SIGKILL');
+    await meanwhile();
+    program = start();
   };
-  const kill = async () => {
-    program?.process.kill('SIGKILL');
-    await program?.ended;
-  };
-  t.teardown(kill);
   const isEqual = async () => {
-    if (program?.hasEnded) throw new Error(program.errors);
+    if (program.hasEnded) throw new Error(program.errors);
     const { cursor, ...copy } = JSON.parse(await readFile(join(cwd, 'copy.json'), 'utf8').catch(() => '{}'));
     return isDeepStrictEqual(copy, await lists(t.context));
   };
-  await changeAll(t.context);
-  start();
   await until(() => proxy.held > 0, 'the first list');
   await changeAll(t.context);
-  await kill();
+  await program.end('SIGKILL');
   proxy.isHolding = false;
-  start();
+  await startAgain();
   await until(isEqual, 'what the lists say');
   await changeAll(t.context);
   await until(isEqual, 'the events');
-  await kill();
-  await changeAll(t.context);
-  start();
+  await startAgain(() => changeAll(t.context));
   await until(isEqual, 'the events since');
-  await kill();
-  await changeAll(t.context);
-  change(t.context.config.dataDir, 'DELETE FROM events WHERE id < (SELECT max(id) FROM events)');
-  start();
+  const { dataDir } = t.context.config;
+  await startAgain(async () => {
+    await changeAll(t.context);
+    change(dataDir, 'DELETE FROM events WHERE id < (SELECT max(id) FROM events)');
+  });
   await until(isEqual, 'the lists again, since events have expired');
-  await kill();
-  change(t.context.config.dataDir, 'DELETE FROM events'); // as in a backup of before
-  start();
-  await until(() => program?.errors.includes('has not been reached') ?? false, 'EVENT_NOT_REACHED');
+  await startAgain(() => change(dataDir, 'DELETE FROM events')); // as in a backup of before
+  await until(() => program.errors.includes('has not been reached'), 'EVENT_NOT_REACHED');
   await changeAll(t.context);
   await until(isEqual, 'the lists again, since the feed is older');
-  t.is(program?.hasEnded, false);
+  t.false(program.hasEnded);
 });
