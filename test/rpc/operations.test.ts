@@ -3,7 +3,6 @@ import { readFileSync } from 'node:fs';
 import { type DescMethod, fromBinary } from '@bufbuild/protobuf';
 import { type DescriptorProto, type FileDescriptorProto, FileDescriptorSetSchema } from '@bufbuild/protobuf/wkt';
 import test from 'ava';
-import fc from 'fast-check';
 import { Category } from '../../gen/petstore/v1/categories.ts';
 import { InventoryItem } from '../../gen/petstore/v1/inventory.ts';
 import { Order } from '../../gen/petstore/v1/orders.ts';
@@ -74,22 +73,14 @@ test('Entity tags - a field that is added to a tagged message can be absent', (t
   ]);
 });
 
-const opaque = fc.string({ unit: fc.constantFrom(...'abc,*/\\ W!#~\x80\xff'.replace(' ', '')), maxLength: 8 });
-const tag = fc.tuple(fc.constantFrom('', 'W/'), opaque).map(([weak, text]) => `${weak}"${text}"`);
-/** Separators of two elements, with empty elements. */
-const comma = fc.string({ unit: fc.constantFrom(' ', '\t', ','), maxLength: 5 }).map((text) => ` ,${text}`);
-const around = fc.string({ unit: fc.constantFrom(' ', '\t', ','), maxLength: 5 });
-
 test('Entity tags - a list is parsed completely, with any white space and empty elements', (t) => {
-  const lists = fc.tuple(around, fc.array(fc.tuple(tag, comma), { minLength: 1, maxLength: 10 }), around);
-  fc.assert(
-    fc.property(lists, ([before, elements, after]) => {
-      const text = elements.map(([element, behind]) => element + behind).join('');
-      const tags = elements.map(([element]) => element);
-      t.deepEqual(parseEntityTags(before + text + after), tags);
-    }),
-  );
-  t.deepEqual(parseEntityTags('"a,b", ""'), ['"a,b"', '""']);
+  for (const [text, ...tags] of [
+    ['"a"', '"a"'],
+    ['"a,b", ""', '"a,b"', '""'],
+    [' ,\t"a",, \t,W/"b,c" ,"*/\\W!#~\x80\xff",', '"a"', 'W/"b,c"', '"*/\\W!#~\x80\xff"'],
+  ] as const) {
+    t.deepEqual(parseEntityTags(text), tags);
+  }
 });
 
 test('Entity tags - a malformed or empty list is refused', (t) => {

@@ -1,9 +1,6 @@
 /** Reflection, which needs no key: what it shows, and how much may be asked of it. */
 import { gzipSync } from 'node:zlib';
-import { type DescMessage, fromBinary } from '@bufbuild/protobuf';
-import { FileDescriptorProtoSchema } from '@bufbuild/protobuf/wkt';
 import { type ServiceError, status as Status } from '@grpc/grpc-js';
-import { loadOperations } from '../../src/platform/proto/operations.ts';
 import type { GrpcCaller } from '../support/calls/grpc-caller.ts';
 import { rawGrpc } from '../support/calls/http2.ts';
 import { grpcFrame, targetOf } from '../support/calls/sockets.ts';
@@ -15,10 +12,6 @@ import { serverTest } from '../support/service/shared-stack.ts';
 const test = serverTest();
 const PATH = '/grpc.reflection.v1.ServerReflection/ServerReflectionInfo';
 const asIs = (bytes: Buffer) => bytes;
-
-interface Response {
-  readonly messageResponse: { readonly value: { readonly fileDescriptorProto: readonly Uint8Array[] } };
-}
 
 /** Asks for the files of a symbol a number of times, and reads all answers. */
 async function ask({ client }: GrpcCaller, service: string, times: number) {
@@ -45,20 +38,6 @@ test('Reflection - shows the public services only', async (t) => {
     const { answers } = await ask(t.context.grpc, `apiplatform.${service}`, 1);
     t.true((answers[0]?.length ?? 0) < 200 && answers[0]?.includes('not found'), service);
   }
-});
-
-test('Reflection - the first answer has the file of a method with all imports, others the file alone', async (t) => {
-  const { answers } = await ask(t.context.grpc, 'petstore.v1.PetService.GetPet', 2);
-  const output = loadOperations().byPath.get(PATH)?.output as DescMessage;
-  const [first, second] = answers.map((bytes) => {
-    const { messageResponse } = fromBinary(output, bytes) as unknown as Response;
-    return messageResponse.value.fileDescriptorProto.map((file) => fromBinary(FileDescriptorProtoSchema, file));
-  });
-  const names = first?.map(({ name }) => name) ?? [];
-  const actual = first?.flatMap(({ dependency }) => dependency).filter((name) => !names.includes(name));
-  t.deepEqual(actual, []);
-  t.true(names.includes('google/api/annotations.proto'));
-  t.like(second, { length: 1, 0: { name: 'petstore/v1/pets.proto' } });
 });
 
 test('Reflection - one stream gets at most 256 KiB of answers', async (t) => {
