@@ -27,7 +27,13 @@ test('Violations - every error about a field has a BadRequest, with its name in 
     [grpc.failure(Pets.updatePet, { petId, pet }), ['pet.category_id']],
     [grpc.failure(Pets.listPets, { pageToken: 'x' }), ['page_token']],
     [grpc.failure(Orders.placeOrder, { order: { petId: NOBODY } }), ['order.pet_id']],
-    [grpc.failure(Orders.placeOrder, { order: { shipDate: { seconds: 0n, nanos: -1 } } }), ['order.ship_date']],
+    // What RFC 3339 can't write, from before the year 1 to after 9999.
+    ...[
+      { seconds: 0n, nanos: -1 },
+      { seconds: 0n, nanos: 1e9 },
+      { seconds: -62_135_596_801n, nanos: 0 },
+      { seconds: 253_402_300_800n, nanos: 0 },
+    ].map((shipDate) => [grpc.failure(Orders.placeOrder, { order: { shipDate } }), ['order.ship_date']] as const),
     [grpc.failure(Events.listEvents, { after: NOBODY }), ['after']],
     [grpc.failure(Pets.getPet, { petId: NOBODY }), []],
   ] as const) {

@@ -32,49 +32,16 @@ async function violations(request: Request): Promise<string[]> {
   return (await refusal(request))?.violations.map(({ name }) => name) ?? [];
 }
 
-const order = (fields: object): Request => ['OrderService/PlaceOrder', { order: fields }];
-const newPet = (fields: object): Request => [
-  'PetService/CreatePet',
-  { pet: { name: 'Tom', categoryId: 1n, ...fields } },
-];
-const petPatch = (fields: object): Request => ['PetService/UpdatePet', { petId: 1n, pet: fields }];
-const query =
-  (path: string) =>
-  (fields: object): Request => [path, fields];
-
-interface Values {
-  readonly places: readonly ((fields: object) => Request)[];
-  readonly good: readonly unknown[];
-  readonly bad: readonly unknown[];
-}
-
-/** In each place the field has no violation with a good value, and alone has one with a bad value. */
-function rule(title: string, field: string, { places, good, bad }: Values): void {
-  test(title, async (t) => {
-    for (const place of places) {
-      for (const value of good) t.deepEqual(await violations(place({ [field]: value })), [], String(value));
-      for (const value of bad) t.deepEqual(await violations(place({ [field]: value })), [field], String(value));
-    }
-  });
-}
-
-rule('Validation - a status is one of the three, neither zero nor a larger number', 'status', {
-  places: [newPet, petPatch, query('PetService/ListPets'), query('InventoryService/ListInventory')],
-  good: [1, 2, 3, undefined],
-  bad: [0, 4, -1],
-});
-
-const [YEAR_1, YEAR_9999] = [-62_135_596_800n, 253_402_300_799n];
-rule('Validation - a ship date is any instant that RFC 3339 can write', 'shipDate', {
-  places: [order],
-  good: [{ seconds: YEAR_1 }, { seconds: 0n }, { seconds: YEAR_9999, nanos: 999_999_999 }],
-  bad: [
-    { seconds: YEAR_1 - 1n },
-    { seconds: YEAR_9999 + 1n },
-    { seconds: 2n ** 63n - 1n },
-    { nanos: -1 },
-    { nanos: 1e9 },
-  ],
+test('Validation - a status is one of the three, neither zero nor a larger number', async (t) => {
+  for (const place of [
+    (status?: number): Request => ['PetService/CreatePet', { pet: { name: 'Tom', categoryId: 1n, status } }],
+    (status?: number): Request => ['PetService/UpdatePet', { petId: 1n, pet: { status } }],
+    (status?: number): Request => ['PetService/ListPets', { status }],
+    (status?: number): Request => ['InventoryService/ListInventory', { status }],
+  ]) {
+    for (const good of [1, 2, 3, undefined]) t.deepEqual(await violations(place(good)), [], `${good}`);
+    for (const bad of [0, 4, -1]) t.deepEqual(await violations(place(bad)), ['status'], `${bad}`);
+  }
 });
 
 test('Validation - the violations of an absent body are its required fields', async (t) => {
