@@ -106,7 +106,7 @@ test('key list - control characters in a label are replaced, those of direction 
   t.regex(listed, /"a\\nb\\u001b\[2J\\u009bc\\u202ed\\u2066e\\u2028f👩‍🚀"/);
   t.is(JSON.parse(listed)[0].label, label);
   const refused = await command(`key create --account ${id} --label a\u009b`.split(' '));
-  t.regex(refused.stderr, /label must have no control characters/);
+  t.regex(refused.stderr, /label: must have no control characters/);
 });
 
 test('usage, bans - a key beyond its limit is shown everywhere, until its ban is ended', async (t) => {
