@@ -32,26 +32,6 @@ test('Config - without settings all values are defaults, and listeners are on lo
   });
 });
 
-test('Config - each limit is read', (t) => {
-  const set = {
-    ...{ FREE_PER_MINUTE: '1', PRO_PER_DAY: '2', BUSINESS_PER_DAY: '2147483647', ADDRESS_PER_MINUTE: '3' },
-    ...{ ADDRESS_BURST: '8', ADDRESS_PER_SECOND: '9', STREAM_SECONDS: '10', EVENT_STREAMS: '3' },
-    EVENT_STREAM_SECONDS: '11',
-    ...{ BAN_REFUSALS: '5', BAN_WINDOW_SECONDS: '6', BAN_GRACE_SECONDS: '0', BAN_SECONDS: '7' },
-  };
-  const config = readConfig(set);
-  t.like(config, { addressPerMinute: 3, addressBurst: 8, addressPerSecond: 9, eventStreams: 3 });
-  t.deepEqual(config.limits, {
-    plans: {
-      free: { perMinute: 1, perDay: 1_000 },
-      pro: { perMinute: 300, perDay: 2 },
-      business: { perMinute: 1_000, perDay: 2_147_483_647 },
-    },
-    ...{ maxStreamMs: 10_000, maxEventStreamMs: 11_000 },
-    ban: { refusals: 5, windowMs: 6_000, graceMs: 0, durationMs: 7_000 },
-  });
-});
-
 /** The message of the error that the settings cause; empty if there is none. */
 function configError(env: Settings): string {
   try {
@@ -64,15 +44,26 @@ function configError(env: Settings): string {
 }
 
 const server = (host: string, port: number) => ({ host, port });
-/** Origins of pages in apps and extensions. */
-const APPS = [
-  ...['capacitor://localhost', 'tauri://localhost', 'ionic://localhost', 'app://obsidian.md'],
-  ...[
-    'chrome-extension://gighmmpiobklfepjocnamgkkbiglidom',
-    'safari-web-extension://9B1DEB4D-3B7D-4BAD-9BDD-2B0D7B3DCB6D',
-  ],
-];
 const GOOD: readonly (readonly [settings: Settings, expected: Partial<Config>])[] = [
+  [
+    {
+      ...{ FREE_PER_MINUTE: '1', PRO_PER_DAY: '2', BUSINESS_PER_DAY: '2147483647', ADDRESS_PER_MINUTE: '3' },
+      ...{ ADDRESS_BURST: '8', ADDRESS_PER_SECOND: '9', STREAM_SECONDS: '10', EVENT_STREAM_SECONDS: '11' },
+      ...{ BAN_REFUSALS: '5', BAN_WINDOW_SECONDS: '6', BAN_GRACE_SECONDS: '0', BAN_SECONDS: '7', EVENT_STREAMS: '3' },
+    },
+    {
+      ...{ addressPerMinute: 3, addressBurst: 8, addressPerSecond: 9, eventStreams: 3 },
+      limits: {
+        plans: {
+          free: { perMinute: 1, perDay: 1_000 },
+          pro: { perMinute: 300, perDay: 2 },
+          business: { perMinute: 1_000, perDay: 2_147_483_647 },
+        },
+        ...{ maxStreamMs: 10_000, maxEventStreamMs: 11_000 },
+        ban: { refusals: 5, windowMs: 6_000, graceMs: 0, durationMs: 7_000 },
+      },
+    },
+  ],
   [
     {
       ...{ HOST: '::', PORT: '1', GRPC_PORT: '65535', ENVOY: '/usr/bin/envoy', DATA_DIR: 'here', LOG_LEVEL: 'silent' },
@@ -104,7 +95,9 @@ const GOOD: readonly (readonly [settings: Settings, expected: Partial<Config>])[
     { CORS_ORIGINS: 'https://shop.example, http://localhost:3000,https://shop.example,https://[::1]:8443' },
     { corsOrigins: ['https://shop.example', 'http://localhost:3000', 'https://[::1]:8443'] },
   ],
-  ...APPS.map((origin) => [{ CORS_ORIGINS: origin }, { corsOrigins: [origin] }] as const),
+  ...['capacitor://localhost', 'app://obsidian.md', 'safari-web-extension://9B1DEB4D-3B7D'].map(
+    (origin) => [{ CORS_ORIGINS: origin }, { corsOrigins: [origin] }] as const,
+  ),
   [SHARED, { demoAccount: false, databaseUrl: SHARED.DATABASE_URL }],
   [{ ...SHARED, DEMO_ACCOUNT: 'yes' }, { demoAccount: true }],
   [{ ...SHARED, DATABASE_URL: 'postgresql://me:s3cret@db:5433/p?sslmode=verify-full' }, { demoAccount: false }],
