@@ -4,7 +4,6 @@
  */
 import type { ClientHttp2Session, OutgoingHttpHeaders } from 'node:http2';
 import { setTimeout as delay } from 'node:timers/promises';
-import { generateKey } from '../../../src/platform/access/keys/format.ts';
 import { END_STREAM, frame, headersFrame, PLAIN, PREFACE } from '../../support/calls/frames.ts';
 import { http1Connection } from '../../support/calls/http1-connection.ts';
 import { exchange, type Sending } from '../../support/calls/http2.ts';
@@ -34,17 +33,13 @@ export interface Attack {
   readonly shortBounds?: Bounds;
   /** What else is wrong, in words. */
   readonly check?: (report: Report) => readonly string[];
-  /**
-   * Resolves when everything has been sent, or as much as the service accepts. The attack then continues until the
-   * signal is aborted, which ends its requests.
-   */
+  /** Resolves when everything has been sent, or as much as the service accepts. The attack then goes on without end. */
   run(context: AttackContext): Promise<void>;
 }
 
 export interface AttackContext {
   readonly target: Target;
   readonly size: Size;
-  readonly signal: AbortSignal;
   /** A valid key, for loads of ordinary callers. */
   readonly key: string;
   /** Counts a request that has ended: its status, or `closed`. */
@@ -66,7 +61,6 @@ const SHARE = 50;
 const MAX_CPU_US = 3_000;
 const FOREVER_MS = 3_600_000;
 
-const LIST_PETS = '/petstore.v1.PetService/ListPets';
 const HEALTH = '/grpc.health.v1.Health';
 
 /** `promise` is the title of its test. */
@@ -89,22 +83,9 @@ export const ATTACKS: readonly Attack[] = [
     check: ({ unended }) => (unended > 0 ? [] : ['none was held']),
     run: (context) =>
       openStreams(context, [
-        () => [grpcHeaders(`${HEALTH}/Watch`), { body: grpcFrame() }],
-        () => [grpcHeaders(`${HEALTH}/Check`), { isEnded: false }],
-        () => [{ ':path': '/healthz' }, {}],
-      ]),
-  }),
-  attack('Without a key - open requests, some with made-up keys, are refused by their headers', {
-    full: { connections: 150, perConnection: 100 },
-    short: { connections: 55, perConnection: 100 },
-    holdMs: 60_000,
-    bounds: SERVED,
-    endsBut: 0,
-    run: (context) =>
-      openStreams(context, [
-        () => [{ ':path': '/pets' }, { isEnded: false }],
-        () => [grpcHeaders(LIST_PETS), { isEnded: false }],
-        () => [grpcHeaders(LIST_PETS, generateKey()), { isEnded: false }],
+        [grpcHeaders(`${HEALTH}/Watch`), { body: grpcFrame() }],
+        [grpcHeaders(`${HEALTH}/Check`), { isEnded: false }],
+        [{ ':path': '/healthz' }, {}],
       ]),
   }),
   attack('Streams - that are opened and reset at once delay no other caller', {
@@ -176,14 +157,13 @@ async function forEachConnection({ connections }: Size, begin: (index: number) =
 
 /** Keeps so many streams open on each connection, with the requests in turn. */
 async function openStreams(
-  { target, size, count, signal }: AttackContext,
-  requests: readonly (() => readonly [OutgoingHttpHeaders, Sending])[],
+  { target, size, count }: AttackContext,
+  requests: readonly (readonly [OutgoingHttpHeaders, Sending])[],
 ): Promise<void> {
   await forEachConnection(size, async (index) => {
     const session = await openSession(target, index).catch(() => undefined);
-    signal.addEventListener('abort', () => session?.destroy());
     for (let i = 0; i < size.perConnection; i += 1) {
-      const [headers, sending] = requests[i % requests.length]?.() ?? [];
+      const [headers, sending] = requests[i % requests.length] ?? [];
       if (session === undefined || headers === undefined) count('refused connection');
       else {
         const ended = exchange(session, headers, { ...sending, giveUpMs: FOREVER_MS });
@@ -197,13 +177,12 @@ async function openStreams(
  * Complete requests on streams with a window of 0. Nothing is sent before all connections are open: an overload manager
  * would notice a gradual load.
  */
-async function getUnread({ target, size, count, signal }: AttackContext, path: string): Promise<void> {
+async function getUnread({ target, size, count }: AttackContext, path: string): Promise<void> {
   const sessions: ClientHttp2Session[] = [];
   await forEachConnection(size, async (index) => {
     const session = await openSession(target, index, { initialWindowSize: 0 }).catch(() => undefined);
     if (session === undefined) return count('refused connection');
     sessions.push(session);
-    signal.addEventListener('abort', () => session.destroy());
   });
   for (const session of sessions) {
     for (let i = 0; i < size.perConnection && !session.destroyed; i += 1) {
@@ -214,7 +193,7 @@ async function getUnread({ target, size, count, signal }: AttackContext, path: s
 
 /** Requests, each perhaps with its reset behind it, in one write; again on a new connection. */
 function sendAtOnce(context: AttackContext, index: number, isReset: boolean): void {
-  const { target, size, count, signal } = context;
+  const { target, size, count } = context;
   const headers = { ':method': 'GET', ':path': '/pets', ...PLAIN };
   const streams = Array.from({ length: size.perConnection }, (_, stream) => 2 * stream + 1);
   const all = streams.map((id) =>
@@ -226,11 +205,9 @@ function sendAtOnce(context: AttackContext, index: number, isReset: boolean): vo
     wasLeft = true;
     socket.destroy();
   };
-  signal.addEventListener('abort', end);
   socket.once('close', () => {
     count(wasLeft ? 'left open' : 'closed');
-    signal.removeEventListener('abort', end);
-    if (!signal.aborted) sendAtOnce(context, index, isReset);
+    sendAtOnce(context, index, isReset);
   });
   socket.write(Buffer.concat([PREFACE, ...all]), () => setTimeout(end, isReset ? RESET_MS : 100));
 }
@@ -250,16 +227,15 @@ function toRequest(method: string, path: string, lines: string, body?: string): 
 }
 
 /** Sends a request again and again, after a 503 only when Retry-After says so. */
-async function exchangeRepeatedly({ target, count, signal }: AttackContext, request: Buffer): Promise<void> {
+async function exchangeRepeatedly({ target, count }: AttackContext, request: Buffer): Promise<void> {
   const connection = http1Connection(target);
-  signal.addEventListener('abort', () => connection.close());
-  while (!signal.aborted) {
+  for (;;) {
     const answer = await connection.exchange(request, { giveUpMs: 30_000 });
     const [status, retryAfter] =
       typeof answer === 'string' ? [answer, '1'] : [answer.status, answer.headers.get('retry-after')];
     count(status === 503 && retryAfter === null ? '503 without Retry-After' : `${status}`);
     const mayBeSoon = status === 401 || status === 429;
-    await delay(mayBeSoon ? 0 : 1_000 * Number(retryAfter), undefined, { signal }).catch(() => undefined);
+    await delay(mayBeSoon ? 0 : 1_000 * Number(retryAfter));
   }
 }
 
@@ -282,11 +258,10 @@ async function sendHeavyBodies(context: AttackContext): Promise<void> {
 }
 
 /** Connections that send nothing; some half a request, or the greeting of HTTP/2 alone. */
-async function idle({ target, size, count, signal }: AttackContext): Promise<void> {
+async function idle({ target, size, count }: AttackContext): Promise<void> {
   const greeting = 'PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n\0\0\0\u0004\0\0\0\0\0'; // RFC 9113, section 3.4
   await forEachConnection(size, async (index) => {
     const socket = openSocket(target, index).resume(); // without it the end is not noticed
-    signal.addEventListener('abort', () => socket.destroy());
     socket.on('close', () => count('closed'));
     await new Promise<void>((resolve) => socket.once('connect', resolve).once('close', resolve));
     if (index % 10 === 0) socket.write('GET /pets HTTP/1.1\r\nHost: ');

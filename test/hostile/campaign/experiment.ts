@@ -51,7 +51,8 @@ export async function measureAttack(stack: TestStack, attack: Attack, from: stri
     const holdMs = isFull || endsBut !== undefined ? attack.holdMs : SHORT_HOLD_MS;
     await until(isOver, 'the end', holdMs).catch(() => undefined);
     const usedUs = cpuUs() - cpuBeforeUs;
-    const outcomes = await attacker.end();
+    const { outcomes } = attacker.told;
+    await attacker.end();
     const toMs = performance.now();
     const isSettled = () => memory.envoy.now() <= SETTLED * memory.envoy.restBytes;
     if (bounds.mustRecover) await until(isSettled, 'the memory', RECOVERY_MS).catch(() => undefined);
