@@ -38,8 +38,9 @@ async function keysOf(stack: TestStack, accounts: number): Promise<string[]> {
 }
 
 /**
- * Opens a stream of events for each key, of which nobody reads anything: from the first event on over gRPC, with a window
- * of 0; or over REST from now on, with everything let through to the caller's host. The returned function closes them.
+ * Opens a stream of events for each key, of which nobody reads anything: from the first event on over gRPC, with a
+ * window of 0; or over REST from now on, with everything let through to the caller's host. The returned function closes
+ * them.
  */
 async function openReaders({ publicAddress }: TestStack, keys: readonly string[], isOpen: boolean) {
   const target = targetOf(publicAddress, '127.0.0.9');

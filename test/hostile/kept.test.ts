@@ -46,7 +46,7 @@ const TOO_LARGE: Requests = [
 /** A busy machine may keep a server from its health checks. It accepts no calls then. */
 const UNAVAILABLE: readonly unknown[] = [503, '14'];
 
-/** Sends many, some at once, each time on a new connection. Resolves with the gRPC or HTTP statuses of the responses. */
+/** Sends many, some at once, each time on a new connection. Resolves with the gRPC or HTTP statuses. */
 async function sendMany(
   { publicAddress }: TestStack,
   headers: OutgoingHttpHeaders,
