@@ -1,7 +1,8 @@
 /** Concurrent writers, on SQLite and over two servers: each write happens once or is refused. One race at a time. */
 import { randomUUID } from 'node:crypto';
 import type { TestFn } from 'ava';
-import type { RestClient, RestResponse } from '../support/calls/rest-client.ts';
+import type { RestResponse } from '../support/calls/rest-client.ts';
+import { type PublicOperation, requestsTo, sibling } from '../support/contract/resources.ts';
 import { testUnless } from '../support/machine/programs.ts';
 import { sharedMissing, startShared } from '../support/service/shared.ts';
 import { type SharedBy, sharing } from '../support/service/sharing.ts';
@@ -18,56 +19,36 @@ const test = sharing(undefined, async (t) => {
 });
 type Context = SharedBy<typeof test>;
 
-/** The path of each kind of resource, and how a writer changes it. */
-const RESOURCES = {
-  pet: {
-    create: async (rest: RestClient) => `/pets/${await rest.pet()}`,
-    change: (writer: number) => ({ method: 'PATCH', json: { name: `Tom ${writer}` } }),
-  },
-  category: {
-    create: async (rest: RestClient) => `/categories/${await rest.category()}`,
-    change: (writer: number) => ({ method: 'PUT', json: { name: `Cats ${writer}` } }),
-  },
-  order: {
-    create: async (rest: RestClient) => `/store/orders/${(await rest.order()).id}`,
-    change: (writer: number) => ({ method: 'PATCH', json: { quantity: writer + 2 } }),
-  },
-  'inventory entry': {
-    create: async (rest: RestClient) => `/store/inventory/${await rest.pet()}`,
-    change: (writer: number) => ({ method: 'PUT', json: { quantity: writer + 1 } }),
-  },
-  'pet that some delete': {
-    create: async (rest: RestClient) => `/pets/${await rest.pet()}`,
-    change: (writer: number) => ({ method: writer % 2 === 0 ? 'DELETE' : 'PATCH', json: { name: `Tom ${writer}` } }),
-  },
-};
+/** The operations that change a resource, or replace it, if it has not changed. */
+const isChange = ({ condition, method }: PublicOperation) => condition === 'if-match' && method !== 'DELETE';
 
 /** Sends a request for each writer at once. */
 function race(send: (writer: number) => Promise<RestResponse>, writers = WRITERS): Promise<RestResponse[]> {
   return Promise.all(Array.from({ length: writers }, (_, writer) => send(writer)));
 }
 
-async function ifMatch(rest: RestClient, path: string): Promise<Record<string, string>> {
-  return { 'if-match': (await rest.get(path)).headers.get('etag') ?? 'none' };
-}
-
 function raceTests(test: TestFn<Context>, where: string, service: keyof Context): void {
   test.serial(`If-Match - one of several concurrent changes with the same tag succeeds, ${where}`, async (t) => {
     const { [service]: rest } = t.context;
-    for (const [kind, { create, change }] of [...Object.entries(RESOURCES), ...Object.entries(RESOURCES)]) {
-      const path = await create(rest);
-      const headers = await ifMatch(rest, path);
-      const responses = await race((writer) => {
-        const { method, json } = change(writer);
-        return rest.send(method, path, { json, headers });
-      });
-      const won = responses.find(({ status }) => status < 300);
-      const refusal = won?.status === 204 ? 404 : 412;
-      const statuses = responses.map(({ status }) => status).sort();
-      t.deepEqual(statuses, [won?.status ?? 0, ...Array(WRITERS - 1).fill(refusal)], kind);
-      const { status, text } = await rest.get(path);
-      if (refusal === 404) t.is(status, 404);
-      else t.is(text, won?.text ?? '');
+    for (const others of ['its own', 'DELETE']) {
+      for (const { operation, method, path, json } of await requestsTo(rest, isChange)) {
+        const other = sibling(operation, others)?.method ?? method;
+        const headers = { 'if-match': (await rest.get(path)).headers.get('etag') ?? 'none' };
+        const responses = await race((writer) =>
+          writer % 2 === 0 ? rest.send(other, path, { headers, json }) : rest.send(method, path, { headers, json }),
+        );
+        const won = responses.find(({ status }) => status < 300);
+        const refusal = won?.status === 204 ? 404 : 412;
+        const statuses = responses.map(({ status }) => status).sort();
+        t.deepEqual(
+          statuses,
+          [won?.status ?? 0, ...Array(WRITERS - 1).fill(refusal)],
+          `${method} and ${other} ${path}`,
+        );
+        const { status, text } = await rest.get(path);
+        if (refusal === 404) t.is(status, 404);
+        else t.is(text, won?.text ?? '');
+      }
     }
   });
 

@@ -17,29 +17,25 @@ import { openEvents, readEvents } from '../support/calls/event-source.ts';
 import { bearer, stream } from '../support/calls/grpc.ts';
 import { freePorts, listen } from '../support/machine/ports.ts';
 import { testUnless } from '../support/machine/programs.ts';
-import { type Certificates, makeCertificates, noOpenssl } from '../support/machine/tls.ts';
-import { sharing } from '../support/service/sharing.ts';
-import { startTestStack, type TestStack } from '../support/service/stack.ts';
+import { makeCertificates, noOpenssl } from '../support/machine/tls.ts';
+import { type SharedBy, sharing } from '../support/service/sharing.ts';
+import { startTestStack } from '../support/service/stack.ts';
 import { until } from '../support/until.ts';
 import { FEW_REQUESTS, hasOwnAllowance } from './allowances.ts';
 import { caddy, haproxy, nginx, plainNginx, type RunningProxy } from './proxies.ts';
 
-interface Context extends TestStack {
-  readonly certificates: Certificates;
-  readonly proxies: ReadonlyMap<string, RunningProxy>;
-}
-
 const KINDS = [nginx, haproxy, caddy];
 const FOUND = KINDS.filter(({ missing }) => missing === undefined);
 
-const anyTest = sharing<Context>(noOpenssl, async (t) => {
+const anyTest = sharing(noOpenssl, async (t) => {
   const certificates = await makeCertificates(t);
   // An account has one stream, so a second one shows that the first has ended.
   const stack = await startTestStack(t, { ...FEW_REQUESTS, EVENT_STREAMS: '1', TRUSTED_PROXIES: '127.0.0.1' });
   const start = async (kind: (typeof KINDS)[number]) =>
     [kind.name, await kind.start(t, stack.config.port, certificates)] as const;
-  return { ...stack, certificates, proxies: new Map(await Promise.all(FOUND.map(start))) };
+  return { ...stack, certificates, proxies: new Map<string, RunningProxy>(await Promise.all(FOUND.map(start))) };
 });
+type Context = SharedBy<typeof anyTest>;
 
 const newKey = ({ operator }: Context) => operator.keyOf({ perMinute: 100_000, perDay: 100_000 });
 

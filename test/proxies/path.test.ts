@@ -7,26 +7,24 @@ import { readAll } from '../support/calls/pages.ts';
 import { findProgram, sh } from '../support/machine/find-program.ts';
 import { temporaryFolder } from '../support/machine/folder.ts';
 import { testUnless } from '../support/machine/programs.ts';
-import { type Certificates, makeCertificates, noOpenssl } from '../support/machine/tls.ts';
+import { makeCertificates, noOpenssl } from '../support/machine/tls.ts';
 import { Program } from '../support/service/process.ts';
-import { sharing } from '../support/service/sharing.ts';
-import { startTestStack, type TestStack } from '../support/service/stack.ts';
+import { type SharedBy, sharing } from '../support/service/sharing.ts';
+import { startTestStack } from '../support/service/stack.ts';
 import { until } from '../support/until.ts';
 import { underPath } from './proxies.ts';
-
-interface Context extends TestStack {
-  readonly certificates: Certificates;
-}
 
 /** More than a page of the program that keeps a copy. */
 const CATEGORIES = 101;
 
-sharing<Context>(noOpenssl, async (t) => {
+const anyTest = sharing(noOpenssl, async (t) => {
   const certificates = await makeCertificates(t);
   const stack = await startTestStack(t, { TRUSTED_PROXIES: '127.0.0.1' });
   for (let i = 0; i < CATEGORIES; i += 1) await stack.rest.category();
   return { ...stack, certificates };
 });
+
+type Context = SharedBy<typeof anyTest>;
 
 function program(page: string, language: string): string {
   const text = readFileSync(join(ROOT, `docs/callers/${page}.md`), 'utf8');

@@ -53,19 +53,19 @@ const of = (kind: Partial<FailOver>, happen: FailOver['happen']): FailOver => ({
   happen,
 });
 
-/** The primary dies once its standby has all that was acknowledged. */
-async function killPrimary({ machines, begins }: Scene) {
+/** It begins once the standby has all that was acknowledged. */
+async function beginWhole({ machines, begins }: Scene) {
   await machines.synchronous(machines.primary);
   await machines.copied();
   await begins();
-  await machines.primary.kill();
 }
 
 /** The new primary waits for a standby, and has none. */
 async function promoteAlone(scene: Scene) {
   const { machines, refused, answered } = scene;
   await machines.synchronous(machines.standby);
-  await killPrimary(scene);
+  await beginWhole(scene);
+  await machines.primary.kill();
   await machines.promote();
   await refused('writes');
   await answered();
@@ -76,7 +76,8 @@ async function promoteAlone(scene: Scene) {
 const POSTGRES: Readonly<Record<string, FailOver>> = {
   'the primary dies, a synchronous standby is promoted': of({ through: 'HAProxy' }, async (scene) => {
     const { machines, refused, served } = scene;
-    await killPrimary(scene);
+    await beginWhole(scene);
+    await machines.primary.kill();
     await refused('reads');
     await machines.promote();
     await served();
@@ -124,24 +125,20 @@ const POSTGRES: Readonly<Record<string, FailOver>> = {
       await served();
     },
   ),
-  'the primary freezes, and wakes up after the promotion': of(
-    { through: 'HAProxy', isShort: true },
-    async ({ machines, begins, refused, served }) => {
-      await machines.synchronous(machines.primary);
-      await machines.copied();
-      await begins();
-      await machines.primary.pause();
-      await refused('reads');
-      await machines.promote();
-      await served();
-      await machines.standby.resume(); // there are two primaries now
-      await delay(4_000);
-      await served();
-      await machines.standby.kill();
-      await machines.rejoin();
-      await machines.synchronous(machines.standby, false);
-    },
-  ),
+  'the primary freezes, and wakes up after the promotion': of({ through: 'HAProxy', isShort: true }, async (scene) => {
+    const { machines, refused, served } = scene;
+    await beginWhole(scene);
+    await machines.primary.pause();
+    await refused('reads');
+    await machines.promote();
+    await served();
+    await machines.standby.resume(); // there are two primaries now
+    await delay(4_000);
+    await served();
+    await machines.standby.kill();
+    await machines.rejoin();
+    await machines.synchronous(machines.standby, false);
+  }),
   'the address leads to a standby': of({ until: 'it leads to a primary' }, async ({ machines, begins, refused }) => {
     await begins();
     machines.lead(machines.standby);
@@ -151,10 +148,9 @@ const POSTGRES: Readonly<Record<string, FailOver>> = {
   }),
   'a synchronous standby dies': of(
     { costs: { ...NO_LOSS, reads: 'no change' }, until: 'it is back', said: [] },
-    async ({ machines, begins, refused, served }) => {
-      await machines.synchronous(machines.primary);
-      await machines.copied();
-      await begins();
+    async (scene) => {
+      const { machines, refused, served } = scene;
+      await beginWhole(scene);
       await machines.standby.kill();
       await refused('writes');
       await machines.standby.start();

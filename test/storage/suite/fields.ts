@@ -22,37 +22,15 @@ import { TABLES } from '../../../src/schema.ts';
 import type { Scope } from '../../support/scope.ts';
 import { eventsOf, type SuiteDatabase, test } from './database.ts';
 
-interface Line {
-  readonly name: string;
-  readonly count: bigint;
-}
-
-interface Sender {
-  readonly name: string;
-  readonly phone: string | undefined;
-  readonly value: bigint | undefined;
-}
-
-interface Parcel {
-  readonly id: bigint;
-  readonly labels: readonly string[];
-  readonly flags: readonly boolean[];
-  readonly lines: readonly Line[];
-  readonly note: string | undefined;
-  readonly price: bigint;
-  readonly sender: Sender | undefined;
-  readonly seats: number;
-}
-
-const PARCELS = table<Parcel>('parcels', {
+const PARCELS = table('parcels', {
   id: id('id'),
   labels: list('labels', text),
   flags: list('flags', boolean),
-  lines: list('lines', () => record<Line>({ name: text('name'), count: bigInteger('count') })),
+  lines: list('lines', () => record({ name: text('name'), count: bigInteger('count') })),
   note: optional(text('note')),
   price: bigInteger('price'),
   sender: optional(
-    record<Sender>({
+    record({
       name: text('sender'),
       phone: optional(text('sender_phone')),
       value: optional(bigInteger('sender_value')),
