@@ -29,9 +29,7 @@ const CLEAN = { code: 0, signal: null };
 const SERVERS = ['petstore-0', 'petstore-1', 'petstore-2'] as const;
 const EDGES = ['edge-0', 'edge-1'] as const;
 type Name = (typeof SERVERS)[number] | (typeof EDGES)[number];
-/** The last numbers of their addresses. */
-const NUMBERS = { 'petstore-0': 10, 'petstore-1': 11, 'petstore-2': 12, 'edge-0': 20, 'edge-1': 21 } as const;
-const addressOf = ({ network }: Context, name: Name) => network.address(NUMBERS[name]);
+const addressOf = ({ network }: Context, name: Name) => network.address(10 + [...SERVERS, ...EDGES].indexOf(name));
 
 const [A, AAAA] = [1, 28] as const;
 

@@ -23,16 +23,8 @@ for (const [name, failOver] of isCampaign ? all : all.filter(([, { isShort }]) =
 
 anyTest('Fail-overs - the page of high availability has each kind, and what it costs', (t) => {
   const page = readFileSync(new URL('../../docs/high-availability.md', import.meta.url), 'utf8');
-  const cells = (line: string) =>
-    line
-      .slice(1, -1)
-      .split('|')
-      .map((cell) => cell.trim());
-  const rows = page
-    .split('\n')
-    .filter((line) => line.startsWith('|'))
-    .slice(2)
-    .map(cells);
+  const [, , ...lines] = page.match(/^\|.*\|$/gm) ?? [];
+  const rows = lines.map((line) => Array.from(line.slice(1, -1).split('|'), (cell) => cell.trim()));
   const expected = all.map(([name, { until, costs }]) => [name, until, ...Object.values(costs)]);
   t.deepEqual(rows, expected);
 });

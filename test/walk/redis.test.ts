@@ -1,7 +1,6 @@
 /** The walk on Redis: each command of a limiter fails once, in each way. `npm run test:walk` has all of them. */
 import { randomUUID } from 'node:crypto';
 import type { ExecutionContext } from 'ava';
-import type { RedisLimiter } from '../../src/platform/access/limits/redis.ts';
 import { openRedis, untilBack } from '../access/limits/suite/redis.ts';
 import { ACCOUNT, ACCOUNT_ID, BAN_MS, KEY_ID, ofAddress } from '../access/limits/suite/setup.ts';
 import { MISSING_REDIS_SERVER, startRedis, type TestRedis } from '../support/machine/redis.ts';
@@ -81,7 +80,10 @@ async function run(t: Test, part: (typeof PARTS)[number], step: number, way: str
     isBanned = decision.bannedUntilMs !== undefined;
   }
   t.true(refused > REFUSALS && refused <= 2 * REFUSALS + 1, `banned after ${refused}; ${where()}`);
-  await untilUnbanned(call, one);
+  await until(async () => {
+    await untilBack(one);
+    return call('the end of a ban', () => one.unban(ACCOUNT_ID, KEY_ID));
+  }, 'the end of the ban');
   for (const server of [one, other]) t.is((await server.admit(account)).bannedUntilMs, undefined, where());
 
   // A number that is told again is known to the others.
@@ -107,13 +109,6 @@ async function run(t: Test, part: (typeof PARTS)[number], step: number, way: str
   await until(() => proxy.connections() === 0, 'the end of the connection');
   await other.close();
   return hasFailed;
-}
-
-async function untilUnbanned(call: <T>(what: string, work: () => T | Promise<T>) => Promise<T>, limiter: RedisLimiter) {
-  await until(async () => {
-    await untilBack(limiter);
-    return call('the end of a ban', () => limiter.unban(ACCOUNT_ID, KEY_ID));
-  }, 'the end of the ban');
 }
 
 for (const part of PARTS) {

@@ -91,6 +91,18 @@ export async function occupyWriter({ context: { store } }: ExecutionContext<Cont
   return { release: await holdTransaction(store) };
 }
 
+/** An engine that runs no statement, and notes each. */
+export function notingEngine(engine: Engine) {
+  const noted: Parameters<Engine['reader']['all']>[] = [];
+  const runner: Engine['reader'] = {
+    async all(...run) {
+      noted.push(run);
+      return [];
+    },
+  };
+  return { noted, runner, engine: { ...engine, reader: runner } };
+}
+
 /** Adds one to a pet's stock. Resolves with the stock before. */
 export function addOne(store: Store, petId: PetId): Promise<number> {
   return store.transaction(async (tx) => {

@@ -10,13 +10,8 @@ import { resource } from '../../../src/platform/tables/table.ts';
 import { TABLES } from '../../../src/schema.ts';
 import { test } from './database.ts';
 
-interface Scan {
-  readonly id: string;
-  readonly place: number;
-  readonly time: Instant;
-}
-
-const SCANS = table<Scan>('scans', { id: text('id'), place: integer('place'), time: instant('time') });
+const SCANS = table('scans', { id: text('id'), place: integer('place'), time: instant('time') });
+type Scan = ReturnType<typeof SCANS.toRecord>;
 const ORDERS = [orderBy(SCANS, 'oldest', ['time', 'id']), orderBy(SCANS, 'newest', ['time', 'id'], true)] as const;
 
 /** Five instants, each of several scans, also before 1970. Their seconds, -6, 2 and 10, have another order as texts. */

@@ -10,7 +10,7 @@ import { toAccountId } from '../../../src/platform/rpc/caller.ts';
 import type { Engine } from '../../../src/platform/storage/engine.ts';
 import { compile } from '../../../src/platform/storage/statement.ts';
 import type { Scope } from '../../support/scope.ts';
-import { type SuiteDatabase, test } from './database.ts';
+import { notingEngine, type SuiteDatabase, test } from './database.ts';
 
 /** Two rows, one of which is deleted again: the table gets owners later. */
 async function makeTable(knex: Knex): Promise<void> {
@@ -59,12 +59,8 @@ export function ownerTests(): void {
 
   test('Owned events - are found by an index, whosever there are before', async (t) => {
     const engine = await openBoxes(t, t.context.database);
-    const noted: Parameters<Engine['reader']['all']>[] = [];
-    const all: Engine['reader']['all'] = async (...run) => {
-      noted.push(run);
-      return [];
-    };
-    const { after } = eventTable({ ...engine, reader: { all } }).reads;
+    const { noted, engine: noting } = notingEngine(engine);
+    const { after } = eventTable(noting).reads;
     for (const types of [[], ['box.created']]) await after({ after: START, limit: 10, owner: ANNA, types });
     t.is(noted.length, 2);
     const [explain, ...settings] =

@@ -16,6 +16,7 @@ import { orderTable } from '../../../src/shop/orders/table.ts';
 import { petTable, toPetId } from '../../../src/shop/pets/table.ts';
 import type { Scope } from '../../support/scope.ts';
 import { sharing } from '../../support/service/sharing.ts';
+import { notingEngine } from './database.ts';
 
 /** Reads a statement's plan from the engine under test. */
 export interface Planner {
@@ -29,18 +30,13 @@ const test = anyTest as TestFn<Planner>;
 /** Calls, and the columns by which the statement of each must search. */
 type Searches = readonly (readonly [call: Promise<unknown>, columns: string])[];
 
-interface Day {
-  readonly account: number;
-  readonly day: number;
-}
-
 const PAGE = { after: 0n, limit: 20 };
 const [PET, CATEGORY, ACCOUNT] = [toPetId(1n), toCategoryId(1n), toAccountId(1n)];
 
 /** Calls of tables whose engine runs nothing. */
 function searches(engine: Engine, tx: Runner): Searches {
   const { page } = petTable(engine).reads;
-  const days = table<Day>('usage', { account: integer('account_id'), day: integer('day_index') });
+  const days = table('usage', { account: integer('account_id'), day: integer('day_index') });
   const order = orderBy(days, 'newest', ['account', 'day'], true);
   const newest = pages(engine, days, (columns) => engine.knex('usage').select(columns), order);
   const { after, until } = order.range(1, 2);
@@ -74,14 +70,8 @@ export function runPlanSuite(missing: string | undefined, createPlanner: (t: Sco
   sharing(missing, createPlanner);
 
   test('Statements - every page, in any order, look-up, lock and check is one index search', async (t) => {
-    const noted: (readonly [statement: Statement, params: Params])[] = [];
-    const runner: Runner = {
-      async all(...run) {
-        noted.push(run);
-        return [];
-      },
-    };
-    const calls = searches({ ...t.context.engine, reader: runner }, runner);
+    const { noted, runner, engine } = notingEngine(t.context.engine);
+    const calls = searches(engine, runner);
     await Promise.allSettled(calls.map(([call]) => call));
     t.is(noted.length, calls.length);
     for (const [index, [statement, params]] of noted.entries()) {

@@ -60,9 +60,7 @@ export function transactionTests(): void {
       });
       t.truthy(await store.categories.find(id));
     });
-  }
 
-  for (const how of HOWS) {
     test(`After the end of a ${how} - a statement that it left behind is refused, and changes nothing`, async (t) => {
       const { store } = t.context;
       const late = Promise.withResolvers<void>();
