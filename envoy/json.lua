@@ -180,11 +180,28 @@ local function whole(number)
   return sign .. digits
 end
 
+local function int32(number)
+  local digits, finding = whole(number)
+  if digits and math.abs(tonumber(digits) + 0.5) > 2 ^ 31 then return nil, "OUT_OF_RANGE" end
+  return digits, finding
+end
+
+local DAYS = { 31, 29, 31, 30, 31, 30, 31, 31, 30, 31, 30, 31 }
+
+-- Whether there is such a second.
+local function is_second(time)
+  local year, month, day, hour, minute, second = time:match("^(%d+)%-(%d+)%-(%d+)T(%d+):(%d+):(%d+)$")
+  year, month, day = tonumber(year), tonumber(month), tonumber(day)
+  local is_leap = year % 4 == 0 and (year % 100 ~= 0 or year % 400 == 0)
+  if year < 1 or day < 1 or day > (DAYS[month] or 0) or (month == 2 and day == 29 and not is_leap) then return false end
+  return tonumber(hour) < 24 and tonumber(minute) < 60 and tonumber(second) < 60
+end
+
 -- A timestamp of RFC 3339, which allows lower case, in upper case, to the nanosecond. Otherwise nil, and perhaps why.
 local function timestamp(text)
   local upper = text:upper()
   local time, rest = upper:match("^(%d%d%d%d%-%d%d%-%d%dT%d%d:%d%d:%d%d)(.*)$")
-  if not time then return nil end
+  if not time or not is_second(time) then return nil end
   local fraction, zone = rest:match("^%.(%d+)(.*)$")
   zone = zone or rest
   if zone ~= "Z" and not zone:find("^[+-]%d%d:%d%d$") then return nil end
@@ -203,14 +220,15 @@ local function characters(text)
 end
 
 -- The transcoder takes numbers too, also in a text.
-local function enum_name(text)
-  return not unicode.has_half(text) and text:find("^%a") ~= nil
+local function enum_name(text, field)
+  return field.names['"' .. text .. '"']
 end
 
 -- What a field of each type takes, by the sort of value: a text, without its escapes; a number; true and false. What
 -- returns a text has it written in the place of the value. Objects and lists are read by read_item and read_list.
 local READERS = {
   whole = { text = whole, number = whole },
+  int32 = { text = int32, number = int32 },
   time = { text = timestamp },
   string = { text = characters },
   enum = { text = enum_name },
@@ -232,7 +250,7 @@ local function read_item(json, at, field, path)
   local stop = read_any(json, at)
   local is_text = sort == "text"
   local value = is_text and text:sub(at + 1, stop - 2) or text:sub(at, stop - 1)
-  local plain, finding = read(is_text and unicode.unescaped(value) or value)
+  local plain, finding = read(is_text and unicode.unescaped(value) or value, field)
   if not plain then return refuse(json, path, at, finding or "OTHER_TYPE") end
   if plain ~= true and plain ~= value then edit(json, at, stop, '"' .. plain .. '"') end
   return stop

@@ -1,5 +1,5 @@
 /** What json.lua has to know of the requests: the fields of their bodies. */
-import type { DescField } from '@bufbuild/protobuf';
+import { type DescField, ScalarType } from '@bufbuild/protobuf';
 import { jsonTypeOf, wrappedList } from '../../src/platform/proto/fields.ts';
 import { bodyOf, type Operation } from '../../src/platform/proto/operations.ts';
 import { compareAsEnvoy, toLuaPattern } from '../../src/platform/proto/paths.ts';
@@ -40,13 +40,14 @@ function shapesOf(fields: readonly DescField[]): LuaTable {
 
 function shapeOf(field: DescField): LuaTable {
   const wrapped = wrappedList(field);
-  const { message, fieldKind } = wrapped ?? field;
-  const type = jsonTypeOf(wrapped ?? field);
+  const { message, fieldKind, scalar, enum: names } = wrapped ?? field;
+  const type = scalar === ScalarType.INT32 ? 'int32' : jsonTypeOf(wrapped ?? field);
   return {
     name: field.name,
     type,
     is_list: fieldKind === 'list',
     is_wrapped: wrapped !== undefined,
     fields: type === 'object' && message !== undefined ? shapesOf(message.fields) : undefined,
+    names: names && Object.fromEntries(names.values.map(({ name }) => [`"${name}"`, true])),
   };
 }

@@ -234,15 +234,6 @@ test('Lists - an item of another type is refused; a null, a list or an object is
   for (const [body, message] of NO_ITEMS) t.is(await check('POST', body), message);
 });
 
-// In an item without its index: the transcoder counts only such items.
-test('Refusal - what the transcoder finds has its name in JSON', async (t) => {
-  for (const [reply, message] of [
-    ['parcel.item_sizes[0]: invalid value "1,2" for type TYPE_INT32', 'itemSizes: "1,2" is not a whole number'],
-    ["parcel: invalid value oneof field '_size' is already set.", 'body: has two fields of which it may have one'],
-  ] as const)
-    await t.throwsAsync(refuse('POST', reply), { message });
-});
-
 test('Lists that may be absent - an array is there, also an empty one; absent and null are not', async (t) => {
   for (const [body, parcel] of [
     ['{"labels":["a","b"]}', { labels: { values: ['a', 'b'] } }],

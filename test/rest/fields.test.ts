@@ -193,7 +193,9 @@ const READ: readonly (readonly [body: string, said: string | RegExp])[] = [
   ['{"petId":-9223372036854775809}', '400 petId: -9223372036854775809 is out of range'],
   ['{"petId":"9223372036854775808"}', '400 petId: "9223372036854775808" is out of range'],
   ['{"petId":1e100}', '400 petId: 1e100 is out of range'],
-  ['{"quantity":1e10}', '400 quantity: "10000000000" is out of range'],
+  ['{"quantity":1e10}', '400 quantity: 1e10 is out of range'],
+  ['{"quantity":"-2147483649"}', '400 quantity: "-2147483649" is out of range'],
+  ['{"quantity":-2147483648}', /^400 quantity: must be greater/],
   ['{"petId":9007199254740993.5}', '400 petId: 9007199254740993.5 is not a whole number'],
   ['{"quantity":"01"}', '400 quantity: "01" is not a whole number'],
   ['{"quantity":1,"quantity":2}', '400 quantity: is given more than once'],
@@ -219,7 +221,21 @@ const READ: readonly (readonly [body: string, said: string | RegExp])[] = [
     '{"shipDate":"2026-01-01T00:00:00.1234567891Z"}',
     '400 shipDate: "2026-01-01T00:00:00.1234567891Z" has more than nine digits of a second',
   ],
-  ['{"shipDate":"2026-02-30T00:00:00Z"}', '400 shipDate: is no RFC 3339 timestamp'],
+  ...[
+    '2026-02-30',
+    '2026-02-29',
+    '2100-02-29',
+    '2026-04-31',
+    '2026-13-01',
+    '2026-00-01',
+    '2026-01-00',
+    '0000-01-01',
+  ].map(
+    (day) => [`{"shipDate":"${day}T00:00:00Z"}`, `400 shipDate: "${day}T00:00:00Z" is no RFC 3339 timestamp`] as const,
+  ),
+  ...['24:00:00', '23:60:00', '23:59:60'].map(
+    (time) => [`{"shipDate":"2028-02-29T${time}Z"}`, /^400 shipDate: ".*" is no RFC 3339 timestamp$/] as const,
+  ),
   ...['2026-01-01t00:00:00z', '2026-01-01T00:00:00.5+02:00', '2026-01-01T00:00:00\\u005a'].map(
     (time) => [`{"shipDate":"${time}","petId":999999}`, '400 petId: pet 999999 does not exist'] as const,
   ),

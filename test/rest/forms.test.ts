@@ -1,14 +1,12 @@
 /**
  * google.api.http as data: what of it is carried, and then read the same by Envoy's transcoder, by the server and by
- * json.lua; and what is refused at the start, since one of them would read it otherwise. And what the transcoder says
- * of a request that it refuses, in the words that the server reads.
+ * json.lua; and what is refused at the start, since one of them would read it otherwise.
  */
 import { execFileSync, spawnSync } from 'node:child_process';
 import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { createFileRegistry, fromBinary, type JsonObject } from '@bufbuild/protobuf';
 import { FileDescriptorSetSchema } from '@bufbuild/protobuf/wkt';
 import { API_PACKAGE } from '../../src/identity.ts';
-import { readTranscoderText } from '../../src/platform/edge/transcoder-texts.ts';
 import { loadOperations, toOperation } from '../../src/platform/proto/operations.ts';
 import { compareAsEnvoy, toLuaPattern } from '../../src/platform/proto/paths.ts';
 import { findProgram, missing } from '../support/machine/find-program.ts';
@@ -225,56 +223,4 @@ test('HTTP rules - what nothing carries ends the start, by its method, its line 
 test('HTTP rules - two methods at one path end the start', (t) => {
   const twice = build(service('Twice', ['get: "/twice/{id}"', 'get: "/twice/{name}"']));
   t.throws(() => loadOperations(twice), { message: /Rule0 and .*Rule1 are both at GET \/twice\/\{\} on REST/ });
-});
-
-const TIME = 'type.googleapis.com/google.protobuf.Timestamp';
-const NO_TIME = "Illegal timestamp format; timestamps must end with 'Z' or have a valid timezone offset.";
-const type = (path: string, value?: string) => ({ path, problem: 'type', value }) as const;
-
-/** What the transcoder says, and what is read of it. */
-const TEXTS: Readonly<Record<string, readonly [text: string, read: ReturnType<typeof readTranscoderText>]>> = {
-  'GET /plain/x': ['id: invalid value "x" for type TYPE_INT64', type('id', '"x"')],
-  'GET /plain/7?small=99999999999': [
-    'small: invalid value "99999999999" for type TYPE_INT32',
-    type('small', '"99999999999"'),
-  ],
-  'GET /plain/7?flag=2': ['flag: invalid value "2" for type TYPE_BOOL', type('flag', '"2"')],
-  'GET /plain/7?ids=1,2': ['ids: invalid value "1,2" for type TYPE_INT64', type('ids', '"1,2"')],
-  'GET /plain/7?color=blue': [
-    `color: invalid value "blue" for type type.googleapis.com/${PACKAGE}.Color`,
-    type('color', '"blue"'),
-  ],
-  'GET /plain/7?time=x': [`time: invalid value Field 'time', ${NO_TIME} for type ${TIME}`, type('time')],
-  'PATCH /body/7 {"name":5}': ['inner.name: invalid value 5 for type TYPE_STRING', type('inner.name', '5')],
-  'PATCH /body/7 {"list":["x"]}': [
-    'inner.list[0]: invalid value "x" for type TYPE_INT32',
-    type('inner.list[0]', '"x"'),
-  ],
-  'PATCH /body/7 {"time":7}': [
-    `inner.time: invalid value Field 'time', Invalid data type for timestamp, value is 7 for type ${TIME}`,
-    type('inner.time'),
-  ],
-  'PATCH /body/7 7': [`inner: invalid value 7 for type type.googleapis.com/${PACKAGE}.Plain`, type('inner', '7')],
-  'PATCH /body/7 {"name":{}}': [
-    'inner: invalid value Starting an object on a scalar field for type name',
-    { path: 'inner', problem: 'other', value: undefined },
-  ],
-  'PATCH /body/7 [1]': [
-    ': Proto field is not repeating, cannot start list.',
-    { path: '', problem: 'other', value: undefined },
-  ],
-  'PATCH /body/7 {"count":1,"count":2}': [
-    "inner: invalid value oneof field '_count' is already set. Cannot set 'count' for type oneof",
-    { path: 'inner', problem: 'oneof', value: undefined },
-  ],
-  'PATCH /body/7 {': ['Unexpected end of string. Expected an object key or }.\n\n^', undefined],
-};
-
-test('Transcoder - says of each kind of wrong value what the server reads', async (t) => {
-  const send = await startTranscoder(t, set, operations, CARRIED_SERVICE);
-  for (const [request, [text, read]] of Object.entries(TEXTS)) {
-    const [, method = '', target = '', body] = /^(\S+) (\S+)(?: (.*))?$/.exec(request) ?? [];
-    t.deepEqual(await send(method, target, body), { status: 400, text }, request);
-    t.deepEqual(readTranscoderText(text), read, request);
-  }
 });

@@ -1,8 +1,9 @@
 /**
  * EdgeService: the errors for requests that Envoy has refused itself. The interceptors have checked the key and the
- * limits by then. What is left is to find out what was wrong, from the routes in the proto files and Envoy's message.
+ * limits by then. What is left is to find out what was wrong, from the routes in the proto files and json.lua's
+ * finding.
  */
-import { type DescField, ScalarType } from '@bufbuild/protobuf';
+import type { DescField } from '@bufbuild/protobuf';
 import { status as Status } from '@grpc/grpc-js';
 import { type EdgeServiceServer, Finding, type RefuseRequest } from '../../../gen/apiplatform/edge/v1/edge.ts';
 import { MAX_FRAMES, MAX_JSON_DEPTH } from '../config/constants.ts';
@@ -10,9 +11,8 @@ import { type ApiError, apiError, errorSaying, invalidArgument, notAllowed, shor
 import { fieldAt, wrappedList } from '../proto/fields.ts';
 import { API_PREFIX, type Operation, type RestRoute } from '../proto/operations.ts';
 import { compareAsEnvoy } from '../proto/paths.ts';
-import { checkContentType, checkParameters, problemOf } from '../protocols/rest/requests.ts';
+import { checkContentType, checkParameters, OUT_OF_RANGE, problemOf } from '../protocols/rest/requests.ts';
 import type { Service } from '../rpc/methods.ts';
-import { readTranscoderText, type TranscoderText } from './transcoder-texts.ts';
 
 /** How much of a wrong value an error quotes, in bytes of a header. */
 const MAX_VALUE = 80;
@@ -73,12 +73,13 @@ function badRequest(request: RefuseRequest, routes: readonly Route[]): ApiError 
   }
   checkContentType(contentType);
   checkParameters(path, route.operation);
-  // Envoy has no message for HEAD, which has no body either.
-  if (method === 'HEAD') return errorSaying('INVALID_ARGUMENT', 'a value in the path or the query is invalid');
   return finding > Finding.FINDING_UNSPECIFIED
     ? found(finding as BodyFinding, request, route.operation)
-    : foundByTranscoder(request, route.operation);
+    : errorSaying('INVALID_ARGUMENT', NOT_READ);
 }
+
+/** What the transcoder alone finds, such as two fields of a oneof. No words of it are passed on. */
+const NOT_READ = 'a value in the path, the query or the body is not what this operation reads';
 
 type BodyFinding = Exclude<Finding, typeof Finding.FINDING_UNSPECIFIED>;
 
@@ -97,7 +98,6 @@ const FOUND: Readonly<Record<BodyFinding, { body(at: string): string } | { value
   [Finding.FINDING_HALF_PAIR]: { value: () => 'has half of a surrogate pair, which is no character' },
   [Finding.FINDING_TOO_FINE]: { value: () => 'has more than nine digits of a second' },
 };
-const OUT_OF_RANGE = 'is out of range';
 const GIVEN_TWICE = 'is given more than once';
 
 function found(finding: BodyFinding, { at, reply }: RefuseRequest, operation: Operation): ApiError {
@@ -115,29 +115,3 @@ function found(finding: BodyFinding, { at, reply }: RefuseRequest, operation: Op
 }
 
 const OTHER_TYPE = 'has a value of another type';
-const TWO_OF_ONE = 'has two fields of which it may have one';
-
-/** Words what the transcoder has found in the path, the query or the body. No words of it are passed on. */
-function foundByTranscoder({ reply }: RefuseRequest, operation: Operation): ApiError {
-  const found = readTranscoderText(Buffer.from(reply).toString());
-  if (found === undefined) return apiError('MALFORMED_BODY', { detail: 'it is not what this operation reads' });
-  const { path } = found;
-  // An index counts only those items that it refuses.
-  const { field, name } = fieldAt(operation, path.replace(/\[\d+\]$/, ''));
-  const isWhole = path === '' || path === operation.bodyField;
-  const description = describeValue(found, field, operation.queryParameters.has(name));
-  return invalidArgument([{ path, name: isWhole ? 'body' : name, description }]);
-}
-
-function describeValue({ problem: what, value }: TranscoderText, field: DescField | undefined, isInQuery: boolean) {
-  if (what === 'oneof') return TWO_OF_ONE;
-  if (what === 'other' || field === undefined) return OTHER_TYPE;
-  const item = wrappedList(field) ?? field;
-  const isWhole = item.enum === undefined && item.message === undefined && /^"?-?\d+"?$/.test(value ?? '');
-  const isNumber = isWhole && item.scalar !== ScalarType.STRING && item.scalar !== ScalarType.BOOL;
-  const problem = isNumber ? OUT_OF_RANGE : problemOf(item);
-  if (value === undefined) return problem;
-  const separated = isInQuery && field.fieldKind === 'list' && /^"(.*?),/.exec(value);
-  const advice = separated ? `: repeat the name for each, ${field.jsonName}=${separated[1]}&${field.jsonName}=…` : '';
-  return `${short(value, MAX_VALUE)} ${problem}${advice}`;
-}

@@ -38,7 +38,7 @@ export const Finding = {
   FINDING_OTHER_TYPE: 5,
   /** FINDING_NO_LIST - A value is no list. */
   FINDING_NO_LIST: 6,
-  /** FINDING_OUT_OF_RANGE - A whole number is none of int64. */
+  /** FINDING_OUT_OF_RANGE - A whole number is beyond its type. */
   FINDING_OUT_OF_RANGE: 7,
   /** FINDING_GIVEN_TWICE - A member is given twice. */
   FINDING_GIVEN_TWICE: 8,

@@ -1,4 +1,4 @@
-/** What the transcoder does not check of a request: path, query and content type. */
+/** Path, query and content type of a request. The transcoder checks some of it, and says so in its own words. */
 import { isUtf8 } from 'node:buffer';
 import { type DescField, ScalarType } from '@bufbuild/protobuf';
 import { apiError, invalidArgument, short } from '../../errors.ts';
@@ -17,7 +17,7 @@ export function checkContentType(contentType: string | undefined): void {
 
 /**
  * Throws for unknown query parameters, for those without a value, for repeated ones that may occur only once, and for
- * values of the path or the query in a spelling that JSON does not have.
+ * values of the path or the query that are none of their fields.
  *
  * The query is read as the transcoder reads it, which sets the fields: parameters are separated by `&`, and the name is
  * what stands before the first `=`, percent-decoded. What has no `=` is skipped there, so it is refused here.
@@ -28,8 +28,9 @@ export function checkParameters(path: string, operation: Operation): void {
   const checkValue = (field: DescField | undefined, name: string, encoded: string) => {
     const bytes = decode(encoded);
     const value = bytes.toString();
+    const problem = field && problemIn(field, value);
     if (!isUtf8(bytes)) wrong.set(name, 'is not UTF-8');
-    else if (field && isMisspelt(field, value)) wrong.set(name, `"${short(value)}" ${problemOf(field)}`);
+    else if (problem !== undefined) wrong.set(name, `"${short(value)}" ${problem}`);
   };
   const matches = operation.routes.values().map(({ pattern }) => pattern.exec(pathname)); // as far as they are needed
   const match = matches.find((one) => one !== null);
@@ -69,11 +70,21 @@ export function decode(text: string): Buffer {
   return Buffer.from(decoded, 'latin1');
 }
 
-/** Whether JSON has another spelling for a value that the transcoder accepts: it reads `+1`, `01`, `TRUE`, `y` too. */
-function isMisspelt({ scalar, message, enum: names }: DescField, value: string): boolean {
-  if (names !== undefined) return !names.values.some(({ name }) => name === value);
-  if (scalar === ScalarType.BOOL) return value !== 'true' && value !== 'false';
-  return message === undefined && scalar !== ScalarType.STRING && /^\+|^-?0./.test(value);
+const TIME = /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d{1,9})?(Z|[+-]\d\d:\d\d)$/i;
+const WHOLE = /^-?(0|[1-9]\d*)$/;
+export const OUT_OF_RANGE = 'is out of range';
+
+/** What is wrong with a value that is not spelled as in JSON: the transcoder reads `+1`, `01`, `TRUE` and `y`, too. */
+function problemIn(field: DescField, value: string): string | undefined {
+  const { scalar, message, enum: names } = field;
+  if (scalar === ScalarType.STRING) return undefined;
+  if (names !== undefined) return names.values.some(({ name }) => name === value) ? undefined : problemOf(field);
+  if (scalar === ScalarType.BOOL) return value === 'true' || value === 'false' ? undefined : problemOf(field);
+  if (!(message === undefined ? WHOLE : TIME).test(value)) return problemOf(field);
+  if (message !== undefined) return undefined;
+  const bits = scalar === ScalarType.INT32 ? 32 : 64;
+  const isInRange = value.length <= 20 && BigInt.asIntN(bits, BigInt(value)) === BigInt(value);
+  return isInRange ? undefined : OUT_OF_RANGE;
 }
 
 /** What is wrong with a value of another type than that of the field. */
