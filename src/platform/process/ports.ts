@@ -39,14 +39,7 @@ export async function checkFree(listeners: readonly Listener[]): Promise<void> {
 }
 
 function describe(setting: string, host: string, port: number, { code, message }: NodeJS.ErrnoException): string {
-  switch (code) {
-    case 'EADDRINUSE':
-      return `port ${port} is busy: stop what listens there, or set ${setting} to another port`;
-    case 'EACCES':
-      return `port ${port} may not be opened by this user: set ${setting} to a port above 1023`;
-    case 'EADDRNOTAVAIL':
-      return `${setting.replace('PORT', 'HOST')} ${host} is no address of this machine`;
-    default:
-      return `can't listen on ${host}:${port}: ${message}`;
-  }
+  return code === 'EADDRINUSE'
+    ? `port ${port} is busy: stop what listens there, or set ${setting} to another port`
+    : `${setting} can't be opened on ${host}, port ${port}: ${message}`;
 }
