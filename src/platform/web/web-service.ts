@@ -11,6 +11,8 @@ import type { Service } from '../rpc/methods.ts';
 import { FILES } from './files.ts';
 
 const PIECE_BYTES = 16_384;
+/** RFC 9110, section 12.5.3, as far as needed: gzip is listed, and its weight is not zero. */
+const ACCEPTS_GZIP = /\bgzip\b(?!\s*;\s*q=0(\.0*)?\s*(,|$))/i;
 
 export const webService: Service<WebServiceServer, Call> = {
   /** An empty body without a content type. */
@@ -23,7 +25,7 @@ export const webService: Service<WebServiceServer, Call> = {
     const file = FILES.get(steps.filter((step) => step !== '').join('/'));
     if (file === undefined) throw apiError('ROUTE_NOT_FOUND', { method: 'GET', path });
     const hasBody = !isHead(call);
-    const isCompressed = acceptsGzip(call.header('accept-encoding') ?? '');
+    const isCompressed = ACCEPTS_GZIP.test(call.header('accept-encoding') ?? '');
     const bytes = isCompressed ? await file.compress() : file.bytes;
     const headers = call.responseHeaders;
     for (const [header, value] of Object.entries(file.headers)) headers.set(header, value);
@@ -36,12 +38,3 @@ export const webService: Service<WebServiceServer, Call> = {
     }
   },
 };
-
-/** RFC 9110, section 12.5.3, as far as needed: gzip is listed, and its weight is not zero. */
-function acceptsGzip(header: string): boolean {
-  return header.split(',').some((part) => {
-    const [coding = '', weight = 'q=1'] = part.toLowerCase().split(';', 2);
-    const [name, value] = weight.trim().split('=', 2);
-    return coding.trim() === 'gzip' && name === 'q' && Number(value) !== 0;
-  });
-}
