@@ -1,7 +1,7 @@
 /**
  * Writes each call of the operator to the audit log: time, method, address and outcome. Attempts with a wrong key are
  * logged too, but few of all together: nobody may push the operator's calls out of the log, and any user of this
- * machine has thousands of addresses. A line says how many attempts before it were left out.
+ * machine has thousands of addresses.
  *
  * Of a request only ids, plans, numbers and times are logged; of a response only the ids of what was created.
  */
@@ -44,15 +44,8 @@ export function audit(log: Pick<Logger, 'info' | 'warn'>, nowMs = () => performa
     }
   });
   const mayBeLogged = createAllowance(ATTEMPTS, ATTEMPTS_PER_SECOND, nowMs);
-  let leftOut = 0;
   const refused = (call: Call, { code }: ApiError) => {
-    if (!mayBeLogged('all')) {
-      leftOut += 1;
-      return;
-    }
-    const before = leftOut > 0 ? { leftOut } : {};
-    leftOut = 0;
-    log.warn({ ...fieldsOf(call, code), ...before }, 'refused: not the operator');
+    if (mayBeLogged('all')) log.warn(fieldsOf(call, code), 'refused: not the operator');
   };
   return { passed, refused };
 }
