@@ -1,6 +1,4 @@
 /** `npm run edge`: runs Envoy without servers in the foreground, until a signal stops it. */
-import { listServers } from '../../../envoy/config/servers.ts';
-import { formatAddress } from '../config/checks.ts';
 import { type Config, ConfigError } from '../config/config.ts';
 import { createLogger } from '../observe/logging/logger.ts';
 import { run } from '../process/run.ts';
@@ -18,10 +16,6 @@ await run(async (config) => {
 });
 
 function startMessage(config: Config): string {
-  const servers = listServers(config)
-    .map(({ host, port }) => formatAddress(host, port))
-    .join(', ');
-  const how = config.internalTls === undefined ? 'in plain text' : 'by mutual TLS';
   const logs = config.logs === 'files' ? ` Logs are in ${logDir(config)}.` : '';
-  return `The edge is open at ${publicUrl(config)}, and sends calls to ${servers} ${how}.${logs} Ctrl-C stops it.`;
+  return `The edge is open at ${publicUrl(config)}.${logs} Ctrl-C stops it.`;
 }
