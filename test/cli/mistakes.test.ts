@@ -96,16 +96,16 @@ test('server - one that is away, refuses the key, or is another, is named with w
   const noAdmin = `there is no admin service at ${publicAddress}: ${advice}`;
   const refused = (key: string) =>
     `the server at ${grpcAddress} does not accept the key in ${key}: name its server with --address`;
-  const first =
-    'there is no operator key: the service creates /nowhere/operator.key when it first starts; or set OPERATOR_KEY';
-  const broken = `there is no operator key in ${damaged}/operator.key, or it is damaged`;
+  const unread = (folder: string) =>
+    `no operator key can be read from ${folder}/operator.key: ` +
+    'the service creates it when it first starts; or set OPERATOR_KEY';
   const cases: readonly (readonly [string, string | RegExp, Settings, string?])[] = [
     ['SERVER_AWAY', away, { GRPC_PORT: '1' }],
     ['NO_ADMIN_SERVICE', noAdmin, {}, `--address=${publicAddress}`],
     ['OPERATOR_KEY_INVALID', refused('OPERATOR_KEY'), { OPERATOR_KEY: generateKey('operator') }],
     ['OPERATOR_KEY_INVALID', refused(`${wrong}/operator.key`), { DATA_DIR: wrong }],
-    ['OPERATOR_KEY_MISSING', broken, { DATA_DIR: damaged }],
-    ['OPERATOR_KEY_MISSING', first, { DATA_DIR: '/nowhere' }],
+    ['OPERATOR_KEY_MISSING', unread(damaged), { DATA_DIR: damaged }],
+    ['OPERATOR_KEY_MISSING', unread('/nowhere'), { DATA_DIR: '/nowhere' }],
     ['INVALID_SETTING', 'GRPC_PORT must be a port from 1 to 65535, not "x"', { GRPC_PORT: 'x' }],
   ];
   for (const [code, message, env, ...more] of cases) {

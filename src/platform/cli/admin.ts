@@ -68,15 +68,10 @@ async function toTls({ internalTls }: Config, host: string): Promise<TlsOptions 
 async function findOperatorKey({ operatorKey, dataDir }: Config): Promise<{ key: string; source: string }> {
   if (operatorKey !== undefined) return { key: operatorKey, source: 'OPERATOR_KEY' };
   const source = operatorKeyFile(dataDir);
-  const key = await readFile(source, 'utf8').catch(({ code, message }: NodeJS.ErrnoException) => {
-    const problem =
-      code === 'ENOENT'
-        ? `there is no operator key: the service creates ${source} when it first starts; or set OPERATOR_KEY`
-        : `the operator key can't be read: ${message}`;
-    throw failure('OPERATOR_KEY_MISSING', problem);
-  });
+  const key = await readFile(source, 'utf8').catch(() => '');
   if (isWellFormed(key.trim(), 'operator')) return { key: key.trim(), source };
-  throw failure('OPERATOR_KEY_MISSING', `there is no operator key in ${source}, or it is damaged`);
+  const advice = 'the service creates it when it first starts; or set OPERATOR_KEY';
+  throw failure('OPERATOR_KEY_MISSING', `no operator key can be read from ${source}: ${advice}`);
 }
 
 /**
@@ -93,11 +88,8 @@ function explain(error: CallError, { address, tls }: Server, keySource: string):
   if (grpcStatus === status.INVALID_ARGUMENT) return usageError(error.message, code);
   if (grpcStatus === status.DEADLINE_EXCEEDED) return failure(code, `the server at ${address} did not respond in time`);
   if (grpcStatus === status.UNAVAILABLE && retryAfterMs === undefined) {
-    const where = `${address}${tls ? ' by mutual TLS' : ''}`;
-    const settings = 'INTERNAL_TLS_CA, INTERNAL_TLS_CERT and INTERNAL_TLS_KEY';
-    const hint = tls ? '' : `; a server with mutual TLS responds only with its host's ${settings}`;
-    const advice = `start the service with "npm start", or name another --address${hint}`;
-    return failure('SERVER_AWAY', `nothing answers at ${where}: ${advice}`);
+    const advice = 'start the service with "npm start", or name another --address';
+    return failure('SERVER_AWAY', `nothing answers at ${address}${tls ? ' by mutual TLS' : ''}: ${advice}`);
   }
   if (grpcStatus === status.UNAUTHENTICATED || grpcStatus === status.UNIMPLEMENTED) {
     const advice = 'it is on the private gRPC port (GRPC_PORT), not on the public one';
