@@ -131,7 +131,6 @@ test('Files - that are missing, no PEM, damaged, no pair or of an unsupported ki
   await openssl('ec', '-in', 'server-key.pem', '-aes256', '-passout', 'pass:secret', '-out', 'locked-key.pem');
   const damaged = '-----BEGIN CERTIFICATE-----\nMIIB\n-----END CERTIFICATE-----\n';
   await writeFile(path('broken-chain.pem'), `${await read('server.pem')}${damaged}`);
-  await sh('mkfifo', [path('pipe')]);
   const request = ['req', '-x509', '-nodes', '-days', '2', '-subj', '/CN=localhost'];
   await openssl(...request, '-newkey', 'ed25519', '-keyout', 'ed-key.pem', '-out', 'ed.pem');
   const noKey = 'TLS_KEY must be a PEM file with a private key without a passphrase, and';
@@ -139,7 +138,6 @@ test('Files - that are missing, no PEM, damaged, no pair or of an unsupported ki
   const other = path('client-key.pem');
   for (const [files, line] of [
     [{ TLS_CERT: '/nowhere/cert.pem' }, "TLS_CERT can't be read: ENOENT"],
-    [{ TLS_CERT: path('pipe') }, `TLS_CERT can't be read: ${path('pipe')} is no regular file`],
     [{ TLS_KEY: path('locked-key.pem') }, `${noKey} ${path('locked-key.pem')} is none`],
     [{ TLS_CERT: path('broken-chain.pem') }, 'TLS_CERT must be a PEM file with a certificate and those after it'],
     [{ TLS_KEY: other }, `TLS_KEY is not the key of TLS_CERT: ${other} and ${server.TLS_CERT}`],

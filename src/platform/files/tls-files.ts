@@ -3,8 +3,7 @@
  * Watches them: hands on renewed ones, and warns of bad files and of certificates that end soon, once each.
  */
 import { createPrivateKey, type KeyObject, X509Certificate } from 'node:crypto';
-import { constants } from 'node:fs';
-import { open } from 'node:fs/promises';
+import { readFile } from 'node:fs/promises';
 import { createSecureContext } from 'node:tls';
 import { ConfigError, type InternalTls } from '../config/config.ts';
 
@@ -91,10 +90,7 @@ function firstEnd(file: PemFile, pem: Buffer): Reading['ends'] {
 
 async function readPem({ setting, file }: PemFile): Promise<Buffer> {
   try {
-    // A pipe would block, and has no end.
-    await using opened = await open(file, constants.O_RDONLY | constants.O_NONBLOCK);
-    if (!(await opened.stat()).isFile()) throw new Error(`${file} is no regular file`);
-    return await opened.readFile();
+    return await readFile(file);
   } catch (error) {
     throw new ConfigError(`${setting} can't be read: ${(error as Error).message}`);
   }
