@@ -38,13 +38,7 @@ export interface EventsOptions {
   readonly onCheckpoint?: (id: bigint) => void;
 }
 
-/**
- * Each event once, in ascending order of id, without end.
- *
- * @throws CallError `EVENTS_EXPIRED` when what follows `after` is not kept any more, `EVENT_NOT_REACHED` when the
- * feed is older than `after`, as after a restored backup: read the lists again. Other errors that a retry does not mend
- * are thrown too, and CANCELLED when the connection is closed.
- */
+/** Each event once, in ascending order of id, without end. Throws what a retry does not mend, as client.ts says. */
 export async function* follow<Event extends { readonly id: bigint }>(
   { stream, closing }: Connection,
   method: FeedMethod<Event>,

@@ -5,7 +5,7 @@
 import { status as Status } from '@grpc/grpc-js';
 import type { ApiError } from '../../errors.ts';
 import { encoded, type Protocol } from '../../rpc/chain.ts';
-import { toDetails } from '../grpc/errors.ts';
+import { toDetails, unpadded } from '../grpc/errors.ts';
 import { GRPC, openAs } from '../grpc/grpc.ts';
 import { withBody, withError } from '../rest/responses.ts';
 
@@ -41,9 +41,7 @@ export function connectHttpStatus({ code, grpcStatus, httpStatus }: ApiError): n
 export function connectBody(error: ApiError): string {
   const details = toDetails(error).details.map(({ typeUrl, value }) => ({
     type: typeUrl.slice(typeUrl.lastIndexOf('/') + 1),
-    value: Buffer.from(value)
-      .toString('base64')
-      .replace(/={1,2}$/, ''),
+    value: unpadded(value),
   }));
   return JSON.stringify({ code: codeOf(error.grpcStatus), message: error.message, details });
 }

@@ -31,7 +31,11 @@ export function toTrailers(error: ApiError): Readonly<Record<string, string>> {
 
 /** The value of `grpc-status-details-bin`: Base64, which senders should not pad. */
 export function detailsHeader(status: Status): string {
-  return Buffer.from(Status.encode(status).finish())
+  return unpadded(Status.encode(status).finish());
+}
+
+export function unpadded(bytes: Uint8Array): string {
+  return Buffer.from(bytes)
     .toString('base64')
     .replace(/={1,2}$/, '');
 }
