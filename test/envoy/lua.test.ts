@@ -212,7 +212,7 @@ const NO_LISTS = [
   ['{"lines":{"name":"a"}}', 'lines: {"name":"a"} is not a list'],
   ['{"best":{"notes":"a"}}', 'best.notes: "a" is not a list'],
   ['{"lines":[{"notes":[]},{"notes":"]"}]}', 'lines[1].notes: "]" is not a list'],
-  [`{"labels":"${'x'.repeat(60_000)}"}`, `labels: "${'x'.repeat(68)}… is not a list`],
+  [`{"labels":"${'x'.repeat(60_000)}"}`, `labels: "${'x'.repeat(188)}… is not a list`],
 ] as const;
 
 const NO_ITEMS = [

@@ -14,9 +14,6 @@ import { compareAsEnvoy } from '../proto/paths.ts';
 import { checkContentType, checkParameters, OUT_OF_RANGE, problemOf } from '../protocols/rest/requests.ts';
 import type { Service } from '../rpc/methods.ts';
 
-/** How much of a wrong value an error quotes, in bytes of a header. */
-const MAX_VALUE = 80;
-
 export function edgeService(operations: Iterable<Operation>): Service<EdgeServiceServer, unknown> {
   const routes = [...operations].flatMap((operation) => operation.routes.map((route) => ({ ...route, operation })));
   routes.sort(compareAsEnvoy);
@@ -110,7 +107,7 @@ function found(finding: BodyFinding, { at, reply }: RefuseRequest, operation: Op
     // json.lua has no path of a member that is no field. The value is its name.
     return invalidArgument([{ path: at, name: isWhole ? value : name, description: GIVEN_TWICE }]);
   }
-  const problem = field === undefined ? OTHER_TYPE : `${short(value, MAX_VALUE)} ${words.value(field)}`;
+  const problem = field === undefined ? OTHER_TYPE : `${short(value)} ${words.value(field)}`;
   return invalidArgument([{ path: at, name: isWhole ? 'body' : name, description: problem }]);
 }
 
