@@ -70,11 +70,8 @@ export function keyCommand(key: Command): void {
   ).action(
     adminAction(async (admin, keyId: bigint) => {
       const { apiKey, ended } = await admin.unbanKey({ keyId });
-      const was =
-        ended === undefined
-          ? 'was not banned.'
-          : `is no longer banned. The ban would have lasted until ${moment(ended.endTime)}.`;
-      return { json: { ...apiKey, ended }, text: `Key ${keyId} ${was} Its refusals count from zero again.` };
+      const was = ended === undefined ? 'was not banned' : 'is no longer banned';
+      return { json: { ...apiKey, ended }, text: `Key ${keyId} ${was}. Its refusals count from zero again.` };
     }),
   );
 }
