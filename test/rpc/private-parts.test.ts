@@ -139,6 +139,7 @@ async function startLavish(t: ExecutionContext, onStream: (stream: ServerHttp2St
       onStream(stream);
       stream.respond();
       stream.resume().end(MUCH);
+      return undefined;
     },
   });
   t.teardown(() => server.forceShutdown());

@@ -14,10 +14,13 @@ export function operatorOnly(
   refused: (call: Call, error: ApiError) => void,
 ): Check {
   const expected = hashKey(operatorKey);
-  return check({ name: 'operatorOnly' }, async (call) => {
+  return check({ name: 'operatorOnly', leaves: ['isOperator'] }, async (call) => {
     const key = bearerToken(call.header('authorization'));
     // Hashes have the same length, so the comparison takes the same time for every key.
-    if (key !== undefined && timingSafeEqual(hashKey(key), expected)) return;
+    if (key !== undefined && timingSafeEqual(hashKey(key), expected)) {
+      call.isOperator = true;
+      return;
+    }
     await countForAddress(call, false);
     const error = apiError('OPERATOR_KEY_INVALID');
     refused(call, error);

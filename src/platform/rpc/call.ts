@@ -48,6 +48,7 @@ export class IncomingCall implements Call {
   readonly requestId: string;
   readonly responseHeaders = new Map<string, string>();
   caller?: Caller;
+  isOperator?: true;
   ifMatch?: EntityTags;
   remember?: Remember;
   resumeAfter?: bigint;
@@ -93,6 +94,11 @@ export class IncomingCall implements Call {
 
   get session(): Http2Session | undefined {
     return this.#exchange.session;
+  }
+
+  /** True when its key has been found to be valid, or the operator's. */
+  get isKnown(): boolean {
+    return this.caller !== undefined || this.isOperator === true;
   }
 
   get request(): Message {

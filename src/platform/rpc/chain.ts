@@ -51,6 +51,8 @@ export type Source = 'direct' | 'forwarded' | 'edge';
 /** What interceptors leave on a call, for those behind them, for the method and for observers. */
 export interface Notes {
   caller?: Caller;
+  /** The call has the operator's key. */
+  isOperator?: true;
   /** A write must find one of these tags, or change nothing. */
   ifMatch?: EntityTags;
   /** For a stream of events: looks again whose key it came with. The sweep of open-calls.ts does. */

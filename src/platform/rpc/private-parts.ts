@@ -10,6 +10,7 @@ import {
   type ServerOptions,
 } from 'node:http2';
 import type { Server } from '@grpc/grpc-js';
+import { type CallOfStranger, MAX_CALLS, Strangers } from './strangers.ts';
 
 interface ServerParts {
   readonly commonServerOptions: ServerOptions;
@@ -41,6 +42,7 @@ const HTTP2_OPTIONS = {
   maxSessionInvalidFrames: UNLIMITED,
   maxSessionMemory: UNLIMITED, // grpc-js's own default, which we lean on
   strictFieldWhitespaceValidation: false,
+  settings: { maxConcurrentStreams: MAX_CALLS },
 };
 
 /**
@@ -55,7 +57,11 @@ export interface Handlers {
   readonly isEdge: (session: Http2Session, headers?: IncomingHttpHeaders) => boolean;
   /** Whether a connection has calls. */
   readonly isInUse: (session: Http2Session) => boolean;
-  readonly onCall: (stream: ServerHttp2Stream, headers: IncomingHttpHeaders, isByEdge: boolean) => void;
+  readonly onCall: (
+    stream: ServerHttp2Stream,
+    headers: IncomingHttpHeaders,
+    isByEdge: boolean,
+  ) => CallOfStranger | undefined;
 }
 
 /**
@@ -67,12 +73,15 @@ export function handleCalls(server: Server, { isEdge, isInUse, onCall }: Handler
   const parts = server as unknown as ServerParts;
   Object.assign(parts.commonServerOptions, HTTP2_OPTIONS);
   const isBounded = resetBound();
+  const strangers = new Strangers();
   const sessionHandler = parts._sessionHandler.bind(server);
   parts._sessionHandler = (http2Server) => {
     const handle = sessionHandler(http2Server);
     return (session) => {
       handle(session);
       outliveStreams(session);
+      strangers.add(session);
+      if (isEdge(session)) strangers.know(session);
       session.setLocalWindowSize(CONNECTION_WINDOW_BYTES);
       session.setTimeout(IDLE_MS, () => {
         if (!isEdge(session) && !isInUse(session)) session.close();
@@ -84,11 +93,12 @@ export function handleCalls(server: Server, { isEdge, isInUse, onCall }: Handler
     const { session } = stream;
     if (session === undefined) return; // it is gone
     const isByEdge = isEdge(session, headers);
-    if (!isByEdge && isBounded(stream, session)) return session.destroy();
+    if (isByEdge) strangers.know(session);
+    else if (isBounded(stream, session) || strangers.isTooMany(session)) return session.destroy();
     if (!isByEdge && bytesOf(rawHeaders) > MAX_HEADER_BYTES) return stream.close(constants.NGHTTP2_ENHANCE_YOUR_CALM);
     joinRepeated(headers, rawHeaders);
     try {
-      onCall(stream, headers, isByEdge);
+      strangers.watch(session, onCall(stream, headers, isByEdge));
     } catch {
       stream.close(constants.NGHTTP2_INTERNAL_ERROR); // the error would end the process
     }

@@ -103,6 +103,7 @@ export function createGrpcServer(options: GrpcServerOptions): Server {
     // A span is sent when it ends, and a stream of events may be open for an hour.
     if (call.operation.isEventStream) void toEnd();
     else traceCall(call, toEnd);
+    return call;
   };
   const server = new Server({ 'grpc.enable_channelz': 0 });
   handleCalls(server, { isEdge, isInUse: (session) => openCalls.isInUse(session), onCall });

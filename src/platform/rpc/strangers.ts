@@ -1,0 +1,95 @@
+/**
+ * Bounds strangers: connections to the server's own port on which neither an edge nor a valid key has called yet. Bytes
+ * are cheap to send. 64 KB of them are 4,000 calls to refuse, or 5,000 frames that are no call and that nothing else
+ * counts, and the event loop comes to nobody else before it has read them. So a stranger may send little, and less
+ * while strangers together have sent much.
+ */
+import type { Http2Session } from 'node:http2';
+
+/** How many there may be: one more ends the oldest. */
+const MAX_OPEN = 1_000;
+/** How many calls a stranger may have open. Node refuses more at once, malformed ones too. */
+export const MAX_CALLS = 100;
+/** What a stranger may send within this time: a call counts as 10 KiB more, so these are 100 calls. */
+const [MAX_BYTES, WITHIN_MS] = [1_048_576, 10_000];
+const BYTES_OF_CALL = 10_240;
+/** While all together have sent more than this, each may send little: enough for the operator's command. */
+const [MAX_BYTES_OF_ALL, FEW_BYTES] = [10 * MAX_BYTES, 65_536];
+const SWEEP_MS = 20;
+
+const UNLIMITED = 2 ** 32 - 1;
+
+export interface CallOfStranger {
+  /** True when its key has been found to be valid, or the operator's. */
+  readonly isKnown: boolean;
+  onClose(listener: () => void): void;
+}
+
+interface Stranger {
+  readonly openCalls: Set<CallOfStranger>;
+  /** The bytes that have come. */
+  read: number;
+  /** What counts of them and of calls. */
+  spent: number;
+}
+
+export class Strangers {
+  /** The oldest first. */
+  readonly #open = new Map<Http2Session, Stranger>();
+  #spentByAll = 0;
+  #sinceMs = performance.now();
+
+  constructor() {
+    setInterval(() => this.#sweep(), SWEEP_MS).unref();
+  }
+
+  add(session: Http2Session): void {
+    this.#open.set(session, { openCalls: new Set(), read: 0, spent: 0 });
+    session.once('close', () => this.#open.delete(session));
+    const [oldest] = this.#open.size > MAX_OPEN ? this.#open.keys() : [];
+    oldest?.destroy();
+  }
+
+  /** It is no stranger any more. */
+  know(session: Http2Session): void {
+    if (this.#open.delete(session) && !session.destroyed) session.settings({ maxConcurrentStreams: UNLIMITED });
+  }
+
+  /** Whoever makes this call is no stranger once its key has been found to be valid. */
+  watch(session: Http2Session, call: CallOfStranger | undefined): void {
+    const openCalls = this.#open.get(session)?.openCalls;
+    if (call === undefined || openCalls === undefined) return;
+    openCalls.add(call);
+    call.onClose(() => {
+      openCalls.delete(call);
+      if (call.isKnown) this.know(session);
+    });
+  }
+
+  /** Counts a call. Returns true if it is one too many. */
+  isTooMany(session: Http2Session): boolean {
+    return this.#spend(session, BYTES_OF_CALL);
+  }
+
+  #spend(session: Http2Session, bytes: number): boolean {
+    const stranger = this.#open.get(session);
+    if (stranger === undefined) return false;
+    for (const { isKnown } of stranger.openCalls) if (isKnown) this.know(session);
+    stranger.spent += bytes;
+    this.#spentByAll += bytes;
+    const isOver = stranger.spent > (this.#spentByAll > MAX_BYTES_OF_ALL ? FEW_BYTES : MAX_BYTES);
+    return isOver && this.#open.has(session);
+  }
+
+  #sweep(): void {
+    const isNew = performance.now() - this.#sinceMs > WITHIN_MS;
+    if (isNew) [this.#spentByAll, this.#sinceMs] = [0, performance.now()];
+    for (const [session, stranger] of this.#open) {
+      if (session.destroyed) continue; // it has no socket
+      const { bytesRead } = session.socket;
+      if (isNew) stranger.spent = 0;
+      if (this.#spend(session, bytesRead - stranger.read)) session.destroy();
+      stranger.read = bytesRead;
+    }
+  }
+}
