@@ -61,10 +61,8 @@ function raceTests(test: TestFn<Context>, where: string, service: keyof Context)
     t.deepEqual([won.length, lost.length], [10, 54]);
     t.deepEqual((await rest.get(`/store/inventory/${petId}`)).body, { petId, quantity: 0, status: 'pending' });
     const listed = (await rest.get(`/store/orders?petId=${petId}&limit=100`)).body.map(({ id }: { id: number }) => id);
-    t.deepEqual(
-      listed,
-      won.map(({ body }) => body.id).sort((a, b) => a - b),
-    );
+    const placed = won.map(({ body }) => body.id).sort((a, b) => a - b);
+    t.deepEqual(listed, placed);
   });
 
   test.serial(`Orders - one that is completed and cancelled concurrently ends once, ${where}`, async (t) => {

@@ -11,7 +11,7 @@ import { holding, postgresMissing, query, startPostgres, type TestPostgres } fro
 import { sharing } from '../support/service/sharing.ts';
 import { until } from '../support/until.ts';
 import { openDatabase, openPool, settingsOf } from './postgres.ts';
-import { addOne, CATS, newPet } from './suite/database.ts';
+import { addOne, newCategory, newPet } from './suite/database.ts';
 import { runPlanSuite } from './suite/query-plans.ts';
 
 let server: TestPostgres;
@@ -120,10 +120,7 @@ test('PostgreSQL - one that is set to take no writes refuses them alone: reads g
   const session = compile('session', engine.knex.raw('select pg_backend_pid() as pid'));
   const before = await engine.reader.all(session, {});
   for (let tries = 0; tries < 3; tries += 1) {
-    await t.throwsAsync(
-      store.write((tx) => tx.categories.insert(CATS)),
-      { instanceOf: StoreUnavailable, message: /read-only/ },
-    );
+    await t.throwsAsync(newCategory(store), { instanceOf: StoreUnavailable, message: /read-only/ });
     t.deepEqual(await engine.reader.all(session, {}), before);
   }
   t.deepEqual(warned, []);

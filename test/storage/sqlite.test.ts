@@ -119,9 +119,6 @@ test.serial('Commit - writes run in the order of arrival, at most 256 share one'
   const add = (_: unknown, index: number) =>
     store[index % 3 === 0 ? 'write' : 'transaction']((tx) => tx.categories.insert(CATS));
   const ids = (await Promise.all(Array.from({ length: 600 }, add))).map(({ id }) => Number(id));
-  t.deepEqual(
-    ids,
-    ids.map((_, index) => index + 1),
-  );
+  t.true(ids.every((id, index) => id === index + 1));
   t.is(commands.filter((sql) => sql.endsWith('COMMIT')).length, 3);
 });

@@ -66,10 +66,8 @@ export function pageTests(): void {
         return { rows, hasMore };
       });
       t.deepEqual(walked.ids, ids);
-      t.true(
-        lengths.every((bytes) => bytes <= 65_536 || bytes === 100_002),
-        `${lengths}`,
-      );
+      const tooLong = lengths.filter((bytes) => bytes > 65_536 && bytes !== 100_002);
+      t.deepEqual(tooLong, []);
     }
   });
 
@@ -123,10 +121,7 @@ export function pageTests(): void {
           }
         };
         const { ids } = await walk(limit, (page) => store.categories.page(page), applyTurn);
-        assert.deepEqual(
-          ids,
-          ids.toSorted((a, b) => (a < b ? -1 : 1)),
-        );
+        assert(ids.every((id, index) => index === 0 || id > (ids[index - 1] ?? 0n)));
         for (const id of initial) {
           const seen = ids.filter((one) => one === id).length;
           assert(deleted.has(id) ? seen <= 1 : seen === 1, `${id} was seen ${seen} times`);
