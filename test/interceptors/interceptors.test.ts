@@ -75,20 +75,15 @@ test('Audit - an attempt without the key is a warning that contains nothing of t
   t.notRegex(JSON.stringify(lines), /SECRET/);
 });
 
-test('Audit - attempts without the key are few lines, whatever addresses they have', async (t) => {
+test('Audit - attempts without the key are few lines, whatever addresses they have', (t) => {
   let nowMs = 0;
   const { lines, refused } = newAudit(() => nowMs);
-  const attempt = (index: number) => {
-    refused(
-      { ...operatorCall('ListAccounts'), address: `127.0.${index >> 8}.${index & 255}` },
-      apiError('API_KEY_MISSING'),
-    );
-  };
-  for (let index = 0; index < 1_000; index += 1) attempt(index);
-  t.is(lines.length, 20);
-  nowMs += 60_000;
-  attempt(1_000);
-  t.like(lines[20], { level: 40, address: '127.0.3.232' });
+  for (let index = 0; index <= 1_000; index += 1) {
+    if (index === 1_000) nowMs += 60_000;
+    const address = `127.0.${index >> 8}.${index & 255}`;
+    refused({ ...operatorCall('ListAccounts'), address }, apiError('API_KEY_MISSING'));
+  }
+  t.like(lines, { length: 21, 20: { level: 40, address: '127.0.3.232' } });
 });
 
 test('Operator - a call with the operator key passes, any other is OPERATOR_KEY_INVALID and counts', async (t) => {

@@ -195,6 +195,13 @@ test('Connect - every error has the status and code of the protocol, and its rea
     ...['soon', '1.5', '-1', '1S', '12345678901'].map((timeout) => {
       return [get, missing, 400, 'invalid_argument', 'INVALID_ARGUMENT', { 'connect-timeout-ms': timeout }] as const;
     }),
+    // What is not supported: JSON, streams, compression, other versions.
+    ...[
+      { 'content-type': 'application/json' },
+      { 'content-type': 'application/connect+proto' },
+      { 'content-encoding': 'gzip' },
+      { 'connect-protocol-version': '2' },
+    ].map((other) => [get, Buffer.from('{}'), 501, 'unimplemented', 'UNSUPPORTED_CONTENT_TYPE', other] as const),
     ['/petstore.v1.PetService/Nope', cats, 404, 'unimplemented', 'ROUTE_NOT_FOUND'],
     [`${get}?x=1`, cats, 404, 'unimplemented', 'ROUTE_NOT_FOUND'],
     ...[{}, { 'content-type': 'application/connect+proto' }, { 'content-type': 'application/json' }].flatMap((type) =>
@@ -211,20 +218,8 @@ test('Connect - every error has the status and code of the protocol, and its rea
       }),
     ),
   ] as const) {
-    isConnectError(t, await call(t.context, path, request, changes), status, code, reason);
-  }
-});
-
-test('Connect - JSON, streams, compression and other versions are UNIMPLEMENTED, with what to send', async (t) => {
-  for (const [name, value] of [
-    ['content-type', 'application/json'],
-    ['content-type', 'application/connect+proto'],
-    ['content-encoding', 'gzip'],
-    ['connect-protocol-version', '2'],
-  ] as const) {
-    const response = await call(t.context, Pets.listPets.path, Buffer.from('{}'), { [name]: value });
-    const message = isConnectError(t, response, 501, 'unimplemented', 'UNSUPPORTED_CONTENT_TYPE');
-    t.true(message.includes('send "Content-Type: application/proto"'));
+    const message = isConnectError(t, await call(t.context, path, request, changes), status, code, reason);
+    if (status === 501) t.true(message.includes('send "Content-Type: application/proto"'));
   }
 });
 
