@@ -26,8 +26,6 @@ async function keysOf({ operator }: TestStack, perDay = 1_000_000) {
   return { read, write: (await operator.key(accountId)).key };
 }
 
-const readKey = async (stack: TestStack, perDay?: number) => (await keysOf(stack, perDay)).read;
-
 test('Operator - a plan or a permission that is none is a 400, and no default stands for it', async (t) => {
   const { operator } = t.context;
   const { id: accountId } = await operator.account(Plan.PLAN_PRO);
@@ -67,7 +65,7 @@ test('Permissions - over REST a read key gets what changes nothing, and a 403 fo
 
 test('Permissions - it is the same over gRPC, gRPC-Web and Connect, on both ports', async (t) => {
   const { grpcAddress, publicAddress, rest } = t.context;
-  const key = await readKey(t.context);
+  const { read: key } = await keysOf(t.context);
   const targets = [grpcAddress, publicAddress].map((address) => targetOf(address, '127.0.0.1'));
   const unary = PUBLIC.filter(({ isStream }) => !isStream);
   for (const { path, isRead } of [...unary, { path: UNKNOWN_METHOD, isRead: false }]) {
@@ -91,7 +89,7 @@ test('Permissions - it is the same over gRPC, gRPC-Web and Connect, on both port
 test('Permissions - a 403 counts like any request, comes after 401 and 429, and before 413 and the body', async (t) => {
   const { rest, publicAddress, grpcAddress } = t.context;
   const perDay = 9;
-  const key = await readKey(t.context, perDay);
+  const { read: key } = await keysOf(t.context, perDay);
   const reader = rest.withKey(key);
   const left = (headers: Headers) => Number(headers.get('x-ratelimit-remaining'));
   // The first one of a key that Envoy does not know, and then of one that it does.
