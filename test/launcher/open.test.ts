@@ -31,9 +31,9 @@ const shared = launchForAll(({ DATA_DIR }) => ({
   TZ: 'UTC',
 }));
 
-test.serial('Start - says where the key of the demo account is, and shows no key', async (t) => {
-  const { launcher, folder, key } = shared;
-  t.true(launcher.output.includes(`The key of its demo account is in ${join(folder, 'demo.key')}\n`));
+test.serial('Start - shows a curl command that works unchanged, and no key', async (t) => {
+  const { launcher, curl, key } = shared;
+  t.is((await sh('sh', ['-c', `${curl} --silent --fail`])).stdout, '[]');
   t.false(launcher.output.includes(key.slice(4)));
 });
 
@@ -91,12 +91,13 @@ withSockets('Network - server and Envoy listen on loopback only', async (t) => {
 onLinux('Network - HOST and ENVOY_ADMIN_HOST open their ports to other machines, and no other port', async (t) => {
   const all = '0.0.0.0';
   const launcher = launch(t, { HOST: all, ENVOY_ADMIN_HOST: all, DEMO_ACCOUNT: 'no' });
-  const { url, key } = await launcher.opened();
+  const { url, curl, key } = await launcher.opened();
   const { PORT, GRPC_PORT, ENVOY_ADMIN_PORT } = launcher.settings;
   t.is(url, `http://127.0.0.1:${PORT}`);
   const host = '127.0.0.2'; // a listener on 127.0.0.1 does not have it
   t.deepEqual(await Promise.all([PORT, GRPC_PORT].map((port) => isFree(Number(port), host))), [false, true]);
   t.is((await fetch(`http://${host}:${ENVOY_ADMIN_PORT}/stats/prometheus`)).status, 200);
+  t.is(curl, `curl -H "Authorization: Bearer <API_KEY>" ${url}/pets`, 'without a demo account');
   t.is(key, '');
   t.regex(launcher.output, /\nAccounts and keys are made with the petstore command: .*\n/);
 });
@@ -104,14 +105,18 @@ onLinux('Network - HOST and ENVOY_ADMIN_HOST open their ports to other machines,
 const addresses = Object.values(networkInterfaces()).flatMap((some) => some ?? []);
 const testIPv6 = addresses.some(({ address }) => address === '::1') ? testUnless<Context>(noOpenssl) : test.skip;
 
-testIPv6('Start - works on IPv6, with TLS and the PROXY protocol', async (t) => {
+testIPv6('Start - works on IPv6; the curl command also with TLS and the PROXY protocol', async (t) => {
   const certificates = await makeCertificates(t);
   const tls = { TLS_CERT: certificates.path('server.pem'), TLS_KEY: certificates.path('server-key.pem') };
   const proxy = { PROXY_PROTOCOL: 'yes', TRUSTED_PROXIES: '::1' };
-  const { url, key } = await launch(t, { HOST: '::', ...tls, ...proxy }).opened();
-  t.is(url, `https://[::1]:${t.context.settings.PORT}`);
-  const options = ['--insecure', '--haproxy-protocol', '--silent', '--fail'];
-  t.is((await sh('curl', [...options, '-H', `Authorization: Bearer ${key}`, `${url}/pets`])).stdout, '[]');
+  const { curl, url } = await launch(t, { HOST: '::', ...tls, ...proxy }).opened();
+  const { PORT, DATA_DIR } = t.context.settings;
+  t.is(url, `https://[::1]:${PORT}`);
+  t.is(
+    curl,
+    `curl --insecure --haproxy-protocol -H "Authorization: Bearer $(cat '${DATA_DIR}/demo.key')" '${url}/pets'`,
+  );
+  t.is((await sh('sh', ['-c', `${curl} --silent --fail`])).stdout, '[]');
 });
 
 withSockets('Envoy - opens no Unix socket but its admin interface, which only its owner can open', async (t) => {

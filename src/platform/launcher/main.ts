@@ -1,10 +1,11 @@
-/** `npm start`: runs the service in the foreground. */
-import { existsSync } from 'node:fs';
+/** `npm start`: runs the service in the foreground. Its message when it is open has a curl line that can be pasted. */
+import { existsSync, readFileSync } from 'node:fs';
+import { join } from 'node:path';
 import { NAME, TITLE } from '../../identity.ts';
 import { demoKeyFile } from '../access/keys/key-files.ts';
 import { type Config, ConfigError } from '../config/config.ts';
 import { run } from '../process/run.ts';
-import { logDir } from './paths.ts';
+import { logDir, ROOT } from './paths.ts';
 import { printLine, publicUrl, runInForeground } from './program.ts';
 
 await run(async (config) => {
@@ -25,16 +26,30 @@ function checkNoStandaloneSettings({ servers, grpcHost, internalTls, logs }: Con
 
 function startMessage(config: Config): string {
   const url = publicUrl(config);
-  const key = demoKeyFile(config.dataDir);
-  const lines = [
-    `The ${TITLE} is open: ${url}`,
-    `Its documentation: ${url}/docs`,
-    config.demoAccount && existsSync(key)
-      ? `The key of its demo account is in ${key}`
-      : `Accounts and keys are made with the ${NAME} command: npm run -s ${NAME} -- --help`,
-  ];
+  const insecure = config.tls === undefined ? '' : '--insecure '; // the certificate may be for another name
+  const options = `${insecure}${config.proxyProtocol ? '--haproxy-protocol ' : ''}`;
+  const file = demoKeyFile(config.dataDir);
+  const hasDemoKey = config.demoAccount && existsSync(file);
+  const key = hasDemoKey ? `$(cat ${shellQuote(file)})` : '<API_KEY>';
+  const lines = [`The ${TITLE} is open: ${url}`, `Its documentation: ${url}/docs`, ''];
+  lines.push(`  curl ${options}-H "Authorization: Bearer ${key}" ${shellQuote(url + firstList())}`, '');
+  if (!hasDemoKey) {
+    lines.push(`Accounts and keys are made with the ${NAME} command: npm run -s ${NAME} -- --help`, '');
+  }
   if (config.instances > 1) {
     lines.push(`${config.instances} servers run. To restart one after the other: kill -USR2 ${process.pid}`);
   }
   return ['', ...lines, `Logs are in ${logDir(config)}. Ctrl-C stops it.`].join('\n');
+}
+
+/** The path of the first list that the interface description has. */
+function firstList(): string {
+  const description = readFileSync(join(ROOT, 'gen/openapi/openapi.json'), 'utf8');
+  const paths: Readonly<Record<string, object>> = JSON.parse(description).paths;
+  const [list = ''] = Object.keys(paths).filter((path) => 'get' in (paths[path] ?? {}) && !path.includes('{'));
+  return list;
+}
+
+function shellQuote(word: string): string {
+  return /^[\w./:@%+,=-]+$/.test(word) ? word : `'${word.replaceAll("'", "'\\''")}'`;
 }

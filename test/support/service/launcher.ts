@@ -27,10 +27,11 @@ export class Launcher extends TestProcess {
   /** Waits until the service is open. The key is the demo account's, or empty. */
   async opened() {
     const [, url = ''] = await this.says(/open: (\S+)\n/);
+    const [curl] = await this.says(/curl .*/);
     await this.says(/Ctrl-C stops it/);
     const file = demoKeyFile(this.settings.DATA_DIR ?? '');
     const key = (await readFile(file, 'utf8').catch(() => '')).trim();
-    return { url, key, rest: new RestClient(url, key) };
+    return { url, key, curl, rest: new RestClient(url, key) };
   }
 
   children(): Promise<Running[]> {
