@@ -60,6 +60,7 @@ test('Own service - the page makes one that passes the checks and tests, and los
       throw new Error(`${commands}\n${stdout}\n${stderr}`);
     }
   };
+  const linesOf = async (command: string, cwd?: string) => (await run(command, cwd)).split('\n');
   await run(`git -C ${ROOT} ls-files | tar c -C ${ROOT} -T - | tar x && git init -qb main`, upstream);
   await run('git add -A && git commit -qm before', upstream);
   await run(`git clone -q --origin upstream ${upstream} ${clone}`, upstream);
@@ -75,36 +76,27 @@ test('Own service - the page makes one that passes the checks and tests, and los
   await run('npm run --silent check');
   await run(TEST);
   if (postgresMissing === undefined) await run(`TEST_ENGINE=postgres ${TEST}`);
-  const left = (await run('git ls-files "test/*.test.ts"')).split('\n');
-  t.is(
-    (await run('npm pkg get scripts.test')).includes('--concurrency=1'),
-    left.some((file) => file.includes('.alone.')),
-  );
+  const left = await linesOf('git ls-files "test/*.test.ts"');
+  const areAlone = left.some((file) => file.includes('.alone.'));
+  t.is((await run('npm pkg get scripts.test')).includes('--concurrency=1'), areAlone);
   await run(`npx ava ${left.filter((file) => !OF_ANY.test(file) && !TEST.includes(file)).join(' ')}`);
-  const platform = await run(
-    'git diff --name-only upstream/main -- src envoy scripts proto/apiplatform docs-page ":!src/shop"',
-  );
-  t.is(platform, 'src/identity.ts');
+  const platform = 'src envoy scripts proto/apiplatform docs-page ":!src/shop"';
+  t.is(await run(`git diff --name-only upstream/main -- ${platform}`), 'src/identity.ts');
 
   // A mend of every file that has another name or other words in the clone, where the clone has changes of its own.
-  const files = (await run('git diff --diff-filter=d --name-only upstream/main platform -- bin deploy docs')).split(
-    '\n',
-  );
+  const files = await linesOf('git diff --diff-filter=d --name-only upstream/main platform -- bin deploy docs');
   const renamed = (text: string) => text.replaceAll('petstore', 'harbour').replaceAll('Petstore', 'Harbour');
-  const ours = (await run('git ls-files bin deploy docs', upstream)).split('\n');
+  const ours = await linesOf('git ls-files bin deploy docs', upstream);
   // The page of settings is generated.
   const touched = ours.filter((file) => files.includes(renamed(file)) && !/own-service|settings.md|json$/.test(file));
   t.true(touched.length > 40, 'systemd units, manifests, alerts, pages');
   const mend = (file: string) => `${COMMENTS[extname(file)] ?? '#'} a mend of petstore\n`;
   for (const file of touched) appendFileSync(join(upstream, file), mend(file));
-  await run(
-    'git commit -qam "Mend all" && git mv deploy/systemd/petstore.service deploy/systemd/petstore-all.service',
-    upstream,
-  );
+  await run('git commit -qam "Mend all"', upstream);
+  await run('git mv deploy/systemd/petstore.service deploy/systemd/petstore-all.service', upstream);
   await run('git commit -qm "Rename one"', upstream);
-  await run(
-    'npm pkg set description="Boats" && sed -i "1i # ours" deploy/systemd/harbour.sysusers.conf && git commit -qam own',
-  );
+  await run('npm pkg set description="Boats" && sed -i "1i # ours" deploy/systemd/harbour.sysusers.conf');
+  await run('git commit -qam own');
   await run(MERGE);
   for (const file of touched) {
     const its = renamed(file).replace(/systemd\/harbour\.service$/, 'systemd/harbour-all.service');
@@ -112,8 +104,6 @@ test('Own service - the page makes one that passes the checks and tests, and los
     t.true(text.endsWith(renamed(mend(file))), its);
     if (its.endsWith('.conf') && its.includes('sysusers')) t.true(text.startsWith('# ours\n'));
   }
-  t.is(
-    await run('git status --porcelain; npm pkg get description name'),
-    '{\n  "description": "Boats",\n  "name": "harbour"\n}',
-  );
+  t.is(await run('git status --porcelain'), '');
+  t.deepEqual(JSON.parse(await run('npm pkg get description name')), { description: 'Boats', name: 'harbour' });
 });
