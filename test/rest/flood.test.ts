@@ -1,7 +1,4 @@
-/**
- * When Envoy asks the server about a caller (EdgeService.Judge). It refuses a flood of requests without a known key
- * itself, by address, and nobody else notices.
- */
+/** Envoy refuses a flood of requests without a known key itself, by address, and nobody else notices. */
 import type { OutgoingHttpHeaders } from 'node:http2';
 import { availableParallelism } from 'node:os';
 import { setTimeout as delay } from 'node:timers/promises';

@@ -186,7 +186,7 @@ test('Connect - a response is the encoded message with the headers of gRPC, from
 
 test('Connect - every error has the status and code of the protocol, and its reason', async (t) => {
   const missing = GetCategoryRequest.encode({ categoryId: 999_999n }).finish();
-  const { path: get } = Categories.getCategory;
+  const [{ path: get }, nowhere] = [Categories.getCategory, '/petstore.v1.PetService/Nope'];
   for (const [path, request, status, code, reason, changes] of [
     [Categories.createCategory.path, Buffer.of(), 400, 'invalid_argument', 'INVALID_ARGUMENT'],
     [Categories.createCategory.path, Buffer.of(0xff), 400, 'invalid_argument', 'MALFORMED_BODY'],
@@ -202,23 +202,18 @@ test('Connect - every error has the status and code of the protocol, and its rea
       { 'content-encoding': 'gzip' },
       { 'connect-protocol-version': '2' },
     ].map((other) => [get, Buffer.from('{}'), 501, 'unimplemented', 'UNSUPPORTED_CONTENT_TYPE', other] as const),
-    ['/petstore.v1.PetService/Nope', cats, 404, 'unimplemented', 'ROUTE_NOT_FOUND'],
+    [nowhere, cats, 404, 'unimplemented', 'ROUTE_NOT_FOUND'],
     [`${get}?x=1`, cats, 404, 'unimplemented', 'ROUTE_NOT_FOUND'],
-    ...[{}, { 'content-type': 'application/connect+proto' }, { 'content-type': 'application/json' }].flatMap((type) =>
-      ['', `Bearer ${generateKey()}`].map((authorization) => {
-        const reason = authorization === '' ? 'API_KEY_MISSING' : 'API_KEY_INVALID';
-        return [
-          '/petstore.v1.PetService/Nope',
-          cats,
-          401,
-          'unauthenticated',
-          reason,
-          { authorization, ...type },
-        ] as const;
-      }),
-    ),
+    ...['', `Bearer ${generateKey()}`].flatMap((authorization) => {
+      const reason = authorization === '' ? 'API_KEY_MISSING' : 'API_KEY_INVALID';
+      return ['application/proto', 'application/connect+proto', 'application/json'].map((type) => {
+        return [nowhere, cats, 401, 'unauthenticated', reason, { authorization, 'content-type': type }] as const;
+      });
+    }),
   ] as const) {
-    const message = isConnectError(t, await call(t.context, path, request, changes), status, code, reason);
+    const response = await call(t.context, path, request, changes);
+    const message = isConnectError(t, response, status, code, reason);
+    t.is(/^Bearer realm="petstore"/.test(response.headers.get('www-authenticate') ?? ''), status === 401);
     if (status === 501) t.true(message.includes('send "Content-Type: application/proto"'));
   }
 });
