@@ -10,9 +10,9 @@ import type { Http2Session } from 'node:http2';
 const MAX_OPEN = 1_000;
 /** How many calls a stranger may have open. Node refuses more at once, malformed ones too. */
 export const MAX_CALLS = 100;
-/** What a stranger may send within this time: a call counts as 10 KiB more, so these are 100 calls. */
+/** What a stranger may send within this time. A call counts as 8 KiB more: `MAX_CALLS` at once leave room for bytes. */
 const [MAX_BYTES, WITHIN_MS] = [1_048_576, 10_000];
-const BYTES_OF_CALL = 10_240;
+const BYTES_OF_CALL = 8_192;
 /** While all together have sent more than this, each may send little: enough for the operator's command. */
 const [MAX_BYTES_OF_ALL, FEW_BYTES] = [10 * MAX_BYTES, 65_536];
 const SWEEP_MS = 20;
