@@ -45,8 +45,9 @@ test('Service - a start says why a SQLite file can not be used, and nothing else
   t.regex(`${noRoom}`, /no room to write in/, 'for a key file');
 });
 
-test('Demo account - is for a new database alone', async (t) => {
+test('Demo account - is for a new database alone, also when the record of its creation has been deleted', async (t) => {
   const { store, database, key } = await startTestServer(t);
+  await store.transaction(({ idempotency }) => idempotency.deleteOldest(10, Date.now() + 1, 0));
   const folder = dirname(database.file);
   await ensureDemoKey(store, folder);
   t.is((await readFile(demoKeyFile(folder), 'utf8')).trim(), key);

@@ -1,9 +1,12 @@
 /** Cancelled work: the deadline has passed, or the caller has left. */
+import { readFile } from 'node:fs/promises';
 import { status as Code } from '@grpc/grpc-js';
 import type { ExecutionContext } from 'ava';
+import { AdminServiceService as Admin, Plan } from '../../gen/apiplatform/admin/v1/admin.ts';
 import { createClient } from '../../gen/client/index.ts';
 import { CategoryServiceService as Categories } from '../../gen/petstore/v1/categories.ts';
 import { EventServiceService as Events } from '../../gen/petstore/v1/events.ts';
+import { operatorKeyFile } from '../../src/platform/access/keys/key-files.ts';
 import { parseTimeout } from '../../src/platform/protocols/grpc/grpc.ts';
 import { statusOfGrpc } from '../support/calls/answers.ts';
 import { exchangeAlone } from '../support/calls/http2.ts';
@@ -94,6 +97,18 @@ const MONTHS = ['2592000S', '4294968S', '5184000S', '99999999H', '99999999M', '9
 
 /** These were read as a shorter one. */
 const WRONG = ['1.5S', '123456789m'];
+
+test.serial('Deadline - that passes while a new key waits: none is made, which nobody would have seen', async (t) => {
+  const { operator, address, config } = t.context;
+  const { id: accountId } = await operator.account(Plan.PLAN_FREE);
+  const operatorKey = (await readFile(operatorKeyFile(config.dataDir), 'utf8')).trim();
+  const release = await holdDatabase(t);
+  const call = await beginCall(address, operatorKey, Admin.createKey, { accountId, expireTime: undefined }, 300);
+  await t.throwsAsync(call.finish(), { message: `the call ended with grpc-status ${Code.DEADLINE_EXCEEDED}` });
+  await release();
+  await operator.account(Plan.PLAN_FREE); // its write comes after that of the key
+  t.deepEqual((await operator.call(Admin.listKeys, { accountId, pageToken: '' })).keys, []);
+});
 
 test('Deadline - of a month or of 99,999,999 hours is no shorter one, on both ports and over gRPC-Web', async (t) => {
   const stack = await startTestStack(t);

@@ -96,6 +96,20 @@ test('Node - a small call need not wait for the large ones of its connection, wh
   t.pass();
 });
 
+test('Node - a call may have 128 headers, more than Envoy lets through, and one more is refused', async (t) => {
+  const server = await startScriptedServer(t);
+  const session = connect(`http://127.0.0.1:${server.port}`);
+  t.teardown(() => session.destroy());
+  const call = { ':scheme': 'http', ':authority': 'x', ...grpcHeaders('/a.b.C/D') };
+  const outcomes = [128, 129].map((count) => {
+    const more = Array.from({ length: count - Object.keys(call).length }, (_, index) => [`x-${index}`, '']);
+    return exchange(session, { ...call, ...Object.fromEntries(more) });
+  });
+  const [most, over] = await Promise.all(outcomes);
+  t.is(most?.headers.get('grpc-status'), String(Code.UNIMPLEMENTED));
+  t.deepEqual([over?.outcome, over?.resetCode], ['reset', constants.NGHTTP2_ENHANCE_YOUR_CALM]);
+});
+
 test('grpc-js - a condition in two lines is one list, and a CONNECT is no fault of the server', async (t) => {
   const server = await startTestServer(t);
   const { grpc, address, key, logs } = server;

@@ -1,12 +1,16 @@
 /** What PostgreSQL's own features guarantee: its plans, how long migrations wait, refused starts. */
+import { readFile } from 'node:fs/promises';
 import type { Knex } from 'knex';
 import { Client } from 'pg';
+import { hashKey } from '../../src/platform/access/keys/format.ts';
+import { demoKeyFile, ensureDemoKey } from '../../src/platform/access/keys/key-files.ts';
 import { ConfigError } from '../../src/platform/config/config.ts';
 import { openPostgres } from '../../src/platform/storage/postgres.ts';
 import { atWork } from '../../src/platform/storage/postgres-client.ts';
 import { compile } from '../../src/platform/storage/statement.ts';
 import { StoreUnavailable } from '../../src/platform/storage/store-errors.ts';
 import { MIGRATIONS } from '../../src/schema.ts';
+import { temporaryFolder } from '../support/machine/folder.ts';
 import { holding, postgresMissing, query, startPostgres, type TestPostgres } from '../support/machine/postgres.ts';
 import { sharing } from '../support/service/sharing.ts';
 import { until } from '../support/until.ts';
@@ -20,9 +24,16 @@ const test = sharing<unknown>(postgresMissing, async (t) => {
 });
 const LATIN1 = "template0 ENCODING 'LATIN1'";
 
-test('PostgreSQL - several processes that start at once migrate once', async (t) => {
+test('PostgreSQL - several processes that start at once migrate once and create one demo key', async (t) => {
   const url = await server.createDatabase();
-  await t.notThrowsAsync(Promise.all([1, 2, 3, 4].map(() => openDatabase(t, url))));
+  const folder = temporaryFolder(t);
+  const opened = await Promise.all([1, 2, 3, 4].map(() => openDatabase(t, url)));
+  await Promise.all(opened.map(({ store }) => ensureDemoKey(store, folder)));
+  const key = (await readFile(demoKeyFile(folder), 'utf8')).trim();
+  for (const { store } of opened) {
+    t.is((await store.accounts.page({ after: 0n, limit: 10 })).rows.length, 1);
+    t.is((await store.accounts.findKey(hashKey(key)))?.account.name, 'Demo');
+  }
 });
 
 test('PostgreSQL - a start that waits too long for another migration fails, with the reason', async (t) => {

@@ -3,6 +3,7 @@ import { randomUUID } from 'node:crypto';
 import { existsSync } from 'node:fs';
 import { link, readFile, rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
+import { AlreadyDone } from '../../storage/store-errors.ts';
 import type { AccessStore } from '../tables/tables.ts';
 import { displayPrefix, generateKey, hashKey, isWellFormed } from './format.ts';
 
@@ -14,12 +15,17 @@ export function operatorKeyFile(dataDir: string): string {
   return join(dataDir, 'operator.key');
 }
 
-/** Creates the demo account, on the Business plan, and its key, if the database has no account yet. */
+/**
+ * Creates the demo account, on the Business plan, and its key, if the database has no account yet. Of several servers
+ * that start at once the first one creates them: it stores a record of the same id in its transaction.
+ */
 export async function ensureDemoKey(store: AccessStore, dataDir: string): Promise<void> {
   if ((await store.accounts.page({ after: 0n, limit: 1 })).rows.length > 0) return;
   const key = generateKey();
   const createdAtMs = Date.now();
-  await store.transaction(async (tx) => {
+  const created = store.transaction(async (tx) => {
+    const nothing = Buffer.alloc(0);
+    await tx.idempotency.insert({ id: 'demo-account', requestDigest: nothing, response: nothing, createdAtMs });
     // The file comes before the commit: a start that is interrupted between the two writes a new key the next time.
     await rm(demoKeyFile(dataDir), { force: true });
     await writeNewSecret(demoKeyFile(dataDir), key);
@@ -27,6 +33,9 @@ export async function ensureDemoKey(store: AccessStore, dataDir: string): Promis
     const account = await tx.accounts.insert({ ...described, createdAtMs });
     const ofDemo = { label: 'demo', permission: 'write', createdAtMs, expiresAtMs: undefined } as const;
     await tx.keys.insert({ accountId: account.id, ...ofDemo, prefix: displayPrefix(key) }, hashKey(key));
+  });
+  await created.catch((error: unknown) => {
+    if (!(error instanceof AlreadyDone)) throw error;
   });
 }
 
