@@ -83,3 +83,15 @@ test('Messages - hundreds of compressed ones in one frame do not occupy the serv
   t.is((await rawGrpc(targetOf(t.context.address, '127.0.0.1'), call)).status, UNIMPLEMENTED);
   t.true(decompressors < 10, `${decompressors} decompressors`);
 });
+
+test('Errors - the largest has less than 6 KiB of headers and trailers', async (t) => {
+  const { address, key } = t.context;
+  const types = [...'pet.created and others']; // each is refused: of all operations its error is the largest
+  const body = grpcFrame(Events.listEvents.requestSerialize({ types, after: 0n, limit: undefined }));
+  const headers = { 'x-request-id': 'i'.repeat(128) };
+  const answer = await rawGrpc(targetOf(address, '127.0.0.1'), { path: Events.listEvents.path, key, headers, body });
+  t.is(answer.status, INVALID_ARGUMENT);
+  // HTTP/2 counts 32 bytes for a header besides its name and value.
+  const size = [...answer.headers].reduce((sum, [name, value]) => sum + name.length + value.length + 32, 0);
+  t.true(size > 3_072 && size < 6_144, `${size} bytes`);
+});

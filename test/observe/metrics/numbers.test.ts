@@ -41,6 +41,13 @@ test.serial('Calls - of methods that do not exist are counted as "unknown"', asy
   await t.notThrowsAsync(untilSum(port, CALLS, { method: 'unknown', code: 'UNIMPLEMENTED' }, (sum) => sum === 2));
 });
 
+test.serial('Audit - each call without the operator key is counted as an error, logged or not', async (t) => {
+  const { server, port } = t.context;
+  for (let sent = 0; sent < 25; sent += 1) await server.grpc.failure(Admin.listAccounts, {});
+  await untilSum(port, ERRORS, { reason: 'OPERATOR_KEY_INVALID', plan: 'none' }, (sum) => sum === 25);
+  t.is(server.logs.filter(({ msg }) => msg === 'refused: not the operator').length, 20);
+});
+
 test.serial('Bans - are counted by plan, as what was refused is by code', async (t) => {
   const { server, port, operator } = t.context;
   const caller = server.grpc.withKey(await operator.keyOf(Plan.PLAN_FREE));
