@@ -39,6 +39,15 @@ test('Every PATCH - changes only the fields in the body; null leaves one alone',
   }
 });
 
+test('Every DELETE - returns 204 without a body or its type, and repeated it is a 404', async (t) => {
+  const { rest } = t.context;
+  for (const { operation, path } of await requestsTo(rest, ({ method }) => method === 'DELETE')) {
+    const { status, text, headers } = await rest.delete(path);
+    t.deepEqual([status, text, headers.has('content-type')], [204, '', false]);
+    isError(t, await rest.delete(path), 404, operation.notFound ?? '');
+  }
+});
+
 function announced({ headers }: RestResponse): unknown[] {
   const link = headers.get('link');
   return [headers.get('deprecation'), headers.get('sunset'), link?.endsWith('rel="next"') ? null : link];

@@ -86,6 +86,17 @@ test('Conditions - a malformed or empty one is a 400 INVALID_ARGUMENT that names
   }
 });
 
+test('Conditions and Idempotency-Key - operations that do not take one ignore it', async (t) => {
+  const { rest } = t.context;
+  for (const { operation, method, path, json } of await requestsTo(rest)) {
+    const { condition, takesIdempotencyKey } = operation;
+    const all = Object.entries({ 'if-match': '"x"', 'if-none-match': '*', 'idempotency-key': 'a b' });
+    const taken = [condition, takesIdempotencyKey ? 'idempotency-key' : undefined];
+    const headers = Object.fromEntries(all.filter(([name]) => !taken.includes(name)));
+    t.is((await rest.send(method, path, { json, headers })).status, operation.response.status, `${method} ${path}`);
+  }
+});
+
 test('If-Match - without the current tag is a 412 PRECONDITION_FAILED, and nothing changes', async (t) => {
   const { rest } = t.context;
   for (const write of await writes(rest)) {
