@@ -3,6 +3,7 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { status as Status } from '@grpc/grpc-js';
 import type { ExecutionContext } from 'ava';
 import { MAX_CALLS_PER_SERVER } from '../../src/platform/config/constants.ts';
+import { apiError } from '../../src/platform/errors.ts';
 import { MAX_PER_ADDRESS } from '../../src/platform/rpc/open-calls.ts';
 import { fresh, type SharedBy } from '../support/service/sharing.ts';
 import { until } from '../support/until.ts';
@@ -142,6 +143,24 @@ test('Account - on a crowded server its feeds do not end, which hold no slots', 
   t.deepEqual([feed.scripted.call.isCancelled(), told.at(-1)], [false, 1]);
   feed.caller.stream.close(8);
   await until(() => told.at(-1) === 0, 'that they are told of its end');
+});
+
+test('Feed - one that is ended gives a reader who lags what was sent, and cuts him off 5 s later', async (t) => {
+  const ends = [500, 7_000].map(async (readsAfterMs) => {
+    const { caller, scripted } = await open(t, { isStream: true, window: 0, headers: { 'x-feed': '1' } });
+    scripted.step(piece('unread'));
+    await caller.headers;
+    await delay(1_500);
+    scripted.call.giveUp(apiError('UNAVAILABLE'));
+    await delay(readsAfterMs);
+    if (!caller.session.destroyed) caller.session.settings({ initialWindowSize: 65_535 }); // it ends with its call
+    const outcome = await caller.outcome;
+    return [outcome, caller.received().includes('unread'), caller.seen['grpc-status']];
+  });
+  t.deepEqual(await Promise.all(ends), [
+    ['refused', true, String(Status.UNAVAILABLE)],
+    ['reset', false, undefined],
+  ]);
 });
 
 test('Account - on a crowded server its calls past an eighth are refused if there are others', async (t) => {
