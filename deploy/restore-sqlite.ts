@@ -13,6 +13,7 @@ import {
   openSync,
   renameSync,
   rmSync,
+  truncateSync,
 } from 'node:fs';
 import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
@@ -39,7 +40,9 @@ export interface Restored {
 export function restoreSqlite(dataDir: string, backup: string, time: string): Restored {
   const file = join(dataDir, DATABASE_FILE);
   const next = unfinishedRestore(file);
-  for (const end of ['', ...BESIDE]) rmSync(next + end, { force: true }); // of a restore that was killed
+  const wasKilled = existsSync(next); // the restore before this one: a refused one leaves its file
+  if (wasKilled) truncateSync(next);
+  for (const end of BESIDE) rmSync(next + end, { force: true });
   try {
     copySqlite(backup, next);
     sync(next);
@@ -55,7 +58,7 @@ export function restoreSqlite(dataDir: string, backup: string, time: string): Re
     sync(dataDir);
     return { kept, revived: kept === undefined ? [] : revived };
   } catch (error) {
-    rmSync(next, { force: true });
+    if (!wasKilled) rmSync(next, { force: true });
     throw error;
   }
 }

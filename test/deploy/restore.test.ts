@@ -161,11 +161,13 @@ test('Restore - lists what was revoked or suspended since the backup, and leaves
   t.is(readFileSync(join(dataDir, 'operator.key'), 'utf8'), 'a new key\n');
 });
 
-test('Restore - one that was killed prevents an empty store, until the next one', async (t) => {
+test('Restore - one that was killed prevents an empty store, also after a refused one, until the next', async (t) => {
   const { folder, dataDir, settings } = places(t);
-  const file = await backupOf(folder, 'good');
+  const [bad, file] = [join(folder, 'bad.sqlite'), await backupOf(folder, 'good')];
+  writeFileSync(bad, 'no database');
   mkdirSync(dataDir);
   writeFileSync(join(dataDir, 'petstore.sqlite.restoring'), 'half of a copy');
+  t.is((await run('restore', [bad], settings)).code, 1);
   await t.throwsAsync(startOn(dataDir), { instanceOf: ConfigError, message: /a restore was not finished/ });
   await succeeds(t, run('restore', [file], settings));
   const files = readdirSync(dataDir).filter((name) => name.startsWith('petstore.'));
