@@ -48,6 +48,7 @@ function shapeOf(field: DescField): LuaTable {
     is_list: fieldKind === 'list',
     is_wrapped: wrapped !== undefined,
     fields: type === 'object' && message !== undefined ? shapesOf(message.fields) : undefined,
+    // In quotes, as the keys of fields: toLua would change the capitals of others.
     names: names && Object.fromEntries(names.values.map(({ name }) => [`"${name}"`, true])),
   };
 }

@@ -34,7 +34,8 @@ const UNLIMITED = 2 ** 32 - 1;
  * malformed calls. An edge's connection has the calls of many callers, and one of them could end those of all others;
  * Envoy bounds what each of them may end. `resetBound` is for other connections. With its 10 MB for a connection, 60
  * lists that wait for their readers on an edge's made refusals of all other calls there: windows and slots bound what
- * waits. Node also leaves out a header with a space at an end: a write would go through as if it had no If-Match.
+ * waits. `settings` bounds the open calls of a connection until it is no stranger's any more (strangers.ts). Node also
+ * leaves out a header with a space at an end: a write would go through as if it had no If-Match.
  */
 const HTTP2_OPTIONS = {
   streamResetBurst: UNLIMITED,
