@@ -197,6 +197,21 @@ local function is_second(time)
   return tonumber(hour) < 24 and tonumber(minute) < 60 and tonumber(second) < 60
 end
 
+-- How many minutes a zone is ahead of UTC; nil for what is none.
+local function offset_of(zone)
+  if zone == "Z" then return 0 end
+  local sign, hours, minutes = zone:match("^([+-])(%d%d):(%d%d)$")
+  if not sign or tonumber(hours) > 23 or tonumber(minutes) > 59 then return nil end
+  return tonumber(sign .. hours) * 60 + tonumber(sign .. minutes)
+end
+
+-- Whether a second is within the years 1 to 9999 of UTC, which are all that a Timestamp has.
+local function is_in_range(time, offset)
+  local day, hour, minute = time:match("^(.*)T(%d+):(%d+)")
+  local minutes = tonumber(hour) * 60 + tonumber(minute) - offset
+  return (day ~= "0001-01-01" or minutes >= 0) and (day ~= "9999-12-31" or minutes < 24 * 60)
+end
+
 -- A timestamp of RFC 3339, which allows lower case, in upper case, to the nanosecond. Otherwise nil, and perhaps why.
 local function timestamp(text)
   local upper = text:upper()
@@ -204,7 +219,9 @@ local function timestamp(text)
   if not time or not is_second(time) then return nil end
   local fraction, zone = rest:match("^%.(%d+)(.*)$")
   zone = zone or rest
-  if zone ~= "Z" and not zone:find("^[+-]%d%d:%d%d$") then return nil end
+  local offset = offset_of(zone)
+  if not offset then return nil end
+  if not is_in_range(time, offset) then return nil, "OUT_OF_RANGE" end
   if not fraction or #fraction <= 9 then return upper end
   if fraction:find("[^0]", 10) then return nil, "TOO_FINE" end
   return time .. "." .. fraction:sub(1, 9) .. zone
@@ -219,7 +236,7 @@ local function characters(text)
   return true
 end
 
--- The transcoder takes numbers too, also in a text.
+-- Names alone: the transcoder takes numbers too, also in a text.
 local function enum_name(text, field)
   return field.names['"' .. text .. '"']
 end

@@ -213,8 +213,12 @@ const READ: readonly (readonly [body: string, said: string | RegExp])[] = [
   ],
   ['{"complete":1e999}', '400 complete: 1e999 is neither true nor false'],
   ['{"shipDate":5}', '400 shipDate: 5 is no RFC 3339 timestamp'],
-  ...['soon', ' 2026-01-01T00:00:00Z', '2026-01-01T00:00:00.Z', '2026-1-1T0:0:0Z', '2026-01-01T00:00:00+ 2:00'].map(
-    (time) => [`{"shipDate":"${time}"}`, `400 shipDate: "${time}" is no RFC 3339 timestamp`] as const,
+  ...[
+    ...['soon', ' 2026-01-01T00:00:00Z', '2026-01-01T00:00:00.Z', '2026-1-1T0:0:0Z', '2026-01-01T00:00:00+ 2:00'],
+    ...['2026-01-01T00:00:00+24:00', '2026-01-01T00:00:00-00:60'],
+  ].map((time) => [`{"shipDate":"${time}"}`, `400 shipDate: "${time}" is no RFC 3339 timestamp`] as const),
+  ...['0001-01-01T00:59:59+01:00', '9999-12-31T23:00:00-01:00'].map(
+    (time) => [`{"shipDate":"${time}"}`, `400 shipDate: "${time}" is out of range`] as const,
   ),
   ['{"shipDate":"2026-01-01T00:00:00.123456789000Z","petId":999999}', '400 petId: pet 999999 does not exist'],
   [
@@ -236,9 +240,10 @@ const READ: readonly (readonly [body: string, said: string | RegExp])[] = [
   ...['24:00:00', '23:60:00', '23:59:60'].map(
     (time) => [`{"shipDate":"2028-02-29T${time}Z"}`, /^400 shipDate: ".*" is no RFC 3339 timestamp$/] as const,
   ),
-  ...['2026-01-01t00:00:00z', '2026-01-01T00:00:00.5+02:00', '2026-01-01T00:00:00\\u005a'].map(
-    (time) => [`{"shipDate":"${time}","petId":999999}`, '400 petId: pet 999999 does not exist'] as const,
-  ),
+  ...[
+    ...['2026-01-01t00:00:00z', '2026-01-01T00:00:00.5+02:00', '2026-01-01T00:00:00\\u005a'],
+    ...['0001-01-01T01:00:00+01:00', '9999-12-31T22:59:59.9-01:00', '2026-01-01T00:00:00-23:59'],
+  ].map((time) => [`{"shipDate":"${time}","petId":999999}`, '400 petId: pet 999999 does not exist'] as const),
   ['{"petId":"99999\\u0039"}', '400 petId: pet 999999 does not exist'],
   ['{"complete":{}}', '400 complete: {} is neither true nor false'],
   ...['"yes"', '"t"', '"1"', '"false"', '1'].map(

@@ -1,14 +1,18 @@
 /**
  * google.api.http as data: what of it is carried, and then read the same by Envoy's transcoder, by the server and by
- * json.lua; and what is refused at the start, since one of them would read it otherwise.
+ * json.lua; and what is refused at the start, since one of them would read it otherwise. What the server says of the
+ * values that the transcoder refuses.
  */
 import { execFileSync, spawnSync } from 'node:child_process';
 import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { createFileRegistry, fromBinary, type JsonObject } from '@bufbuild/protobuf';
 import { FileDescriptorSetSchema } from '@bufbuild/protobuf/wkt';
+import { RefuseRequest } from '../../gen/apiplatform/edge/v1/edge.ts';
 import { API_PACKAGE } from '../../src/identity.ts';
+import { edgeService } from '../../src/platform/edge/edge-service.ts';
 import { loadOperations, toOperation } from '../../src/platform/proto/operations.ts';
 import { compareAsEnvoy, toLuaPattern } from '../../src/platform/proto/paths.ts';
+import { checkParameters } from '../../src/platform/protocols/rest/requests.ts';
 import { findProgram, missing } from '../support/machine/find-program.ts';
 import { testUnless } from '../support/machine/programs.ts';
 import { startTranscoder } from '../support/service/transcoder.ts';
@@ -31,6 +35,7 @@ message Plain {
   optional int32 count = 2;
   google.protobuf.Timestamp time = 3;
   repeated int32 list = 4;
+  oneof one { string left = 5; string right = 6; }
 }
 message Labels { repeated string values = 1; }
 message M { ${FIELDS} Plain inner = 6; }
@@ -223,4 +228,57 @@ test('HTTP rules - what nothing carries ends the start, by its method, its line 
 test('HTTP rules - two methods at one path end the start', (t) => {
   const twice = build(service('Twice', ['get: "/twice/{id}"', 'get: "/twice/{name}"']));
   t.throws(() => loadOperations(twice), { message: /Rule0 and .*Rule1 are both at GET \/twice\/\{\} on REST/ });
+});
+
+const OK = undefined;
+const NO_TIME = 'is no RFC 3339 timestamp';
+const OUT_OF_RANGE = 'is out of range';
+
+/** Times in a query, and what the server says of them. */
+const TIMES: Readonly<Record<string, string | undefined>> = {
+  '2024-02-29T23:59:59.123456789-23:59': OK,
+  '0001-01-01T01:00:00+01:00': OK,
+  '9999-12-31T22:59:59.9-01:00': OK,
+  '2026-02-30T00:00:00Z': NO_TIME,
+  '2100-02-29T00:00:00Z': NO_TIME,
+  '2026-04-31T00:00:00Z': NO_TIME,
+  '2026-13-01T00:00:00Z': NO_TIME,
+  '2026-01-00T00:00:00Z': NO_TIME,
+  '0000-12-31T23:59:59-01:00': NO_TIME,
+  '2026-01-01T24:00:00Z': NO_TIME,
+  '2026-01-01T00:00:60Z': NO_TIME,
+  '2026-01-01T00:00:00+24:00': NO_TIME,
+  '2026-01-01T00:00:00+00:60': NO_TIME,
+  '2026-01-01t00:00:00z': NO_TIME, // of RFC 3339, but the transcoder takes none in a query
+  '0001-01-01T00:59:59+01:00': OUT_OF_RANGE,
+  '9999-12-31T23:00:00-01:00': OUT_OF_RANGE,
+};
+
+test('Times in a query - the transcoder reads what is accepted, and a 400 names the field of any other', async (t) => {
+  const send = await startTranscoder(t, set, operations, CARRIED_SERVICE);
+  const route = routes.find(({ pattern }) => pattern.test('/plain/7'));
+  for (const [time, problem] of Object.entries(TIMES)) {
+    for (const value of [time, encodeURIComponent(time)]) {
+      const path = `/plain/7?time=${value}`;
+      const check = () => route && checkParameters(path, route.operation);
+      const sent = await send('GET', path);
+      if (problem !== OK) t.throws(check, { message: `time: "${time}" ${problem}` });
+      else {
+        t.notThrows(check, path);
+        t.true('message' in sent, path);
+      }
+    }
+  }
+});
+
+test('Two fields of a oneof - are a 400 in our words, as only the transcoder finds them', async (t) => {
+  const send = await startTranscoder(t, set, operations, CARRIED_SERVICE);
+  t.like(await send('PATCH', '/body/7', '{"left":"a"}'), { message: { inner: { left: 'a' } } });
+  t.like(await send('PATCH', '/body/7', '{"left":"a","right":"b"}'), { status: 400 });
+  const request = { method: 'PATCH', path: '/body/7', status: 400, contentType: 'application/json' };
+  const refused = edgeService(operations.byPath.values()).refuse(RefuseRequest.fromPartial(request), {
+    protocol: { name: 'REST' },
+  });
+  const message = 'a value in the path, the query or the body is not what this operation reads';
+  await t.throwsAsync(refused, { message, code: 'INVALID_ARGUMENT' });
 });

@@ -1,4 +1,4 @@
-/** Path, query and content type of a request. The transcoder checks some of it, and says so in its own words. */
+/** Path, query and content type of a request: what is wrong is found here, also of what the transcoder refuses. */
 import { isUtf8 } from 'node:buffer';
 import { type DescField, ScalarType } from '@bufbuild/protobuf';
 import { apiError, invalidArgument, short } from '../../errors.ts';
@@ -70,21 +70,29 @@ export function decode(text: string): Buffer {
   return Buffer.from(decoded, 'latin1');
 }
 
-const TIME = /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d{1,9})?(Z|[+-]\d\d:\d\d)$/i;
+const TIME = /^((?!0000)\d{4}-\d\d-\d\d)T([01]\d|2[0-3])(:[0-5]\d){2}(\.\d{1,9})?(Z|[+-]([01]\d|2[0-3]):[0-5]\d)$/;
 const WHOLE = /^-?(0|[1-9]\d*)$/;
 export const OUT_OF_RANGE = 'is out of range';
 
-/** What is wrong with a value that is not spelled as in JSON: the transcoder reads `+1`, `01`, `TRUE` and `y`, too. */
+/** What is wrong with a value. It is spelled as in JSON: the transcoder also reads `+1`, `01`, `TRUE` and `y`. */
 function problemIn(field: DescField, value: string): string | undefined {
   const { scalar, message, enum: names } = field;
   if (scalar === ScalarType.STRING) return undefined;
   if (names !== undefined) return names.values.some(({ name }) => name === value) ? undefined : problemOf(field);
   if (scalar === ScalarType.BOOL) return value === 'true' || value === 'false' ? undefined : problemOf(field);
-  if (!(message === undefined ? WHOLE : TIME).test(value)) return problemOf(field);
-  if (message !== undefined) return undefined;
+  if (message !== undefined) return problemInTime(field, value);
+  if (!WHOLE.test(value)) return problemOf(field);
   const bits = scalar === ScalarType.INT32 ? 32 : 64;
   const isInRange = value.length <= 20 && BigInt.asIntN(bits, BigInt(value)) === BigInt(value);
   return isInRange ? undefined : OUT_OF_RANGE;
+}
+
+/** Like json.lua of a time in a body. `Date` takes the 30th of February for the 2nd of March. */
+function problemInTime(field: DescField, value: string): string | undefined {
+  const [, day = ''] = TIME.exec(value) ?? [];
+  if (new Date(day).getUTCDate() !== Number(day.slice(-2))) return problemOf(field);
+  const year = new Date(value).getUTCFullYear();
+  return year >= 1 && year <= 9999 ? undefined : OUT_OF_RANGE;
 }
 
 /** What is wrong with a value of another type than that of the field. */
