@@ -16,6 +16,7 @@
 -- This only protects Envoy and the server's time: the server checks each request itself.
 
 local allowance = require("allowance")
+local connect = require("connect")
 local edge_service = require("edge_service")
 local keys = require("keys")
 local reading = require("reading")
@@ -35,7 +36,7 @@ local NAMESPACE = "edge.key"
 M.KEYLESS = "edge.keyless"
 -- There too: the account of a request that may have a body which is counted (reading.lua).
 M.BODY = "edge.body"
--- There too, of a request whose body has too many frames.
+-- There too, of a request whose body has too many frames: its status, and what the reply says.
 M.FRAMES = "edge.frames"
 
 -- The path without its query; nil for CONNECT, which has none.
@@ -110,13 +111,25 @@ local function make_plain(headers, name)
   return plain
 end
 
--- Has a body of too many frames refused: makes one so large that the next filter, which collects them, refuses it.
-local function bound_frames(handle)
+-- The first coding of the body, if it has one (RFC 9110, section 8.4).
+function M.content_coding(headers)
+  for coding in (headers:get("content-encoding") or ""):gmatch("[^,%s]+") do
+    if coding:lower() ~= "identity" then return (coding:gsub("[^ -~]", "?")) end
+  end
+end
+
+-- Has a body of too many frames refused: makes one so large that the next filter, which collects them, refuses it. What
+-- the filters after that would find in the headers comes first.
+local function bound_frames(handle, errors)
   local count = 0
   for frame in handle:bodyChunks() do
     count = count + 1
     if count == settings.max_frames then
-      handle:streamInfo():dynamicMetadata():set(M.FRAMES, "are", "too many")
+      local headers, metadata = handle:headers(), handle:streamInfo():dynamicMetadata()
+      local coding = errors == "rest" and M.content_coding(headers)
+      local status = coding and "415" or errors == "connect" and connect.refusal(headers)
+      metadata:set(M.FRAMES, "status", status or "422")
+      metadata:set(M.FRAMES, "reply", coding or "")
       return frame:setBytes((" "):rep(settings.max_held_bytes + 1))
     end
   end
@@ -151,7 +164,7 @@ function M.on_request(handle)
     headers:remove("content-type")
     handle:respond({ [":status"] = "404" }, "")
   end
-  bound_frames(handle)
+  bound_frames(handle, errors)
 end
 
 -- Learns the key of an anonymous call that went on at once, when the server has accepted it. Where the server is asked

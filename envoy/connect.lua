@@ -7,7 +7,7 @@ local settings = require("settings")
 local M = {}
 
 -- The status of what is no call, or is not supported; nil for a call.
-local function refusal(headers)
+function M.refusal(headers)
   local path = headers:get(":path")
   local name = path:match("^[^?]*")
   if not settings.operations[name] then return "404" end
@@ -36,7 +36,7 @@ function M.on_request(handle)
   local headers = handle:headers()
   local length = body and body:length() or 0
   if length > settings.max_body_bytes then return handle:respond({ [":status"] = "413" }, "") end
-  local status = refusal(headers)
+  local status = M.refusal(headers)
   if status then return handle:respond({ [":status"] = status }, "") end
   local timeout = grpc_timeout(headers)
   headers:remove("grpc-timeout")

@@ -39,7 +39,7 @@ end
 
 -- The server is not asked for long why it did not respond.
 local FAIL_TIMEOUT_MS = 2000
--- Envoy's message is cut to this length: it may quote a value that is as long as a body.
+-- What a filter says is cut to this length: a coding may be as long as all headers.
 local MAX_REPLY_BYTES = 1000
 
 -- A caller may send any bytes, and a field of Protobuf has UTF-8. Those that are not ASCII are percent-encoded.
@@ -57,7 +57,7 @@ local function fetch_error(handle, refused, status, reply)
       method = refused.method,
       path = ascii(refused.path),
       status = status,
-      reply = reply:sub(1, MAX_REPLY_BYTES),
+      reply = (refused.finding or status == 415) and reply:sub(1, MAX_REPLY_BYTES),
       finding = refused.finding,
       at = refused.at,
       content_type = refused.content_type and ascii(refused.content_type),
@@ -72,17 +72,22 @@ end
 local function on_local_reply(handle)
   local headers = handle:headers()
   local refused = pop_request(headers)
-  local has_frames = handle:streamInfo():dynamicMetadata():get(caller.FRAMES)
-  local status = has_frames and 422 or tonumber(headers:get(":status")) -- so the server knows why
+  local status = tonumber(headers:get(":status"))
   local body = handle:body(true) -- before the script is suspended: Envoy can't read it later
-  local error_headers, error = fetch_error(handle, refused, status, body:getBytes(0, body:length()))
+  local reply = body:getBytes(0, body:length())
+  -- Of too many frames the server is told by 422, which is never sent: the caller gets a 404, a 405 or a 400.
+  local frames = handle:streamInfo():dynamicMetadata():get(caller.FRAMES)
+  if frames then
+    status, reply = tonumber(frames.status), frames.reply
+  end
+  local error_headers, error = fetch_error(handle, refused, status, reply)
   handle:body(true):setBytes(refused.method == "HEAD" and "" or error) -- HEAD has the length of a body, and none
   headers = handle:headers()
   for name, value in pairs(error_headers) do
     headers:replace(name, value)
   end
   headers:replace("content-type", "application/json")
-  -- Envoy has dropped the filter's or its own message to HEAD, which the response to GET quotes.
+  -- To HEAD Envoy has dropped what a filter says, the wrong value or the coding, which the response to GET quotes.
   if refused.method == "HEAD" and (status == 400 or status == 415) then return headers:remove("content-length") end
   headers:replace("content-length", tostring(#error))
 end

@@ -11,13 +11,6 @@ local HEADERS = settings.headers
 
 local M = {}
 
--- The first coding of the body, if it has one (RFC 9110, section 8.4).
-local function content_coding(headers)
-  for coding in (headers:get("content-encoding") or ""):gmatch("[^,%s]+") do
-    if coding:lower() ~= "identity" then return coding end
-  end
-end
-
 local HAS_VERBS = next(settings.verbs) ~= nil
 
 -- Removes slashes behind a verb, as in `/things/7:close/`: the transcoder knows one only at the very end of a path.
@@ -40,7 +33,7 @@ function M.on_request(handle)
   if metadata:get(caller.KEYLESS) then return body:setBytes("") end
   if length > settings.max_body_bytes then return handle:respond({ [":status"] = "413" }, "") end
   local headers, text = handle:headers(), body:getBytes(0, length)
-  local coding = content_coding(headers)
+  local coding = caller.content_coding(headers)
   if coding then return handle:respond({ [":status"] = "415" }, coding) end
   -- The server would not see a value with a byte that gRPC's metadata can't have. Envoy leaves out an empty header, so
   -- "=" stands before it.

@@ -149,32 +149,35 @@ test('Frames - a body in 2,000 of them is MALFORMED_BODY over REST and Connect, 
   // Spaces behind the JSON, and behind the message a field of a type and a name that no message has.
   const unknown = (size: number) =>
     Buffer.concat([Buffer.of(0x7a, (size & 0x7f) | 0x80, size >> 7), Buffer.alloc(size)]);
-  for (const [path, type, bodyOf, done] of [
-    ['/categories', 'application/json', (size: number) => Buffer.from(BODY.padEnd(size)), '201'],
-    [
-      Categories.createCategory.path,
-      'application/proto',
-      (size: number) => Buffer.concat([message, unknown(size)]),
-      '200',
-    ],
+  const [few, many] = [1_900, 2_100];
+  const rest = { ':path': '/categories', 'content-type': 'application/json' };
+  const connect = { ':path': Categories.createCategory.path, 'content-type': 'application/proto' };
+  for (const [size, fields, status] of [
+    [few, rest, '201'],
+    [few, connect, '200'],
+    [many, rest, '400'],
+    [many, connect, '400'],
+    // What the headers tell comes first.
+    [many, { ...rest, ':path': '/nope' }, '404'],
+    [many, { ...rest, ':method': 'PUT' }, '405'],
+    [many, { ...rest, ':path': '/nope', 'content-encoding': 'gzip' }, '415'],
+    [many, { ...connect, ':path': `${connect[':path']}s` }, '404'],
+    [many, { ...connect, ':method': 'PUT' }, '405'],
+    [many, { ...connect, 'content-type': 'text/plain' }, '415'],
   ] as const) {
-    for (const [size, status] of [
-      [1_900, done],
-      [2_100, '400'],
-    ] as const) {
-      const headers = { ...PLAIN, ':method': 'POST', ':path': path, 'content-type': type };
-      const stream = session.request({ ...headers, authorization: `Bearer ${key}` });
-      const responded = once(stream, 'response');
-      const body = text(stream);
-      for (const byte of bodyOf(size)) {
-        if (stream.destroyed || stream.closed) break;
-        await new Promise((resolve) => stream.write(Buffer.of(byte), resolve));
-      }
-      stream.end();
-      const [received] = await responded;
-      t.is(String(received[':status']), status, `${size} at ${path}`);
-      t.is(/it has 2000 frames/.test(await body), status === '400', path);
+    const stream = session.request({ ...PLAIN, ':method': 'POST', ...fields, authorization: `Bearer ${key}` });
+    const responded = once(stream, 'response');
+    const body = text(stream);
+    for (const byte of fields['content-type'] === rest['content-type']
+      ? Buffer.from(BODY.padEnd(size))
+      : Buffer.concat([message, unknown(size)])) {
+      if (stream.destroyed || stream.closed) break;
+      await new Promise((resolve) => stream.write(Buffer.of(byte), resolve));
     }
+    stream.end();
+    const [received] = await responded;
+    t.is(String(received[':status']), status, JSON.stringify(fields));
+    t.is(/it has 2000 frames/.test(await body), status === '400', JSON.stringify(fields));
   }
 });
 

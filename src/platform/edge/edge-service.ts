@@ -29,7 +29,7 @@ export function edgeService(operations: Iterable<Operation>): Service<EdgeServic
 }
 
 /** The errors by the status that a filter or Envoy has chosen. All others are of a bad request. */
-const REFUSALS: Readonly<Record<number, (request: RefuseRequest) => ApiError>> = {
+const REFUSALS: Readonly<Record<number, (request: RefuseRequest, routes: readonly Route[]) => ApiError>> = {
   403: () => apiError('PERMISSION_DENIED'),
   405: (request) => notAllowed({ ...request, path: pathOf(request) }, 'POST', OF_HTTP), // only connect.lua says so
   408: () => apiError('REQUEST_TIMEOUT'),
@@ -38,7 +38,10 @@ const REFUSALS: Readonly<Record<number, (request: RefuseRequest) => ApiError>> =
     request.path.startsWith(API_PREFIX)
       ? errorSaying('UNSUPPORTED_CONTENT_TYPE', SUPPORTED, NO_CALL)
       : apiError('UNSUPPORTED_CONTENT_ENCODING', { coding: Buffer.from(request.reply).toString() }),
-  422: () => apiError('MALFORMED_BODY', { detail: `it has ${MAX_FRAMES} frames` }), // responses.lua
+  422: (request, routes) => {
+    if (!request.path.startsWith(API_PREFIX)) operationOf(request, routes); // of a call, caller.lua has found these
+    return apiError('MALFORMED_BODY', { detail: `it has ${MAX_FRAMES} frames` });
+  },
   501: () => errorSaying('UNSUPPORTED_CONTENT_TYPE', SUPPORTED, NOT_SUPPORTED),
 };
 
@@ -58,20 +61,26 @@ const SUPPORTED =
 
 type Route = RestRoute & { readonly operation: Operation };
 
-function badRequest(request: RefuseRequest, routes: readonly Route[]): ApiError {
-  const { method, path, finding, contentType } = request;
+/** What a REST request calls. Throws for a wrong path, method, content type or parameter. */
+function operationOf(request: RefuseRequest, routes: readonly Route[]): Operation {
+  const { method, path, contentType } = request;
   const pathname = pathOf(request);
   const onPath = routes.filter(({ pattern }) => pattern.test(pathname));
-  if (onPath.length === 0) return apiError('ROUTE_NOT_FOUND', { method, path: pathname });
+  if (onPath.length === 0) throw apiError('ROUTE_NOT_FOUND', { method, path: pathname });
   const route = onPath.find((candidate) => candidate.method === method || candidate.method === '*');
   if (route === undefined) {
     const methods = onPath.map((candidate) => candidate.method);
-    return notAllowed({ method, path: pathname }, methods.toSorted().join(', '));
+    throw notAllowed({ method, path: pathname }, methods.toSorted().join(', '));
   }
   checkContentType(contentType);
   checkParameters(path, route.operation);
-  return finding > Finding.FINDING_UNSPECIFIED
-    ? found(finding as BodyFinding, request, route.operation)
+  return route.operation;
+}
+
+function badRequest(request: RefuseRequest, routes: readonly Route[]): ApiError {
+  const operation = operationOf(request, routes);
+  return request.finding > Finding.FINDING_UNSPECIFIED
+    ? found(request.finding as BodyFinding, request, operation)
     : errorSaying('INVALID_ARGUMENT', NOT_READ);
 }
 

@@ -38,7 +38,7 @@ export const Finding = {
   FINDING_OTHER_TYPE: 5,
   /** FINDING_NO_LIST - A value is no list. */
   FINDING_NO_LIST: 6,
-  /** FINDING_OUT_OF_RANGE - A whole number is beyond its type. */
+  /** FINDING_OUT_OF_RANGE - A whole number or a time is beyond its type. */
   FINDING_OUT_OF_RANGE: 7,
   /** FINDING_GIVEN_TWICE - A member is given twice. */
   FINDING_GIVEN_TWICE: 8,
@@ -78,18 +78,18 @@ export interface RefuseRequest {
   method: string;
   /** The path with its query, as the caller sent it. */
   path: string;
-  /** The HTTP status that Envoy chose. */
+  /** The HTTP status that Envoy chose; 422 for a body of too many frames. */
   status: number;
-  /** The text of Envoy's own reply. It may quote a part of a character, or bytes that are no text. */
+  /**
+   * What a filter says of the body: with a finding the wrong value, or the name that is given twice; with 415 the
+   * coding; otherwise empty. It may end in a part of a character, or have bytes that are no text.
+   */
   reply: Uint8Array;
   /** The content type of the body: empty if none was given, absent without a body. */
   contentType?:
     | string
     | undefined;
-  /**
-   * What a filter has found in the body; unspecified for what Envoy itself refused. The reply is the wrong value then,
-   * or the name that is given twice.
-   */
+  /** What a filter has found in the body; unspecified for what Envoy itself refused. */
   finding: Finding;
   /** Where it was found: the path of a field in the request message, or the byte of a body that can't be read. */
   at: string;
