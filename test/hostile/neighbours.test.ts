@@ -148,7 +148,10 @@ test('Keys - of 1000 guesses from one address, one after another, at most a minu
   for (let i = 0; i < GUESSES; i += 1) codes.push(await guess());
   const allowed = PER_MINUTE * (minute() - first + 1);
   const refused = codes.filter((code) => code === Code.UNAUTHENTICATED).length;
-  t.is(codes.filter((code) => code === Code.RESOURCE_EXHAUSTED).length, GUESSES - refused);
+  // Their connection, which they share, is ended after 200 calls: the next one may find it gone.
+  const ended = codes.filter((code) => code === Code.UNAVAILABLE).length;
+  t.true(ended < GUESSES / 100, `${ended} found their connection ended`);
+  t.is(codes.filter((code) => code === Code.RESOURCE_EXHAUSTED).length, GUESSES - refused - ended);
   t.true(refused > 0 && refused <= allowed, `${refused} were answered as guesses`);
   t.true(lookUps > 0 && lookUps <= allowed, `${lookUps} look-ups`);
 });

@@ -1,6 +1,7 @@
 /** Connections on which neither an edge nor a valid key has called yet may send little. Others are served meanwhile. */
 import { once } from 'node:events';
 import { connect, type Socket } from 'node:net';
+import { setTimeout as delay } from 'node:timers/promises';
 import test, { type ExecutionContext } from 'ava';
 import { WebServiceService } from '../../gen/apiplatform/web/v1/web.ts';
 import { END_STREAM, frame, headersFrame, PLAIN, PREFACE } from '../support/calls/frames.ts';
@@ -11,8 +12,14 @@ import { EDGE_SECRET, type ScriptedServer, startScriptedServer } from './scripte
 const KNOWN = { edge: { 'x-petstore-edge': EDGE_SECRET }, caller: { 'x-account': '1' } };
 
 /** Opens a connection, and makes a call of this id if there are headers for it. */
-async function open(t: ExecutionContext, server: ScriptedServer, id: string, headers?: object): Promise<Socket> {
-  const socket = connect(server.port, '127.0.0.1').resume();
+async function open(
+  t: ExecutionContext,
+  server: ScriptedServer,
+  id: string,
+  headers?: object,
+  localAddress = '127.0.0.1',
+): Promise<Socket> {
+  const socket = connect({ port: server.port, host: '127.0.0.1', localAddress }).resume();
   socket.on('error', () => undefined);
   t.teardown(() => socket.destroy());
   socket.write(PREFACE);
@@ -63,12 +70,27 @@ test('Strangers - while all together have sent much, each may send little', asyn
   t.false(next.closed);
 });
 
-test('Strangers - of more than 1,000 the oldest one ends, and none that is known', async (t) => {
+test('Strangers - what callers with a key sent first leaves others as much, however many they are', async (t) => {
+  const server = await startScriptedServer(t);
+  for (let count = 0; count < 20; count += 1) {
+    const known = await open(t, server, `known-${count}`, {});
+    known.write(calls(90));
+    await until(() => known.bytesWritten > 1_000 && known.writableLength === 0, 'all');
+    known.write(headersFrame(1_001, { ...PLAIN, ...grpcHeaders('/a.b.C/D'), ...KNOWN.edge }, END_STREAM));
+  }
+  const stranger = await open(t, server, 'stranger', {});
+  stranger.write(calls(50));
+  await delay(100);
+  t.false(stranger.closed);
+});
+
+test('Strangers - of more than 1,000 the oldest of the address with most ends, and none that is known', async (t) => {
   const server = await startScriptedServer(t);
   const known = await Promise.all(Object.entries(KNOWN).map(([id, headers]) => open(t, server, id, headers)));
+  const alone = await open(t, server, 'alone', {}, '127.0.0.2');
   const oldest = await open(t, server, 'oldest', {});
   for (let count = 0; count < 1_100; count += 1) await once(await open(t, server, ''), 'data');
-  t.true(oldest.closed);
+  t.deepEqual([alone.closed, oldest.closed], [false, true]);
   t.deepEqual(
     known.map(({ closed }) => closed),
     [false, false],

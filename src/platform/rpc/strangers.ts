@@ -6,15 +6,18 @@
  */
 import type { Http2Session } from 'node:http2';
 
-/** How many there may be: one more ends the oldest. */
+/** How many there may be: one more ends the oldest of the address that has most. */
 const MAX_OPEN = 1_000;
 /** How many calls a stranger may have open. Node refuses more at once, malformed ones too. */
 export const MAX_CALLS = 100;
-/** What a stranger may send within this time. A call counts as 8 KiB more: `MAX_CALLS` at once leave room for bytes. */
-const [MAX_BYTES, WITHIN_MS] = [1_048_576, 10_000];
-const BYTES_OF_CALL = 8_192;
+/**
+ * What a stranger may send within this time. A call counts as 10 KiB more. So `MAX_CALLS` at once leave room for as
+ * many bytes as a connection's window has: the first calls of a caller whose key is being looked up.
+ */
+const [MAX_BYTES, WITHIN_MS] = [2_097_152, 10_000];
+const BYTES_OF_CALL = 10_240;
 /** While all together have sent more than this, each may send little: enough for the operator's command. */
-const [MAX_BYTES_OF_ALL, FEW_BYTES] = [10 * MAX_BYTES, 65_536];
+const [MAX_BYTES_OF_ALL, FEW_BYTES] = [10_485_760, 65_536];
 const SWEEP_MS = 20;
 
 const UNLIMITED = 2 ** 32 - 1;
@@ -26,6 +29,7 @@ export interface CallOfStranger {
 }
 
 interface Stranger {
+  readonly address: string;
   readonly openCalls: Set<CallOfStranger>;
   /** The bytes that have come. */
   read: number;
@@ -44,24 +48,34 @@ export class Strangers {
   }
 
   add(session: Http2Session): void {
-    this.#open.set(session, { openCalls: new Set(), read: 0, spent: 0 });
+    const address = session.socket.remoteAddress ?? '';
+    this.#open.set(session, { address, openCalls: new Set(), read: 0, spent: 0 });
     session.once('close', () => this.#open.delete(session));
-    const [oldest] = this.#open.size > MAX_OPEN ? this.#open.keys() : [];
-    oldest?.destroy();
+    if (this.#open.size > MAX_OPEN) this.#oldestOfMost()?.destroy();
   }
 
-  /** It is no stranger any more. */
+  #oldestOfMost(): Http2Session | undefined {
+    const ofAddresses = Map.groupBy(this.#open, ([, { address }]) => address).values();
+    const [oldest] = ofAddresses.reduce((one, other) => (other.length > one.length ? other : one));
+    return oldest?.[0];
+  }
+
+  /** It is no stranger any more. What it has sent counts for nobody. */
   know(session: Http2Session): void {
-    if (this.#open.delete(session) && !session.destroyed) session.settings({ maxConcurrentStreams: UNLIMITED });
+    const stranger = this.#open.get(session);
+    if (stranger === undefined) return;
+    this.#open.delete(session);
+    this.#spentByAll = Math.max(0, this.#spentByAll - stranger.spent);
+    if (!session.destroyed) session.settings({ maxConcurrentStreams: UNLIMITED });
   }
 
   /** Whoever makes this call is no stranger once its key has been found to be valid. */
   watch(session: Http2Session, call: CallOfStranger | undefined): void {
-    const openCalls = this.#open.get(session)?.openCalls;
-    if (call === undefined || openCalls === undefined) return;
-    openCalls.add(call);
+    const stranger = this.#open.get(session);
+    if (call === undefined || stranger === undefined) return;
+    stranger.openCalls.add(call);
     call.onClose(() => {
-      openCalls.delete(call);
+      stranger.openCalls.delete(call);
       if (call.isKnown) this.know(session);
     });
   }
