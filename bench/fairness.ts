@@ -2,13 +2,14 @@
  * What one account at its plan's limit takes from another: the latency of an ordinary request beside the dearest form
  * of each operation, first a burst of them, then as many as the plan allows, and without.
  */
-import { Agent, request } from 'node:http';
+import { once } from 'node:events';
 import { setTimeout as delay } from 'node:timers/promises';
-import { median } from '../test/support/numbers.ts';
+import { Worker } from 'node:worker_threads';
 import type { Scope } from '../test/support/scope.ts';
 import type { TestStack } from '../test/support/service/stack.ts';
 import { toColumns } from './columns.ts';
 import { KEYED_FORMS } from './operation-forms.ts';
+import type { Latency, OtherAccount } from './other-account.ts';
 import { findDearest, type Running } from './prices.ts';
 import { senderFrom } from './senders.ts';
 
@@ -19,7 +20,6 @@ const MAX_P95_MS = 100;
 const PER_SECOND = 1_000 / 60;
 const BURST = 400;
 const [ALONE_MS, LOADED_MS] = [3_000, 4_000];
-const PAUSE_MS = 20;
 
 export async function measureFairness(t: Scope, running: Running, say: (text: string) => void) {
   const { operator } = running.stack;
@@ -53,24 +53,14 @@ async function load(send: () => Promise<unknown>, untilMs: number): Promise<void
   await Promise.all(sent);
 }
 
-/** Sends an ordinary request at fixed times, whether or not earlier ones have a response. Resolves with the latency. */
-function otherAccount(t: Scope, { publicAddress }: TestStack, key: string) {
-  const { hostname: host, port } = new URL(`http://${publicAddress}`);
-  const agent = new Agent({ keepAlive: true, timeout: 5_000 }); // Envoy closes an idle connection after 10 s
-  t.teardown(() => agent.destroy());
-  const headers = { authorization: `Bearer ${key}` };
-  const get = async () => {
-    const beganMs = performance.now();
-    await new Promise<unknown>((resolve, reject) => {
-      const sent = request({ agent, host, port, path: '/pets/1', headers }, (got) => got.resume().on('end', resolve));
-      sent.on('error', reject).end();
-    });
-    return performance.now() - beganMs;
-  };
-  return async (ms: number) => {
-    const sent: Promise<number>[] = [];
-    for (const untilMs = performance.now() + ms; performance.now() < untilMs; await delay(PAUSE_MS)) sent.push(get());
-    const sorted = (await Promise.all(sent)).toSorted((a, b) => a - b);
-    return { p50: median(sorted), p95: sorted[Math.floor(0.95 * sorted.length)] ?? 0 };
+/** Resolves with the latency of the other account's requests in this time. */
+function otherAccount(t: Scope, { publicAddress: address }: TestStack, key: string) {
+  const data: OtherAccount = { address, key };
+  const thread = new Worker(new URL('other-account.ts', import.meta.url), { workerData: data });
+  t.teardown(() => thread.terminate());
+  return async (ms: number): Promise<Latency> => {
+    thread.postMessage(ms);
+    const [latency] = await once(thread, 'message');
+    return latency;
   };
 }
