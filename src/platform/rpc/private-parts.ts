@@ -10,7 +10,7 @@ import {
   type ServerOptions,
 } from 'node:http2';
 import type { Server } from '@grpc/grpc-js';
-import { type CallOfStranger, MAX_CALLS, Strangers } from './strangers.ts';
+import { type CallOfStranger, MAX_CALLS, Strangers, UNLIMITED } from './strangers.ts';
 
 interface ServerParts {
   readonly commonServerOptions: ServerOptions;
@@ -26,8 +26,6 @@ interface ServerParts {
 
 /** How long a connection without calls stays open, but for an edge's: those have their own ends. */
 const IDLE_MS = 10_000;
-
-const UNLIMITED = 2 ** 32 - 1;
 
 /**
  * By itself Node closes a connection that ends 33 calls a second early, after a burst of 1,000, or that has had 1,000

@@ -20,7 +20,8 @@ const BYTES_OF_CALL = 10_240;
 const [MAX_BYTES_OF_ALL, FEW_BYTES] = [10_485_760, 65_536];
 const SWEEP_MS = 20;
 
-const UNLIMITED = 2 ** 32 - 1;
+/** For HTTP/2 settings. */
+export const UNLIMITED = 2 ** 32 - 1;
 
 export interface CallOfStranger {
   /** True when its key has been found to be valid, or the operator's. */
@@ -42,16 +43,15 @@ export class Strangers {
   readonly #open = new Map<Http2Session, Stranger>();
   #spentByAll = 0;
   #sinceMs = performance.now();
-
-  constructor() {
-    setInterval(() => this.#sweep(), SWEEP_MS).unref();
-  }
+  /** Undefined while there are none. */
+  #timer: NodeJS.Timeout | undefined;
 
   add(session: Http2Session): void {
     const address = session.socket.remoteAddress ?? '';
     this.#open.set(session, { address, openCalls: new Set(), read: 0, spent: 0 });
     session.once('close', () => this.#open.delete(session));
     if (this.#open.size > MAX_OPEN) this.#oldestOfMost()?.destroy();
+    this.#timer ??= setInterval(() => this.#sweep(), SWEEP_MS).unref();
   }
 
   #oldestOfMost(): Http2Session | undefined {
@@ -88,11 +88,13 @@ export class Strangers {
   #spend(session: Http2Session, bytes: number): boolean {
     const stranger = this.#open.get(session);
     if (stranger === undefined) return false;
-    for (const { isKnown } of stranger.openCalls) if (isKnown) this.know(session);
+    if (stranger.openCalls.values().some(({ isKnown }) => isKnown)) {
+      this.know(session);
+      return false;
+    }
     stranger.spent += bytes;
     this.#spentByAll += bytes;
-    const isOver = stranger.spent > (this.#spentByAll > MAX_BYTES_OF_ALL ? FEW_BYTES : MAX_BYTES);
-    return isOver && this.#open.has(session);
+    return stranger.spent > (this.#spentByAll > MAX_BYTES_OF_ALL ? FEW_BYTES : MAX_BYTES);
   }
 
   #sweep(): void {
@@ -105,5 +107,8 @@ export class Strangers {
       if (this.#spend(session, bytesRead - stranger.read)) session.destroy();
       stranger.read = bytesRead;
     }
+    if (this.#open.size > 0) return;
+    clearInterval(this.#timer);
+    this.#timer = undefined;
   }
 }
