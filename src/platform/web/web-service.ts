@@ -12,7 +12,7 @@ import { FILES } from './files.ts';
 
 const PIECE_BYTES = 16_384;
 /** RFC 9110, section 12.5.3, as far as needed: gzip is listed, and its weight is not zero. */
-const ACCEPTS_GZIP = /\bgzip\b(?!\s*;\s*q=0(\.0*)?\s*(,|$))/i;
+const ACCEPTS_GZIP = /(^|,)\s*gzip\s*(;\s*q=(?!0*(\.0*)?\s*(,|$))[^,]*)?(,|$)/i;
 
 export const webService: Service<WebServiceServer, Call> = {
   /** An empty body without a content type. */
