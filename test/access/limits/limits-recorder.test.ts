@@ -67,7 +67,7 @@ test('Usage - counts that can not be stored are kept, logged once, stored later,
 
   const restarted = createMemoryLimiter(OPTIONS);
   await restoreLimits(store, { ...restarted, now: () => 0 });
-  t.like(restarted.counts(id, 0), { counter: { counts: [0, 4] } });
+  t.like(restarted.peek({ ...ACCOUNT, accountId: id, nowMs: 0 }), { windows: [{ used: 0 }, { used: 4 }] });
 });
 
 test('Usage - of an account or a key that is gone is dropped and logged, and the others’ is stored', async (t) => {

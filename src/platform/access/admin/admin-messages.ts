@@ -9,11 +9,10 @@ import {
   Window,
   type WindowStanding,
 } from '../../../../gen/apiplatform/admin/v1/admin.ts';
-import { type LimitWindow, type Plan, type PlanQuotas, type Quota, quotaOf } from '../../config/plans.ts';
+import { type LimitWindow, type Plan, type PlanQuotas, quotaOf } from '../../config/plans.ts';
 import type { Permission } from '../../rpc/caller.ts';
 import { type Instant, toTimestamp } from '../../tables/fields.ts';
-import type { Counts } from '../limits/limiter.ts';
-import { readWindows } from '../limits/windows.ts';
+import type { Decision } from '../limits/limiter.ts';
 import type { Account, ApiKey } from '../tables/accounts.ts';
 import type { Ban } from '../tables/bans.ts';
 
@@ -70,16 +69,10 @@ export function toBanMessage({ keyId, untilMs, durationMs, refusals, window }: B
   };
 }
 
-export function toStanding(quota: Quota, { counter, isLocal }: Counts, lastUsedAtMs: number | undefined): Standing {
-  const windows = readWindows(counter, quota).map(({ window, limit, used, resetAtSeconds }) => {
+export function toStanding({ windows, refused }: Decision, local: boolean, lastUsedAtMs: number | undefined): Standing {
+  const standings = windows.map(({ window, limit, used, resetAtSeconds }) => {
     return [window, { limit, used: BigInt(used), resetTime: toTimestamp(resetAtSeconds * 1_000) }] as const;
   });
-  const { minute, day } = Object.fromEntries(windows) as Readonly<Record<LimitWindow, WindowStanding>>;
-  return {
-    minute,
-    day,
-    refusedToday: BigInt(counter.refused),
-    local: isLocal,
-    lastUseTime: toTimestamp(lastUsedAtMs),
-  };
+  const { minute, day } = Object.fromEntries(standings) as Readonly<Record<LimitWindow, WindowStanding>>;
+  return { minute, day, refusedToday: BigInt(refused), local, lastUseTime: toTimestamp(lastUsedAtMs) };
 }

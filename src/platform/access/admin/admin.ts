@@ -38,7 +38,7 @@ export interface AdminParts {
   readonly plans: PlanQuotas;
   /** A key or an account has changed. */
   readonly onChange: () => void;
-  readonly limiter: Pick<Limiter, 'now' | 'counts' | 'unban'>;
+  readonly limiter: Pick<Limiter, 'now' | 'peek' | 'unban' | 'isDegraded'>;
   /** Stores what the limits have counted so far. */
   readonly flushUsage: () => Promise<void>;
 }
@@ -171,8 +171,10 @@ export function adminService(parts: AdminParts): Service<AdminServiceServer, Wri
     async getStanding(request) {
       const { id, plan, agreed } = await find(request.accountId);
       await flushUsage();
-      const [counts, lastUsedAtMs] = await Promise.all([limiter.counts(id, Date.now()), store.usage.lastUseOf(id)]);
-      return toStanding(quotaOf(plan, agreed, plans), counts, lastUsedAtMs);
+      const account = { kind: 'account', accountId: id, quota: quotaOf(plan, agreed, plans) } as const;
+      const numbers = limiter.peek({ ...account, nowMs: Date.now() });
+      const [decision, lastUsedAtMs] = await Promise.all([numbers, store.usage.lastUseOf(id)]);
+      return toStanding(decision, limiter.isDegraded, lastUsedAtMs);
     },
 
     async getUsage({ days = DEFAULT_USAGE_DAYS, ...request }) {

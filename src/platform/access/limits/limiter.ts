@@ -45,6 +45,8 @@ export interface Decision extends WindowUse {
   readonly allowed: boolean;
   /** All windows that limit the subject, the minute first. */
   readonly windows: readonly WindowUse[];
+  /** Requests of the day that were refused. */
+  readonly refused: number;
   readonly nowMs: number;
   /** Whole seconds until the reset, rounded up: at least 1. */
   readonly retryAfterSeconds: number;
@@ -60,20 +62,15 @@ export interface LimiterOptions {
   readonly maxAddresses?: number;
 }
 
-/** What an account has used at one moment, for the operator. */
-export interface Counts {
-  readonly counter: Readonly<Counter>;
-  /** The counts are those that this server knows: the shared counts are unavailable. */
-  readonly isLocal: boolean;
-}
-
 export interface Limiter {
+  /** This server counts alone: the shared counts are unavailable. */
+  readonly isDegraded: boolean;
   /**
    * Decides on a request and counts it if it is admitted. Checks for a ban before the windows: a decision on a banned
    * key has `bannedUntilMs`.
    */
   admit(attempt: Attempt): Decision | Promise<Decision>;
-  /** Decides as `admit` would, for a response that shows the numbers. Counts nothing. */
+  /** Decides as `admit` would, to show the numbers. Counts nothing. */
   peek(attempt: Attempt): Decision | Promise<Decision>;
   /**
    * Tells how many streams of events of an account this server has open. Returns false, and takes no notice, if with
@@ -84,8 +81,6 @@ export interface Limiter {
 
   /** The time by which requests are counted and bans end. */
   now(): number | Promise<number>;
-  /** Returns an account's current counts. Counts nothing. */
-  counts(accountId: AccountId, nowMs: number): Counts | Promise<Counts>;
   /**
    * Ends a key's ban at once, on all servers that share the counts, and deletes the key's refusals. Returns false, and
    * does nothing, if other servers would not learn it.
@@ -126,6 +121,7 @@ export function toDecision(
     ...binding,
     allowed: status === 'seen' ? hasRoom(counter, quota) : status === 'admitted',
     windows,
+    refused: counter.refused,
     nowMs,
     resetAtSeconds: Math.ceil(resetAtMs / 1_000),
     retryAfterSeconds: secondsUntil(resetAtMs, nowMs),

@@ -88,6 +88,7 @@ export function createMemoryLimiter(options: LimiterOptions) {
   }
 
   return {
+    isDegraded: false as boolean,
     count,
     admit: (attempt) => toDecision(attempt, count(attempt), options),
     peek(attempt) {
@@ -98,7 +99,6 @@ export function createMemoryLimiter(options: LimiterOptions) {
     },
     countEventStreams: () => true,
     now: Date.now,
-    counts: (accountId, nowMs) => ({ counter: copyOf(find({ kind: 'account', accountId }, nowMs)), isLocal: false }),
     unban(_accountId, keyId) {
       bans.forget(keyId);
       return true;

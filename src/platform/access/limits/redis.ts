@@ -126,15 +126,9 @@ export async function openRedisLimiter(options: RedisLimiterOptions) {
       const nowMs = Date.now();
       return (await read({ kind: 'address', address: '' }, nowMs))?.nowMs ?? nowMs;
     },
-    async counts(accountId, nowMs) {
-      const state = await read({ kind: 'account', accountId }, nowMs);
-      if (state === undefined) return { ...memory.counts(accountId, nowMs), isLocal: true };
-      return { counter: state.counter, isLocal: false };
-    },
     async unban(accountId, keyId) {
       return (await client.run(() => unban(accountId, keyId))) === true && memory.unban(accountId, keyId);
     },
-    /** Redis is unavailable: this server counts alone. */
     get isDegraded() {
       return !client.isAvailable;
     },
