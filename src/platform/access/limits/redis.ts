@@ -48,6 +48,7 @@ export interface RedisLimiterOptions extends LimiterOptions, RedisClientOptions 
 export type RedisLimiter = Awaited<ReturnType<typeof openRedisLimiter>>;
 
 type Moment = Pick<Attempt, 'keyId' | 'requestId' | 'nowMs'>;
+type Known = { readonly lastBanEndMs: number; readonly counter: Readonly<Counter> };
 type InSpan = (name: string, attributes: typeof SPAN, work: () => Promise<unknown>) => Promise<unknown>;
 
 /** Resolves when Redis is available, or after a second without it. */
@@ -67,19 +68,18 @@ export async function openRedisLimiter(options: RedisLimiterOptions) {
   function run(action: string, subject: Subject, { keyId, requestId, nowMs }: Moment, args: (number | string)[]) {
     const ofKey =
       keyId === undefined ? [] : ['refusals', 'ban', 'first'].map((entry) => nameOf(subject, `${entry}:${keyId}`));
-    if (requestId !== undefined) ofKey.push(nameOf(subject, `request:${requestId}`));
+    if (action === 'admit' && requestId !== undefined) ofKey.push(nameOf(subject, `request:${requestId}`));
     const keys = [nameOf(subject, 'used'), ...ofKey];
     const all = [action, time === 'attempt' ? nowMs : 0, ...args].map(String);
     return inSpan(`limits.${action}`, SPAN, () => client.evaluate(limits, keys, all));
   }
 
-  /** Undefined for what is not counted. */
-  async function admit(attempt: Attempt): Promise<Outcome | undefined> {
-    const known = memory.known(attempt, attempt.nowMs);
-    if (known === undefined) return undefined;
-    const { subject, counter, lastBanEndMs } = known;
-    const quotas = WINDOWS.map(({ quota }) => Math.min(attempt.quota[quota], Number.MAX_SAFE_INTEGER));
-    return toOutcome(await run('admit', subject, attempt, toArguments(lastBanEndMs, counter, quotas)));
+  /** Undefined for what is not counted, and while Redis is unavailable. */
+  function ask(action: 'admit' | 'read', asked: Subject & Moment, quotas = NO_ROOM): Promise<Outcome | undefined> {
+    return client.run(async () => {
+      const known = memory.known(asked, asked.nowMs);
+      return known && toOutcome(await run(action, known.subject, asked, toArguments(known, quotas)));
+    });
   }
 
   async function tellStreams(accountId: AccountId, own: number, max: number): Promise<boolean> {
@@ -91,19 +91,11 @@ export async function openRedisLimiter(options: RedisLimiterOptions) {
     return toBoolean(await run('unban', { kind: 'account', accountId }, { keyId, nowMs: 0 }, []));
   }
 
-  function read(asked: Subject & Pick<Attempt, 'keyId'>, nowMs: number): Promise<Outcome | undefined> {
-    const known = memory.known(asked, nowMs);
-    if (known === undefined) return Promise.resolve(undefined);
-    const key = asked.keyId === undefined ? { nowMs } : { nowMs, keyId: asked.keyId };
-    const args = toArguments(known.lastBanEndMs, known.counter, NO_ROOM);
-    return client.run(async () => toOutcome(await run('read', known.subject, key, args)));
-  }
-
   /** Runs each command that requests run, writes too: what Redis refuses is known before they ask, and its cause. */
   async function probe(accountId: AccountId): Promise<void> {
     await unban(accountId, probeKey);
     const request = { keyId: probeKey, requestId: randomUUID(), nowMs: Date.now() };
-    const noRoom = toArguments(0, newCounter(0), NO_ROOM);
+    const noRoom = toArguments({ lastBanEndMs: 0, counter: newCounter(0) }, NO_ROOM);
     toOutcome(await run('admit', { kind: 'account', accountId }, request, noRoom));
     for (const own of [1, 0]) await tellStreams(accountId, own, Number.MAX_SAFE_INTEGER);
   }
@@ -111,12 +103,13 @@ export async function openRedisLimiter(options: RedisLimiterOptions) {
   return {
     ...memory,
     async admit(attempt) {
-      const outcome = await client.run(() => admit(attempt));
+      const quotas = WINDOWS.map(({ quota }) => Math.min(attempt.quota[quota], Number.MAX_SAFE_INTEGER));
+      const outcome = await ask('admit', attempt, quotas);
       if (outcome !== undefined) memory.learn(attempt, outcome);
       return toDecision(attempt, outcome ?? memory.count(attempt), options);
     },
     async peek(attempt) {
-      const state = await read(attempt, attempt.nowMs);
+      const state = await ask('read', attempt);
       return state === undefined ? memory.peek(attempt) : toDecision(attempt, state, options);
     },
     async countEventStreams(accountId, own, max) {
@@ -124,7 +117,7 @@ export async function openRedisLimiter(options: RedisLimiterOptions) {
     },
     async now() {
       const nowMs = Date.now();
-      return (await read({ kind: 'address', address: '' }, nowMs))?.nowMs ?? nowMs;
+      return (await ask('read', { kind: 'address', address: '', nowMs }))?.nowMs ?? nowMs;
     },
     async unban(accountId, keyId) {
       return (await client.run(() => unban(accountId, keyId))) === true && memory.unban(accountId, keyId);
@@ -137,7 +130,8 @@ export async function openRedisLimiter(options: RedisLimiterOptions) {
 }
 
 /** What redis.lua reads as numbers from ARGV[3] on: `quotas` are by the windows. */
-function toArguments(lastBanEndMs: number, { indices, counts, refused }: Readonly<Counter>, quotas: number[]) {
+function toArguments({ lastBanEndMs, counter }: Known, quotas: readonly number[]) {
+  const { indices, counts, refused } = counter;
   return [lastBanEndMs, refused, ...quotas.flatMap((quota, at) => [indices[at] ?? 0, counts[at] ?? 0, quota])];
 }
 
