@@ -3,7 +3,7 @@ import { statSync } from 'node:fs';
 import { setTimeout as delay } from 'node:timers/promises';
 import { ConfigError } from '../../src/platform/config/setting.ts';
 import type { Runner } from '../../src/platform/storage/engine.ts';
-import { SqliteConnection } from '../../src/platform/storage/sqlite-connection.ts';
+import { openDatabase, SqliteConnection } from '../../src/platform/storage/sqlite-connection.ts';
 import { compile, type Row } from '../../src/platform/storage/statement.ts';
 import { StoreUnavailable } from '../../src/platform/storage/store-errors.ts';
 import { createTestDatabase } from '../support/machine/database.ts';
@@ -70,7 +70,9 @@ test('SQLite - a start with ids that would be read inexactly is refused', async 
 // Serial: SQLite waits for a locked file in one of Node's few threads.
 test.serial('SQLite - a start that migrates waits for another process, says so, fails with the reason', async (t) => {
   const database = createTestDatabase(t);
-  const other = await SqliteConnection.open(database.file, ['PRAGMA journal_mode = WAL', 'BEGIN IMMEDIATE']);
+  const other = new SqliteConnection(
+    await openDatabase(database.file, ['PRAGMA journal_mode = WAL', 'BEGIN IMMEDIATE']),
+  );
   const logged: string[] = [];
   const logger = { info: (_: object, text: string) => void logged.push(text), warn: () => undefined };
   const refused = { instanceOf: StoreUnavailable, message: /SQLITE_BUSY: database is locked$/ };
@@ -98,7 +100,9 @@ test('SQLite - the WAL, which grows while a backup reads, shrinks after it', asy
   const [main] = await read(t.context, 'PRAGMA database_list');
   const wal = () => statSync(`${main?.file}-wal`).size;
   const add = () => write(t.context, (run) => run('INSERT INTO categories (name) VALUES (hex(zeroblob(4000000)))'));
-  const backup = await SqliteConnection.open(String(main?.file), ['BEGIN', 'SELECT count(*) FROM categories']);
+  const backup = new SqliteConnection(
+    await openDatabase(String(main?.file), ['BEGIN', 'SELECT count(*) FROM categories']),
+  );
   for (let count = 0; count < 3; count += 1) await add();
   t.true(wal() > 24_000_000, `${wal()} bytes`);
   await backup.close();

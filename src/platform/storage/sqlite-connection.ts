@@ -1,7 +1,7 @@
 /** A `sqlite3` connection with promises. Each statement is prepared when it first runs, and kept. */
 import sqlite3 from 'sqlite3';
 import type { Runner } from './engine.ts';
-import { type Params, type Row, type SharedRuns, type SqlValue, type Statement, toJsonArray } from './statement.ts';
+import { type Params, type Row, type SqlValue, type Statement, toJsonArray } from './statement.ts';
 import { NotUnique, StoreUnavailable } from './store-errors.ts';
 
 type Callback = (error: Error | null) => void;
@@ -21,6 +21,13 @@ async function promised<T>(run: (callback: Callback) => T): Promise<T> {
   return result;
 }
 
+/** Opens a file for a connection, which begins with these commands. */
+export async function openDatabase(file: string, pragmas: readonly string[]): Promise<sqlite3.Database> {
+  const database = await promised((callback) => new sqlite3.Database(file, callback));
+  await promised((callback) => database.exec(pragmas.join(';'), callback));
+  return database;
+}
+
 export class SqliteConnection implements Runner {
   readonly #database: sqlite3.Database;
   readonly #prepared = new Map<Statement, Promise<sqlite3.Statement>>();
@@ -31,18 +38,6 @@ export class SqliteConnection implements Runner {
     this.#database = database;
   }
 
-  static async open<C extends SqliteConnection>(
-    this: new (
-      database: sqlite3.Database,
-    ) => C,
-    file: string,
-    pragmas: readonly string[],
-  ): Promise<C> {
-    const connection = new this(await promised((callback) => new sqlite3.Database(file, callback)));
-    for (const pragma of pragmas) await connection.exec(pragma);
-    return connection;
-  }
-
   /** Runs a statement when its turn comes. */
   protected inTurn<T>(run: () => Promise<T>): Promise<T> {
     return run();
@@ -50,23 +45,23 @@ export class SqliteConnection implements Runner {
 
   /** Callers that run a statement at the same time share one run if they can. */
   async all(statement: Statement, params: Params): Promise<readonly Row[]> {
-    if (statement.shared === undefined) return this.#run(statement, statement.bind(params));
-    const { callers, rows } =
-      this.#nextRuns.get(statement)?.get(params['#rows']) ??
-      this.#planRun(statement, statement.shared, params['#rows']);
+    const { share } = statement;
+    if (share === undefined) return this.#run(statement, statement.bind(params));
+    const size = params['#rows'];
+    const { callers, rows } = this.#nextRuns.get(statement)?.get(size) ?? this.#planRun(statement, share, size);
     const index = callers.push(params) - 1;
     return (await rows)[index] ?? [];
   }
 
   /** The run begins when nothing else is left to do at once, so that all who want it now are among its callers. */
-  #planRun(statement: Statement, shared: SharedRuns, size: Params[string]): SharedRun {
+  #planRun(statement: Statement, share: NonNullable<Statement['share']>, size: Params[string]): SharedRun {
     const runs = this.#nextRuns.get(statement) ?? new Map<Params[string], SharedRun>();
     this.#nextRuns.set(statement, runs);
     const callers: Params[] = [];
     const run = async () => {
       await new Promise<void>((resolve) => process.nextTick(resolve));
       runs.delete(size);
-      return shared.share(callers, await this.#run(statement, shared.bindAll(callers)));
+      return share(callers, await this.#run(statement, statement.bind(...callers)));
     };
     const next = { callers, rows: run() };
     runs.set(size, next);

@@ -12,9 +12,9 @@ import { Availability } from './availability.ts';
 import type { Engine, EngineOptions } from './engine.ts';
 import { GroupCommit } from './group-commit.ts';
 import { type Migration, migrate } from './migrate.ts';
-import { isLocked, SqliteConnection, toStoreError } from './sqlite-connection.ts';
+import { isLocked, openDatabase, SqliteConnection, toStoreError } from './sqlite-connection.ts';
 import { SqliteWriter } from './sqlite-writer.ts';
-import { compile, type Params, param, type Row, toJson } from './statement.ts';
+import { compile, param, type Row, type Statement, toJson } from './statement.ts';
 import { StoreUnavailable } from './store-errors.ts';
 
 /** How long a statement waits for another process's lock on the file. */
@@ -73,8 +73,8 @@ export async function openSqlite(
   } finally {
     await knex.destroy(); // from now on it only composes SQL
   }
-  const writer = await SqliteWriter.open(file, [...PRAGMAS, IN_MEMORY]);
-  const reader = await SqliteConnection.open(file, [...PRAGMAS, IN_MEMORY, 'PRAGMA query_only = ON']);
+  const writer = new SqliteWriter(await openDatabase(file, [...PRAGMAS, IN_MEMORY]));
+  const reader = new SqliteConnection(await openDatabase(file, [...PRAGMAS, IN_MEMORY, 'PRAGMA query_only = ON']));
   const commits = new GroupCommit(writer);
   const text = "the database can't be written to: calls that change something fail";
   const availability = new Availability(options.logger, text);
@@ -103,11 +103,11 @@ export async function openSqlite(
         .select(knex(page.as('page')).select(json).as('rows'))
         .from(callers)
         .orderBy('callers.rowid'); // json_each's own order: no sort
-      const { bind, ...statement } = compile(name, query);
-      const bindAll = (all: readonly Params[]) =>
-        bind({ callers: toJson(all, names), '#rows': all[0]?.['#rows'] ?? 0 });
+      const statement = compile(name, query);
+      const bind: Statement['bind'] = (...all) =>
+        statement.bind({ callers: toJson(all, names), '#rows': all[0]?.['#rows'] });
       const share = (_: unknown, found: readonly Row[]) => found.map(({ rows }) => JSON.parse(String(rows)) as Row[]);
-      return { ...statement, bind: (params) => bindAll([params]), shared: { bindAll, share } };
+      return { ...statement, bind, share };
     },
     whereIdIn: (query, column) => query.whereRaw('?? in (select value from json_each(?))', [column, param('ids')]),
     // Its rowid is its own order, so that a statement in the order of the keys sorts nothing.

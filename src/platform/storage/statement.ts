@@ -18,17 +18,10 @@ export interface Statement {
   /** The unique name of the prepared statement. */
   readonly name: string;
   readonly sql: string;
-  /** The values in the order of the SQL's placeholders. */
-  bind(params: Params): SqlValue[];
-  /** Set when one run can serve several callers. */
-  readonly shared?: SharedRuns;
-}
-
-/** Serves several callers with one run of a statement. */
-export interface SharedRuns {
-  bindAll(callers: readonly Params[]): SqlValue[];
-  /** Assigns the rows of the run to the callers, in the order of the callers. */
-  share(callers: readonly Params[], rows: readonly Row[]): (readonly Row[])[];
+  /** The values of a caller, or of all who share a run, in the order of the SQL's placeholders. */
+  bind(...callers: readonly Params[]): SqlValue[];
+  /** Assigns the rows of a run to those who share it, in their order. Without it a run serves one caller. */
+  share?(callers: readonly Params[], rows: readonly Row[]): (readonly Row[])[];
 }
 
 class Param {
@@ -53,7 +46,7 @@ export function compile(name: string, query: Knex.QueryBuilder | Knex.Raw): Stat
   return {
     name,
     sql,
-    bind: (params) =>
+    bind: (params = {}) =>
       slots.map((slot) => {
         if (!(slot instanceof Param)) return slot;
         const value = params[slot.name];

@@ -163,8 +163,8 @@ export function compileInsert<R extends object>(
   rest: string,
   belongsTo: (params: Params, row: Row) => boolean,
 ): Statement {
-  const { bind, ...statement } = compile(`${table.name}.insert`, insertFromJson(engine, table, names, rest));
-  const bindAll = (callers: readonly Params[]) => bind({ elements: toJson(callers, names) });
+  const statement = compile(`${table.name}.insert`, insertFromJson(engine, table, names, rest));
+  const bind: Statement['bind'] = (...callers) => statement.bind({ elements: toJson(callers, names) });
   const share = (callers: readonly Params[], rows: readonly Row[]) => {
     const inOrder = rows.toSorted((one, other) => Number(one.id) - Number(other.id));
     let next = 0;
@@ -175,7 +175,7 @@ export function compileInsert<R extends object>(
       return [row];
     });
   };
-  return { ...statement, bind: (params) => bindAll([params]), shared: { bindAll, share } };
+  return { ...statement, bind, share };
 }
 
 /** Finds the row of a table with this id, and locks it: it can't be deleted between this check and the write. */
