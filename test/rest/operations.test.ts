@@ -1,9 +1,10 @@
 /** What holds for every operation, by the table of test/support/contract/resources.ts. */
 import { ScalarType } from '@bufbuild/protobuf';
 import type { ExecutionContext } from 'ava';
+import { walk } from '../support/calls/pages.ts';
 import type { RestResponse } from '../support/calls/rest-client.ts';
 import { isError, isInvalid } from '../support/contract/errors.ts';
-import { fill, LISTS, MAKERS, PUBLIC, requestsTo, requestTo, sibling } from '../support/contract/resources.ts';
+import { EVENTS, fill, LISTS, MAKERS, PUBLIC, requestsTo, requestTo, sibling } from '../support/contract/resources.ts';
 import { stackTest } from '../support/service/shared-stack.ts';
 import type { TestStack } from '../support/service/stack.ts';
 
@@ -45,6 +46,36 @@ test('Every DELETE - returns 204 without a body or its type, and repeated it is 
     const { status, text, headers } = await rest.delete(path);
     t.deepEqual([status, text, headers.has('content-type')], [204, '', false]);
     isError(t, await rest.delete(path), 404, operation.notFound ?? '');
+  }
+});
+
+type Event = Readonly<Record<string, unknown>> & { readonly type: string };
+
+test('Events - each change of a resource by an operation has one, with what its GET says', async (t) => {
+  const { rest } = t.context;
+  t.true(EVENTS !== undefined && LISTS.length > 0);
+  for (const maker of MAKERS) {
+    const fields = EVENTS?.response.list?.message?.fields.filter(({ oneof }) => oneof !== undefined) ?? [];
+    const field = fields.find(({ message }) => message?.typeName === maker.output.typeName)?.jsonName;
+    if (field === undefined) continue; // a shop may leave a resource out of its feed
+    const request = await requestTo(rest, maker);
+    const before = (await walk<Event>(rest, `${EVENTS?.template}?limit=100`)).flat().at(-1)?.id ?? 0;
+    const made = await rest.created(request.path, request.json);
+    const location = fill(maker.location, { ...request.ids, ...made });
+    const expected = [[`${field}.created`, (await rest.get(location)).body]];
+    const patch = sibling({ resource: maker.location }, 'PATCH');
+    if (patch !== undefined) {
+      const { json } = await requestTo(rest, patch);
+      expected.push([`${field}.updated`, (await rest.patch(location, json)).body]);
+    }
+    if (sibling({ resource: maker.location }, 'DELETE') !== undefined) {
+      expected.push([`${field}.deleted`, (await rest.get(location)).body]);
+      await rest.delete(location);
+    }
+    const events = (await walk<Event>(rest, `${EVENTS?.template}?after=${before}&limit=100`)).flat();
+    const own = events.filter((event) => (event[field] as { id?: unknown } | undefined)?.id === made.id);
+    const types = own.map(({ type, [field]: resource }) => [type, resource]);
+    t.deepEqual(types, expected);
   }
 });
 
