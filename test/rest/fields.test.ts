@@ -5,8 +5,10 @@
  */
 import { gzipSync } from 'node:zlib';
 import { Plan } from '../../gen/apiplatform/admin/v1/admin.ts';
-import type { RestResponse } from '../support/calls/rest-client.ts';
-import { http1, http2 } from '../support/calls/wire.ts';
+import { callFrom } from '../support/calls/callers.ts';
+import { type RestResponse, withBody } from '../support/calls/rest-client.ts';
+import { http2 } from '../support/calls/wire.ts';
+import { checkAgainstDescription } from '../support/contract/description.ts';
 import { isError, isInvalid } from '../support/contract/errors.ts';
 import { requestsTo } from '../support/contract/resources.ts';
 import { sharing } from '../support/service/sharing.ts';
@@ -59,10 +61,6 @@ const TIMES = [
   changed('2027-01-02T03:04:05.5Z', '2027-01-02T03:04:05.500Z'),
   changed('2027-01-02T03:04:05+05:30', '2027-01-01T21:34:05Z'),
 ];
-const NO_TIMES = [
-  ...['', 'tomorrow', '2027-02-29T00:00:00Z', '10000-01-01T00:00:00Z'],
-  ...[1_798_858_800, true, {}, { seconds: 5 }],
-];
 const NO_NUMBERS = [2_147_483_648, 1e30, 1.5, 'many', '', true];
 
 const BOUNDS: readonly (readonly [Shapes, field: string, accepted: readonly unknown[], refused: readonly unknown[]])[] =
@@ -74,7 +72,7 @@ const BOUNDS: readonly (readonly [Shapes, field: string, accepted: readonly unkn
     ['categories', 'description', TEXTS, [CAT.repeat(2_001), 'a\0b', 5, false]],
     ['orders', 'quantity', [1, 1_000_000], [0, -1, 1_000_001, ...NO_NUMBERS]],
     ['orders', 'complete', [], [0, 1, 'maybe', '']],
-    ['orders', 'shipDate', TIMES, NO_TIMES],
+    ['orders', 'shipDate', TIMES, ['tomorrow', 1_798_858_800, true, {}, { seconds: 5 }]],
     ['inventory', 'quantity', [0, 1_000_000_000], [-1, 1_000_000_001, ...NO_NUMBERS]],
   ];
 
@@ -130,38 +128,36 @@ test('names and descriptions - are returned exactly as they were sent, names tri
 
 const BODY = '{"name":"Cats"}';
 const SPOOFED = 'x-petstore-received'; // only Envoy may tell its filters how much has come
-/** How a body can be sent: HTTP/1.1 in one piece or in chunks, HTTP/2 with and without its length. */
-const TRANSPORTS = ['HTTP/1.1', 'HTTP/1.1, chunked', 'HTTP/2', 'HTTP/2, no length'] as const;
+/** How a body can be sent: in one piece, whose length the headers tell, or in chunks or frames. */
+const TRANSPORTS = (['HTTP/1.1', 'HTTP/2'] as const).flatMap((protocol) =>
+  [true, false].map((isSized) => ({ protocol, isSized })),
+);
+type Transport = (typeof TRANSPORTS)[number];
 
-function send(
+async function send(
   { publicAddress, key }: TestStack,
-  transport: (typeof TRANSPORTS)[number],
+  { protocol, isSized }: Transport,
   type: string,
   body = BODY,
   path = '/categories',
   method = 'POST',
-) {
-  const length = Buffer.byteLength(body);
-  if (transport.startsWith('HTTP/2')) {
-    const typed = type === '' ? {} : { 'content-type': type };
-    const sized = transport === 'HTTP/2' ? { 'content-length': length } : {};
-    const headers = { authorization: `Bearer ${key}`, [SPOOFED]: '99999', ...typed, ...sized };
-    return http2(publicAddress, { method, path, headers, body });
-  }
-  const typed = type === '' ? '' : `Content-Type: ${type}\r\n`;
-  const head = `${method} ${path} HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer ${key}\r\n${SPOOFED}: 99999\r\n${typed}`;
-  const chunk = length === 0 ? '' : `${length.toString(16)}\r\n${body}\r\n`;
-  const rest =
-    transport === 'HTTP/1.1'
-      ? `Content-Length: ${length}\r\n\r\n${body}`
-      : `Transfer-Encoding: chunked\r\n\r\n${chunk}0\r\n\r\n`;
-  return http1(publicAddress, Buffer.from(head + rest, 'latin1'));
+): Promise<RestResponse> {
+  const inChunks = protocol === 'HTTP/1.1' ? { 'transfer-encoding': 'chunked' } : {};
+  const headers = {
+    ...{ authorization: `Bearer ${key}`, [SPOOFED]: '99999' },
+    ...(type === '' ? {} : { 'content-type': type }),
+    ...(isSized ? { 'content-length': String(Buffer.byteLength(body)) } : inChunks),
+  };
+  const door = { port: Number(publicAddress.split(':')[1]) };
+  const received = await callFrom('127.0.0.1', door, protocol, { method, path, headers, body });
+  checkAgainstDescription(method, path, received);
+  return withBody(received);
 }
 
 test('Content-Type - is required by every operation with a body, and checked before the body', async (t) => {
   for (const { operation, method, path } of await requestsTo(t.context.rest)) {
     // A request to read or delete has a body only if it has a length.
-    for (const transport of operation.bodyField === undefined ? [TRANSPORTS[0]] : TRANSPORTS) {
+    for (const transport of operation.bodyField === undefined ? TRANSPORTS.slice(0, 1) : TRANSPORTS) {
       for (const [type, body] of [
         ['text/plain', BODY],
         ['text/plain', '{'],
@@ -183,16 +179,39 @@ function deep(count: number): string {
   return '['.repeat(count) + ']'.repeat(count);
 }
 
+const IS_READ = '400 petId: pet 999999 does not exist';
+
+const NO_TIMES = [
+  ...['soon', ' 2026-01-01T00:00:00Z', '2026-01-01T00:00:00.Z', '2026-1-1T0:0:0Z', '2026-01-01T00:00:00+ 2:00'],
+  ...['2026-01-01T00:00:00+24:00', '2026-01-01T00:00:00-00:60', '10000-01-01T00:00:00Z', ''],
+  ...[
+    '2026-02-30',
+    '2026-02-29',
+    '2100-02-29',
+    '2026-04-31',
+    '2026-13-01',
+    '2026-00-01',
+    '2026-01-00',
+    '0000-01-01',
+  ].map((day) => `${day}T00:00:00Z`),
+  ...['24:00:00', '23:60:00', '23:59:60'].map((time) => `2028-02-29T${time}Z`),
+];
+const TIMES_TO_READ = [
+  ...['2026-01-01t00:00:00z', '2026-01-01T00:00:00.5+02:00', '2026-01-01T00:00:00\\u005a'],
+  ...['0001-01-01T01:00:00+01:00', '9999-12-31T22:59:59.9-01:00', '2026-01-01T00:00:00-23:59'],
+  '2026-01-01T00:00:00.123456789000Z',
+];
+
 /** What POST /store/orders says to a body: a status and a message. */
 const READ: readonly (readonly [body: string, said: string | RegExp])[] = [
   ...['1', '1.0', '1e0', '10E-1', '"1"', '"1.0"', '"100e-2"'].map(
-    (one) => [`{"petId":999999,"quantity":${one}}`, '400 petId: pet 999999 does not exist'] as const,
+    (one) => [`{"petId":999999,"quantity":${one}}`, IS_READ] as const,
   ),
   ['{"petId":9007199254740993.0}', '400 petId: pet 9007199254740993 does not exist'],
   ['{"petId":"-9.223372036854775808e18"}', '400 petId: pet -9223372036854775808 does not exist'],
-  ['{"petId":-9223372036854775809}', '400 petId: -9223372036854775809 is out of range'],
-  ['{"petId":"9223372036854775808"}', '400 petId: "9223372036854775808" is out of range'],
-  ['{"petId":1e100}', '400 petId: 1e100 is out of range'],
+  ...['-9223372036854775809', '"9223372036854775808"', '1e100'].map(
+    (id) => [`{"petId":${id}}`, `400 petId: ${id} is out of range`] as const,
+  ),
   ['{"quantity":1e10}', '400 quantity: 1e10 is out of range'],
   ['{"quantity":"-2147483649"}', '400 quantity: "-2147483649" is out of range'],
   ['{"quantity":-2147483648}', /^400 quantity: must be greater/],
@@ -205,51 +224,22 @@ const READ: readonly (readonly [body: string, said: string | RegExp])[] = [
   ['{"x":[{"y":1,"y":1}]}', '400 "y": is given more than once'],
   ['{"é":1,"\\u00e9":2}', '400 "é": is given more than once'],
   ['{"\\ud83d\\ude3a":1,"😺":2}', '400 "😺": is given more than once'],
-  ['{"a\\\\u0062":1,"a\\b":2,"petId":999999}', '400 petId: pet 999999 does not exist'],
-  ['{"":1,"petId":999999}', '400 petId: pet 999999 does not exist'],
-  [
-    `{"x":1e999,"\\ud800":"\\udc00\\ud800","y":{"":[-1e999]},"z":${'9'.repeat(400)},"petId":999999}`,
-    '400 petId: pet 999999 does not exist',
-  ],
+  ['{"a\\\\u0062":1,"a\\b":2,"petId":999999}', IS_READ],
+  ['{"":1,"petId":999999}', IS_READ],
+  [`{"x":1e999,"\\ud800":"\\udc00\\ud800","y":{"":[-1e999]},"z":${'9'.repeat(400)},"petId":999999}`, IS_READ],
   ['{"complete":1e999}', '400 complete: 1e999 is neither true nor false'],
   ['{"shipDate":5}', '400 shipDate: 5 is no RFC 3339 timestamp'],
   ...[
-    ...['soon', ' 2026-01-01T00:00:00Z', '2026-01-01T00:00:00.Z', '2026-1-1T0:0:0Z', '2026-01-01T00:00:00+ 2:00'],
-    ...['2026-01-01T00:00:00+24:00', '2026-01-01T00:00:00-00:60'],
-  ].map((time) => [`{"shipDate":"${time}"}`, `400 shipDate: "${time}" is no RFC 3339 timestamp`] as const),
-  ...['0001-01-01T00:59:59+01:00', '9999-12-31T23:00:00-01:00'].map(
-    (time) => [`{"shipDate":"${time}"}`, `400 shipDate: "${time}" is out of range`] as const,
-  ),
-  ['{"shipDate":"2026-01-01T00:00:00.123456789000Z","petId":999999}', '400 petId: pet 999999 does not exist'],
-  [
-    '{"shipDate":"2026-01-01T00:00:00.1234567891Z"}',
-    '400 shipDate: "2026-01-01T00:00:00.1234567891Z" has more than nine digits of a second',
-  ],
-  ...[
-    '2026-02-30',
-    '2026-02-29',
-    '2100-02-29',
-    '2026-04-31',
-    '2026-13-01',
-    '2026-00-01',
-    '2026-01-00',
-    '0000-01-01',
-  ].map(
-    (day) => [`{"shipDate":"${day}T00:00:00Z"}`, `400 shipDate: "${day}T00:00:00Z" is no RFC 3339 timestamp`] as const,
-  ),
-  ...['24:00:00', '23:60:00', '23:59:60'].map(
-    (time) => [`{"shipDate":"2028-02-29T${time}Z"}`, /^400 shipDate: ".*" is no RFC 3339 timestamp$/] as const,
-  ),
-  ...[
-    ...['2026-01-01t00:00:00z', '2026-01-01T00:00:00.5+02:00', '2026-01-01T00:00:00\\u005a'],
-    ...['0001-01-01T01:00:00+01:00', '9999-12-31T22:59:59.9-01:00', '2026-01-01T00:00:00-23:59'],
-  ].map((time) => [`{"shipDate":"${time}","petId":999999}`, '400 petId: pet 999999 does not exist'] as const),
-  ['{"petId":"99999\\u0039"}', '400 petId: pet 999999 does not exist'],
-  ['{"complete":{}}', '400 complete: {} is neither true nor false'],
-  ...['"yes"', '"t"', '"1"', '"false"', '1'].map(
+    ...NO_TIMES.map((time) => [time, 'is no RFC 3339 timestamp']),
+    ['0001-01-01T00:59:59+01:00', 'is out of range'],
+    ['9999-12-31T23:00:00-01:00', 'is out of range'],
+    ['2026-01-01T00:00:00.1234567891Z', 'has more than nine digits of a second'],
+  ].map(([time, problem]) => [`{"shipDate":"${time}"}`, `400 shipDate: "${time}" ${problem}`] as const),
+  ...TIMES_TO_READ.map((time) => [`{"shipDate":"${time}","petId":999999}`, IS_READ] as const),
+  ['{"petId":"99999\\u0039"}', IS_READ],
+  ...['{}', '[true]', '"yes"', '"t"', '"1"', '"false"', '1'].map(
     (value) => [`{"complete":${value}}`, `400 complete: ${value} is neither true nor false`] as const,
   ),
-  ['{"complete":[true]}', '400 complete: [true] is neither true nor false'],
   ...['null', '[]', '5', '"x"'].map((body) => [body, `400 body: ${body} is not an object`] as const),
   ['{"petId":1,}', "400 the request body can't be read: it is not JSON at byte 12"],
   ['\ufeff{}', "400 the request body can't be read: it begins with a byte order mark: send it without"],
@@ -257,7 +247,7 @@ const READ: readonly (readonly [body: string, said: string | RegExp])[] = [
     (body) =>
       [body, /^400 the request body can't be read: its lists and objects are more than 100 deep at byte \d+$/] as const,
   ),
-  [`{"x":${deep(99)},"petId":999999}`, '400 petId: pet 999999 does not exist'],
+  [`{"x":${deep(99)},"petId":999999}`, IS_READ],
 ];
 
 test('Bodies - each number, member and value is read as it is written, or refused in our own words', async (t) => {
