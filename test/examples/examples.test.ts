@@ -4,11 +4,11 @@ import { createServer } from 'node:http';
 import { extname, join } from 'node:path';
 import { ROOT } from '../../src/platform/launcher/paths.ts';
 import { noBrowser, startBrowser, watchedPage } from '../support/machine/browser.ts';
-import { findProgram, sh } from '../support/machine/find-program.ts';
+import { sh } from '../support/machine/find-program.ts';
 import { temporaryFolder } from '../support/machine/folder.ts';
 import { listen } from '../support/machine/ports.ts';
 import { testUnless } from '../support/machine/programs.ts';
-import { ordersAndFollows } from '../support/service/first-programs.ts';
+import { testFirstPrograms } from '../support/service/first-programs.ts';
 import { type SharedBy, sharing } from '../support/service/sharing.ts';
 import { startTestStack } from '../support/service/stack.ts';
 import { until } from '../support/until.ts';
@@ -56,16 +56,7 @@ test.serial('Examples - curl: the commands of the README print what they should'
   ]);
 });
 
-for (const [language, ...programs] of [
-  ['Python', 'python3'],
-  ['Go', 'go', 'protoc'],
-] as const) {
-  const missing = programs.find((name) => findProgram([name]) === undefined);
-  testUnless<Context>(missing && `NO ${missing} FOUND for the first program in ${language}`).serial(
-    `gRPC - the first program in ${language} orders once, and deals with each event once, whatever ends`,
-    (t) => ordersAndFollows(t, t.context, language),
-  );
-}
+testFirstPrograms({ Python: ['python3'], Go: ['go', 'protoc'] });
 
 testUnless<Context>(noBrowser).serial(
   'Examples - browser: the page shows the new category, or the error',

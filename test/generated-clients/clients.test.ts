@@ -10,6 +10,7 @@ import { findProgram, sh } from '../support/machine/find-program.ts';
 import { temporaryFolder } from '../support/machine/folder.ts';
 import { freePorts } from '../support/machine/ports.ts';
 import { testUnless } from '../support/machine/programs.ts';
+import { testFirstPrograms } from '../support/service/first-programs.ts';
 import { stackTest } from '../support/service/shared-stack.ts';
 import type { TestStack } from '../support/service/stack.ts';
 
@@ -55,3 +56,6 @@ for (const name of readdirSync(SESSIONS)) {
     },
   );
 }
+
+/** The first programs of the page "gRPC" whose packages are too many for every run: the others are in test/examples. */
+testFirstPrograms({ Java: ['mvn', 'javac'], TypeScript: ['npm', 'protoc'] });

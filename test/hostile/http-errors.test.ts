@@ -5,7 +5,7 @@ import type { ExecutionContext } from 'ava';
 import { CategoryServiceService as Categories } from '../../gen/petstore/v1/categories.ts';
 import { END_STREAM, frame, headersFrame, PLAIN, PREFACE } from '../support/calls/frames.ts';
 import type { RestResponse } from '../support/calls/rest-client.ts';
-import { grpcFrame, grpcHeaders, openSession, openSocket, targetOf } from '../support/calls/sockets.ts';
+import { grpcFrame, grpcHeaders, openSocket, sessionOf } from '../support/calls/sockets.ts';
 import { http1 } from '../support/calls/wire.ts';
 import { isError } from '../support/contract/errors.ts';
 import { statistic } from '../support/service/exposition.ts';
@@ -143,8 +143,7 @@ test('HTTP errors - no character in a Host, path, method or header makes a reque
 
 test('Frames - a body in 2,000 of them is MALFORMED_BODY over REST and Connect, of fewer it is read', async (t) => {
   const { key, publicAddress } = t.context;
-  const session = await openSession(targetOf(publicAddress, '127.0.0.1'));
-  t.teardown(() => session.destroy());
+  const session = await sessionOf(t, publicAddress);
   const message = Categories.createCategory.requestSerialize({ category: { name: 'Cats' } });
   // Spaces behind the JSON, and behind the message a field of a type and a name that no message has.
   const unknown = (size: number) =>
@@ -205,7 +204,7 @@ for (const [title, frames] of Object.entries(FRAMES)) {
     const before = await closed();
     // Envoy closes the connection at the last frame, which is invalid, when it has read the others.
     const bytes = Buffer.concat([PREFACE, ...frames(`Bearer ${key}`), frame('data', 0)]);
-    const sockets = Array.from({ length: 8 }, () => openSocket(targetOf(publicAddress, '127.0.0.1')));
+    const sockets = Array.from({ length: 8 }, () => openSocket(publicAddress));
     await Promise.all(sockets.map((socket) => once(socket, 'connect')));
     for (const socket of sockets) socket.resume().write(bytes);
     await until(() => sockets.every((socket) => socket.closed), 'the end of all connections');

@@ -10,7 +10,7 @@ import { generateKey } from '../../src/platform/access/keys/format.ts';
 import { call } from '../support/calls/connect-client.ts';
 import { GrpcCaller } from '../support/calls/grpc-caller.ts';
 import { exchange } from '../support/calls/http2.ts';
-import { openSession, targetOf } from '../support/calls/sockets.ts';
+import { sessionOf, targetOf } from '../support/calls/sockets.ts';
 import { withinOneMinute } from '../support/service/limit-windows.ts';
 import { startTestServer } from '../support/service/server.ts';
 import { until } from '../support/until.ts';
@@ -52,8 +52,7 @@ test.serial('Unread responses - 400 of the largest pages, which are never read, 
   await storeLargestList(t.context);
   const statuses: unknown[] = [];
   for (let i = 0; i < CONNECTIONS; i += 1) {
-    const session = await openSession(targetOf(publicAddress, '127.0.0.9'), i, { initialWindowSize: 0 });
-    t.teardown(() => session.destroy());
+    const session = await sessionOf(t, targetOf(publicAddress, '127.0.0.9'), i, { initialWindowSize: 0 });
     // From now on this connection's worker of Envoy knows the key: a burst with an unknown one would be refused.
     await once(session.request({ ':method': 'HEAD', ':path': '/pets', authorization: `Bearer ${key}` }), 'response');
     for (let j = 0; j < PER_CONNECTION; j += 1) {
@@ -80,8 +79,7 @@ test.serial('Large pages - of 440 at once each is whole, and the server stays be
   const paths = ['/categories?limit=100', '/events?limit=100', '/events?limit=100&types=category.created'];
   const authorization = `Bearer ${key}`;
   const pages = Array.from({ length: CONNECTIONS }, async (_, i) => {
-    const session = await openSession(targetOf(publicAddress, '127.0.0.9'), i);
-    t.teardown(() => session.destroy());
+    const session = await sessionOf(t, targetOf(publicAddress, '127.0.0.9'), i);
     await exchange(session, { ':method': 'HEAD', ':path': '/pets', authorization }); // the key is known then
     const all = Array.from({ length: 110 }, (_, j) => exchange(session, { ':path': paths[j % 3], authorization }));
     return Promise.all(all);
@@ -100,8 +98,7 @@ test.serial('Large bodies - a burst of one account is read a part at a time, and
   const keys: string[] = [];
   while (keys.length < 15) keys.push((await operator.key(id)).key);
   const [key = ''] = keys;
-  const session = await openSession(targetOf(publicAddress, '127.0.0.10'));
-  t.teardown(() => session.destroy());
+  const session = await sessionOf(t, targetOf(publicAddress, '127.0.0.10'));
   const members = Array.from({ length: 6_500 }, (_, index) => `"${index}":0`).join();
   const post = (authorization: string, body: string) => {
     const headers = { ':method': 'POST', ':path': '/store/orders', 'content-type': 'application/json' };

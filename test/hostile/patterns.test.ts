@@ -9,7 +9,7 @@ import { type DescField, type DescMessage, fromJson, type JsonValue, ScalarType,
 import { operatorKeyFile } from '../../src/platform/access/keys/key-files.ts';
 import { loadOperations } from '../../src/platform/proto/operations.ts';
 import { exchange } from '../support/calls/http2.ts';
-import { grpcFrame, grpcHeaders, openSession, targetOf } from '../support/calls/sockets.ts';
+import { grpcFrame, grpcHeaders, openSession } from '../support/calls/sockets.ts';
 import { cpuTimeUs } from '../support/machine/cpu-time.ts';
 import { pidsOf } from './campaign/memory.ts';
 import { hostileTest, isFull, SEED } from './campaign/service.ts';
@@ -111,7 +111,7 @@ test('Patterns - no text of a caller, however long and wherever, takes a process
   const usedMs = () => (cpuTimeUs(envoy) + cpuTimeUs(server)) / 1_000;
   const cost = async ({ isPrivate }: Place, { headers, body }: ReturnType<Place['fill']>) => {
     // A connection for each: some of the requests end it.
-    const session = await openSession(targetOf(isPrivate ? grpcAddress : publicAddress, '127.0.0.1'));
+    const session = await openSession(isPrivate ? grpcAddress : publicAddress);
     const before = usedMs();
     const isOfOperator = String(headers[':path']).startsWith('/apiplatform.admin.');
     const sent = { authorization: `Bearer ${isOfOperator ? operatorKey : key}`, ...headers };

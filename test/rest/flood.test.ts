@@ -8,7 +8,7 @@ import { AdminServiceService as Admin, Plan } from '../../gen/apiplatform/admin/
 import { PetServiceService as Pets } from '../../gen/petstore/v1/pets.ts';
 import { generateKey } from '../../src/platform/access/keys/format.ts';
 import { exchange, exchangeAlone, rawGrpc } from '../support/calls/http2.ts';
-import { grpcFrame, grpcHeaders, openSession, targetOf } from '../support/calls/sockets.ts';
+import { grpcFrame, grpcHeaders, openSession, sessionOf, targetOf } from '../support/calls/sockets.ts';
 import { isError } from '../support/contract/errors.ts';
 import { withinOneMinute } from '../support/service/limit-windows.ts';
 import { stackTest } from '../support/service/shared-stack.ts';
@@ -31,8 +31,7 @@ test.serial('Refused keys - are refused by their headers, and served as soon as 
   const { id: accountId } = await operator.account({ perMinute: 3, perDay: 1_000 });
   const { id: keyId, key } = await operator.key(accountId);
   await withinOneMinute(20_000); // before the connection, which Envoy closes when nothing is sent
-  const session = await openSession(targetOf(publicAddress, '127.0.1.5'));
-  t.teardown(() => session.destroy());
+  const session = await sessionOf(t, targetOf(publicAddress, '127.0.1.5'));
   const authorization = `Bearer ${key}`;
   const send = async (headers: OutgoingHttpHeaders, sending = {}) => {
     const sent = { ':path': '/pets', authorization, ...headers };
@@ -86,8 +85,7 @@ test.serial(
     const keyOf = () => operator.keyOf({ perMinute: 2, perDay: 10 });
     const [restKey, grpcKey] = await Promise.all([keyOf(), keyOf()]);
     isError(t, (await flood(() => rest.withKey(restKey).get('/pets'), hasBurst)).refused, 429, 'RATE_LIMITED', MESSAGE);
-    const session = await openSession(targetOf(publicAddress, '127.0.1.9'));
-    t.teardown(() => session.destroy());
+    const session = await sessionOf(t, targetOf(publicAddress, '127.0.1.9'));
     const call = () => exchange(session, grpcHeaders(METHOD, grpcKey), { body: grpcFrame() });
     t.is((await flood(call, hasBurst)).refused.headers.get('grpc-status'), String(Status.RESOURCE_EXHAUSTED));
   },

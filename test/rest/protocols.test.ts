@@ -21,7 +21,7 @@ import { operatorKeyFile } from '../../src/platform/access/keys/key-files.ts';
 import { statusOfGrpc } from '../support/calls/answers.ts';
 import { call, isConnectError, isSuccess } from '../support/calls/connect-client.ts';
 import { exchangeAlone, rawGrpc } from '../support/calls/http2.ts';
-import { grpcFrame, grpcHeaders, targetOf } from '../support/calls/sockets.ts';
+import { grpcFrame, grpcHeaders } from '../support/calls/sockets.ts';
 import { isError } from '../support/contract/errors.ts';
 import { statistic } from '../support/service/exposition.ts';
 import { stackTest } from '../support/service/shared-stack.ts';
@@ -83,27 +83,26 @@ test('Internal methods - cannot be reached through Envoy by REST, gRPC or gRPC-W
 
 test('Internal methods - on the private port, those of Envoy are judged and counted like no methods', async (t) => {
   const { grpcAddress, operator } = t.context;
-  const target = targetOf(grpcAddress, '127.0.0.1');
   const account = await operator.account(Plan.PLAN_PRO);
   const { key } = await operator.key(account.id);
   const methods = [Edge.judge, Edge.refuse, Edge.fail].map(({ path }) => path);
   for (const path of methods) {
-    t.like(await rawGrpc(target, { path }), { status: Status.UNAUTHENTICATED, reason: 'API_KEY_MISSING' }, path);
-    t.like(await rawGrpc(target, { path, key }), { status: Status.UNIMPLEMENTED, reason: 'ROUTE_NOT_FOUND' }, path);
+    const [anonymous, known] = [await rawGrpc(grpcAddress, { path }), await rawGrpc(grpcAddress, { path, key })];
+    t.like(anonymous, { status: Status.UNAUTHENTICATED, reason: 'API_KEY_MISSING' }, path);
+    t.like(known, { status: Status.UNIMPLEMENTED, reason: 'ROUTE_NOT_FOUND' }, path);
   }
   t.like(await operator.usage(account.id), [{ requests: BigInt(methods.length) }]);
 });
 
 test.serial('gRPC - a call of any other path counts, and without a key it is UNAUTHENTICATED', async (t) => {
   const { publicAddress, key, config } = t.context;
-  const target = targetOf(publicAddress, '127.0.0.1');
   const knownCalls = () => statistic(config.envoyAdminPort, 'cluster.petstore.upstream_rq_total');
   for (const path of ['/foo/bar', '/', '/pets', '/healthz', '/grpc.Any/Thing', '/apiplatform.web.v1.Any/Thing']) {
-    const known = await rawGrpc(target, { path, key });
+    const known = await rawGrpc(publicAddress, { path, key });
     const message = `nothing answers to POST ${path}`;
     t.like(known, { status: Status.UNIMPLEMENTED, reason: 'ROUTE_NOT_FOUND', message });
     const before = await knownCalls();
-    const anonymous = await rawGrpc(target, { path });
+    const anonymous = await rawGrpc(publicAddress, { path });
     t.like(anonymous, { status: Status.UNAUTHENTICATED, reason: 'API_KEY_MISSING' }, path);
     t.is(await knownCalls(), before, `${path} takes no slot of a caller with a key`);
     for (const { headers } of [known, anonymous]) t.regex(headers.get('x-ratelimit-limit') ?? '', /^\d+$/, path);
@@ -121,7 +120,7 @@ async function grpcWeb(
   const frame = grpcFrame(request);
   const fields = { ...grpcHeaders(path, key), 'content-type': type, accept: type, 'x-grpc-web': '1' };
   const sent = { body: isText ? Buffer.from(frame.toString('base64')) : frame };
-  const { headers, body } = await exchangeAlone(targetOf(publicAddress, '127.0.0.1'), fields, sent);
+  const { headers, body } = await exchangeAlone(publicAddress, fields, sent);
   const pieces = body.toString('latin1').match(/[^=]+=*/g) ?? []; // each is padded for itself
   const bytes = isText ? Buffer.concat(pieces.map((piece) => Buffer.from(piece, 'base64'))) : body;
   const message = bytes[0] === 0 ? bytes.subarray(5, 5 + bytes.readUInt32BE(1)) : undefined;
@@ -150,7 +149,7 @@ test('Media types - of gRPC, gRPC-Web and Connect are compared without case and 
   for (const type of ['Application/gRPC', 'application/grpc;charset=utf-8', 'APPLICATION/GRPC+PROTO ; a=b']) {
     for (const address of [publicAddress, grpcAddress]) {
       const call = { path: Pets.listPets.path, key, body: grpcFrame(none), headers: { 'content-type': type } };
-      t.is((await rawGrpc(targetOf(address, '127.0.0.1'), call)).status, Status.OK, `${type} at ${address}`);
+      t.is((await rawGrpc(address, call)).status, Status.OK, `${type} at ${address}`);
     }
   }
   for (const type of WEB_TYPES.flatMap((plain) => [`${plain}; charset=utf-8`, plain.toUpperCase()])) {

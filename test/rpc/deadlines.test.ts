@@ -10,7 +10,7 @@ import { operatorKeyFile } from '../../src/platform/access/keys/key-files.ts';
 import { parseTimeout } from '../../src/platform/protocols/grpc/grpc.ts';
 import { statusOfGrpc } from '../support/calls/answers.ts';
 import { exchangeAlone } from '../support/calls/http2.ts';
-import { grpcFrame, grpcHeaders, targetOf } from '../support/calls/sockets.ts';
+import { grpcFrame, grpcHeaders } from '../support/calls/sockets.ts';
 import { beginCall } from '../support/calls/unfinished-call.ts';
 import { holdTransaction } from '../support/service/hold-transaction.ts';
 import { startTestServer, type TestServer } from '../support/service/server.ts';
@@ -121,7 +121,7 @@ test('Deadline - of a month or of 99,999,999 hours is no shorter one, on both po
       const headers = { ...grpcHeaders(path, key), 'content-type': type, 'grpc-timeout': timeout };
       const giveUpMs = path === Events.watchEvents.path ? 1_500 : 20_000;
       const sent = { body: grpcFrame(), giveUpMs };
-      const answer = await exchangeAlone(targetOf(stack[address], '127.0.0.1'), headers, sent);
+      const answer = await exchangeAlone(stack[address], headers, sent);
       return statusOfGrpc(answer) ?? answer.outcome;
     };
     if (address === 'grpcAddress') t.is(await send(Categories.listCategories.path, '0n'), Code.UNAUTHENTICATED);

@@ -12,7 +12,7 @@ import { PetServiceService as Pets } from '../../gen/petstore/v1/pets.ts';
 import { handleCalls } from '../../src/platform/rpc/private-parts.ts';
 import { END_STREAM, frame, headersFrame, PLAIN, PREFACE } from '../support/calls/frames.ts';
 import { exchange } from '../support/calls/http2.ts';
-import { grpcFrame, grpcHeaders } from '../support/calls/sockets.ts';
+import { grpcFrame, grpcHeaders, sessionOf } from '../support/calls/sockets.ts';
 import { startTestServer } from '../support/service/server.ts';
 import { until } from '../support/until.ts';
 import { EDGE_SECRET, request, type ScriptedServer, startScriptedServer, streamsOf } from './scripted-server.ts';
@@ -79,8 +79,7 @@ test('grpc-js - a connection without calls ends after 10 s, but not one with a c
 
 test('grpc-js - a call with over 8 KiB of headers is reset, also of compressed ones, but not an edge’s', async (t) => {
   const server = await startScriptedServer(t);
-  const session = connect(`http://127.0.0.1:${server.port}`);
-  t.teardown(() => session.destroy());
+  const session = await sessionOf(t, `127.0.0.1:${server.port}`);
   const cookie = Array.from({ length: 100 }, () => 'x'.repeat(500)); // compressed, each but the first is a byte
   const other = await exchange(session, { ...grpcHeaders('/a.b.C/D'), cookie });
   t.deepEqual([other.outcome, other.resetCode], ['reset', constants.NGHTTP2_ENHANCE_YOUR_CALM]);
@@ -90,16 +89,14 @@ test('grpc-js - a call with over 8 KiB of headers is reset, also of compressed o
 
 test('Node - a small call need not wait for the large ones of its connection, which has room for 1 MiB', async (t) => {
   const server = await startScriptedServer(t);
-  const session = connect(`http://127.0.0.1:${server.port}`);
-  t.teardown(() => session.destroy());
+  const session = await sessionOf(t, `127.0.0.1:${server.port}`);
   await until(() => (session.state.remoteWindowSize ?? 0) >= 1_048_576, "the room of the server's connection");
   t.pass();
 });
 
 test('Node - a call may have 128 headers, more than Envoy lets through, and one more is refused', async (t) => {
   const server = await startScriptedServer(t);
-  const session = connect(`http://127.0.0.1:${server.port}`);
-  t.teardown(() => session.destroy());
+  const session = await sessionOf(t, `127.0.0.1:${server.port}`);
   const call = { ':scheme': 'http', ':authority': 'x', ...grpcHeaders('/a.b.C/D') };
   const outcomes = [128, 129].map((count) => {
     const more = Array.from({ length: count - Object.keys(call).length }, (_, index) => [`x-${index}`, '']);
@@ -162,8 +159,7 @@ async function startLavish(t: ExecutionContext, onStream: (stream: ServerHttp2St
 
 test('Node - a connection takes calls beside those whose 16 MiB nobody reads: by itself it would refuse', async (t) => {
   const port = await startLavish(t, () => undefined);
-  const session = connect(`http://127.0.0.1:${port}`);
-  t.teardown(() => session.destroy());
+  const session = await sessionOf(t, `127.0.0.1:${port}`);
   for (let count = 0; count < 4; count += 1) {
     const [headers] = await once(session.request(grpcHeaders('/a.b.C/D')), 'response');
     t.is(headers[':status'], 200);

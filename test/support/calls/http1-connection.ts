@@ -1,7 +1,7 @@
 /** HTTP/1.1 in raw bytes, over a connection that is kept where possible. */
 import type { Socket } from 'node:net';
 import type { Answer } from './answers.ts';
-import { openSocket, type Target } from './sockets.ts';
+import { openSocket, type To } from './sockets.ts';
 
 export type NoAnswer = 'closed' | 'silence';
 
@@ -9,7 +9,7 @@ const HEAD_END = '\r\n\r\n';
 
 export type Http1Connection = ReturnType<typeof http1Connection>;
 
-export function http1Connection(target: Target) {
+export function http1Connection(to: To) {
   let socket: Socket | undefined;
   let received: Buffer = Buffer.alloc(0);
   let onChange = (): void => undefined;
@@ -21,7 +21,7 @@ export function http1Connection(target: Target) {
   const open = () => {
     close();
     received = Buffer.alloc(0);
-    const opened = openSocket(target);
+    const opened = openSocket(to);
     opened.on('data', (chunk: Buffer) => {
       if (opened !== socket) return;
       received = Buffer.concat([received, chunk]);

@@ -2,7 +2,7 @@
 import type { ClientHttp2Session, ClientHttp2Stream, OutgoingHttpHeaders } from 'node:http2';
 import { setTimeout as delay } from 'node:timers/promises';
 import { readDetails } from './grpc.ts';
-import { grpcHeaders, openSession, type Target } from './sockets.ts';
+import { grpcHeaders, openSession, type To } from './sockets.ts';
 
 export interface Exchanged {
   /** Undefined without a response. */
@@ -87,12 +87,8 @@ async function readBody(stream: ClientHttp2Stream, { slice, stopsAfter }: Sendin
 }
 
 /** The same on a connection of its own. */
-export async function exchangeAlone(
-  target: Target,
-  headers: OutgoingHttpHeaders,
-  sending: Sending = {},
-): Promise<Exchanged> {
-  const session = await openSession(target);
+export async function exchangeAlone(to: To, headers: OutgoingHttpHeaders, sending?: Sending): Promise<Exchanged> {
+  const session = await openSession(to);
   return exchange(session, headers, sending).finally(() => session.destroy());
 }
 
@@ -103,8 +99,8 @@ export interface RawCall extends Sending {
 }
 
 /** A gRPC call with any headers and bytes. */
-export async function rawGrpc(target: Target, { path, key, headers: more, ...sending }: RawCall) {
-  const { headers, tookMs } = await exchangeAlone(target, { ...grpcHeaders(path, key), ...more }, sending);
+export async function rawGrpc(to: To, { path, key, headers: more, ...sending }: RawCall) {
+  const { headers, tookMs } = await exchangeAlone(to, { ...grpcHeaders(path, key), ...more }, sending);
   const status = headers.get('grpc-status');
   return {
     /** The gRPC status; undefined when the call ended without one. */

@@ -2,6 +2,7 @@
 import { once } from 'node:events';
 import { type ClientHttp2Session, connect as connectHttp2, type OutgoingHttpHeaders, type Settings } from 'node:http2';
 import { connect, type Socket } from 'node:net';
+import type { Scope } from '../scope.ts';
 
 /** The public port, and the addresses that connect to it. */
 export interface Target {
@@ -16,11 +17,17 @@ export function targetOf(publicAddress: string, ...from: Target['from']): Target
   return { host: hostname, port: Number(port), from };
 }
 
+/** Where to connect; of an address alone from 127.0.0.1. */
+export type To = Target | string;
+
+const targetAt = (to: To) => (typeof to === 'string' ? targetOf(to, '127.0.0.1') : to);
+
 /** With less, Node drops responses to large requests that are not sent completely. */
 const SESSION_MB = 1_000;
 
 /** Opens a TCP connection from the address with this index. Errors only close it. */
-export function openSocket({ host, port, from }: Target, index = 0): Socket {
+export function openSocket(to: To, index = 0): Socket {
+  const { host, port, from } = targetAt(to);
   const localAddress = from[index % from.length] ?? from[0];
   const socket = connect({ host, port, localAddress });
   socket.on('error', () => undefined); // "close" follows
@@ -28,9 +35,10 @@ export function openSocket({ host, port, from }: Target, index = 0): Socket {
 }
 
 /** Opens an HTTP/2 connection. Resolves after the service's SETTINGS; rejects when it is refused. */
-export async function openSession(target: Target, index = 0, settings: Settings = {}): Promise<ClientHttp2Session> {
-  const session = connectHttp2(`http://${target.host}:${target.port}`, {
-    createConnection: () => openSocket(target, index),
+export async function openSession(to: To, index = 0, settings: Settings = {}): Promise<ClientHttp2Session> {
+  const { host, port } = targetAt(to);
+  const session = connectHttp2(`http://${host}:${port}`, {
+    createConnection: () => openSocket(to, index),
     settings,
     maxSessionMemory: SESSION_MB,
   });
@@ -40,6 +48,13 @@ export async function openSession(target: Target, index = 0, settings: Settings 
   });
   await Promise.race([once(session, 'remoteSettings'), closed]);
   closed.catch(() => undefined);
+  return session;
+}
+
+/** The same, until the end of the test. */
+export async function sessionOf(t: Scope, to: To, index?: number, settings?: Settings): Promise<ClientHttp2Session> {
+  const session = await openSession(to, index, settings);
+  t.teardown(() => session.destroy());
   return session;
 }
 

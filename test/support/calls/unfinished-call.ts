@@ -1,7 +1,7 @@
 /** A gRPC call that stays open because only half of its request has been sent. */
 import type { IncomingHttpHeaders } from 'node:http2';
 import type { Method } from './grpc.ts';
-import { grpcFrame, grpcHeaders, openSession, targetOf } from './sockets.ts';
+import { grpcFrame, grpcHeaders, openSession } from './sockets.ts';
 
 /**
  * Resolves when the server has the first half. Only the server enforces the timeout, whereas grpc-js would end the call
@@ -14,7 +14,7 @@ export async function beginCall<Q, A>(
   request: Q,
   timeoutMs?: number,
 ) {
-  const session = await openSession(targetOf(address, '127.0.0.1'));
+  const session = await openSession(address);
   const ping = () => new Promise((resolve) => session.ping(resolve)); // frames arrive in order
   const frame = grpcFrame(method.requestSerialize(request));
   const half = Math.ceil(frame.length / 2);

@@ -5,14 +5,13 @@ import type { Answer } from './answers.ts';
 import { http1Connection } from './http1-connection.ts';
 import { exchangeAlone } from './http2.ts';
 import { type RestResponse, withBody } from './rest-client.ts';
-import { targetOf } from './sockets.ts';
 
 const GIVE_UP_MS = 60_000;
 
 /** Sends `request` unchanged, and reads one response. */
 export async function http1(address: string, request: string | Uint8Array): Promise<RestResponse> {
   const [method = ''] = request.toString().split(' ', 1);
-  const connection = http1Connection(targetOf(address, '127.0.0.1'));
+  const connection = http1Connection(address);
   const sending = { isHead: method === 'HEAD', giveUpMs: GIVE_UP_MS };
   const answer = await connection.exchange(Buffer.from(request), sending).finally(() => connection.close());
   if (typeof answer === 'string') throw new Error(`no response: ${answer}`);
@@ -34,7 +33,7 @@ export async function http2(address: string, request: Http2Request): Promise<Res
   const { method, path, headers, body, isEnded = true } = request;
   const pseudo = { ':method': method, ...(path === undefined ? { ':authority': address } : { ':path': path }) };
   const sending = { body: body === undefined ? undefined : Buffer.from(body), isEnded, giveUpMs: GIVE_UP_MS };
-  const { status, ...answer } = await exchangeAlone(targetOf(address, '127.0.0.1'), { ...pseudo, ...headers }, sending);
+  const { status, ...answer } = await exchangeAlone(address, { ...pseudo, ...headers }, sending);
   if (status === undefined) throw new Error(`no response: reset with code ${answer.resetCode}`);
   return toResponse(method, { status, ...answer });
 }

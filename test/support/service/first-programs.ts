@@ -3,8 +3,9 @@ import { mkdir, rm, writeFile } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import type { ExecutionContext } from 'ava';
 import { description } from '../../docs/docs-page.ts';
-import { sh } from '../machine/find-program.ts';
+import { findProgram, sh } from '../machine/find-program.ts';
 import { temporaryFolder } from '../machine/folder.ts';
+import { testUnless } from '../machine/programs.ts';
 import { openProxy } from '../machine/tcp-proxy.ts';
 import { until } from '../until.ts';
 import { missesNothing } from './following-programs.ts';
@@ -35,11 +36,22 @@ const PROGRAMS: ReadonlyMap<string, FirstProgram> = new Map(
   }),
 );
 
+/** Tests the programs in these languages, each of which needs programs to be made. */
+export function testFirstPrograms(languages: Readonly<Record<string, readonly string[]>>): void {
+  for (const [language, needed] of Object.entries(languages)) {
+    const missing = needed.find((name) => findProgram([name]) === undefined);
+    testUnless<TestStack>(missing && `NO ${missing} FOUND for the first program in ${language}`).serial(
+      `gRPC - the first program in ${language} orders once, and deals with each event once, whatever ends`,
+      (t) => ordersAndFollows(t, t.context, language),
+    );
+  }
+}
+
 /**
  * Makes and runs a program. It must place one order though the connection breaks while the order is answered, and then
  * deal with each event once, whatever ends (`missesNothing`).
  */
-export async function ordersAndFollows(t: ExecutionContext, stack: TestStack, language: string): Promise<void> {
+async function ordersAndFollows(t: ExecutionContext, stack: TestStack, language: string): Promise<void> {
   t.timeout(1_200_000, 'packages are fetched and compiled, and the service restarts several times');
   const program = PROGRAMS.get(language);
   if (program === undefined) throw new Error(`the page has no program in ${language}`);
