@@ -9,6 +9,7 @@ import { readConfig } from '../../src/platform/config/config.ts';
 import { apiError } from '../../src/platform/errors.ts';
 import { findEnvoy } from '../../src/platform/launcher/envoy.ts';
 import { startStack } from '../../src/platform/launcher/stack.ts';
+import { call } from '../support/calls/connect-client.ts';
 import { rawGrpc } from '../support/calls/http2.ts';
 import type { RestClient, RestResponse } from '../support/calls/rest-client.ts';
 import { grpcFrame } from '../support/calls/sockets.ts';
@@ -21,10 +22,7 @@ import { until } from '../support/until.ts';
 
 const GET_PET = { path: '/petstore.v1.PetService/GetPet' };
 
-function callOverConnect({ url }: TestStack['rest']): Promise<Response> {
-  const headers = { 'content-type': 'application/proto', authorization: 'Bearer none' };
-  return fetch(`${url}/petstore.v1.PetService/ListPets`, { method: 'POST', headers });
-}
+const callOverConnect = (stack: TestStack) => call(stack, GET_PET.path, Buffer.of());
 
 test('500 - INTERNAL does not contain the cause, which is logged with the request id', async (t) => {
   const { config, rest } = await startTestStack(t);
@@ -48,18 +46,19 @@ test('500 - INTERNAL does not contain the cause, which is logged with the reques
 
 test('504 - what gets no response in time is DEADLINE_EXCEEDED, also HEAD and unsent gRPC messages', async (t) => {
   const program = fileURLToPath(new URL('./mute-server.ts', import.meta.url));
-  const { rest, key, publicAddress } = await startTestStack(t, {}, { program });
+  const stack = await startTestStack(t, {}, { program });
+  const { rest, key, publicAddress } = stack;
   const [read, nowhere, change, head, connect, grpc, late, web] = await Promise.all([
     rest.get('/categories/1'),
     rest.get('/nowhere'),
     rest.post('/categories', { name: 'Dogs' }),
     rest.send('HEAD', '/categories/1'),
-    callOverConnect(rest),
+    callOverConnect(stack),
     ...[
       { isEnded: false },
       { body: grpcFrame() },
       { body: grpcFrame(), headers: { 'content-type': 'application/grpc-web; x=y' } },
-    ].map((call) => rawGrpc(publicAddress, { ...GET_PET, key, ...call })),
+    ].map((sent) => rawGrpc(publicAddress, { ...GET_PET, key, ...sent })),
   ]);
   const message = 'the request was not answered in time';
   for (const response of [read, nowhere, change]) {
@@ -67,7 +66,7 @@ test('504 - what gets no response in time is DEADLINE_EXCEEDED, also HEAD and un
     t.false(response.headers.has('location'));
   }
   t.deepEqual([head.status, connect.status], [504, 504]);
-  t.like(await connect.json(), { code: 'deadline_exceeded', message });
+  t.like(JSON.parse(String(connect.body)), { code: 'deadline_exceeded', message });
   t.like(grpc, { status: Status.DEADLINE_EXCEEDED, message: apiError('REQUEST_TIMEOUT').message });
   for (const call of [late, web])
     t.like(call, { status: Status.DEADLINE_EXCEEDED, message, reason: 'DEADLINE_EXCEEDED' });
@@ -81,14 +80,15 @@ test('503 - under memory pressure every request is UNAVAILABLE with Retry-After'
   const binary = findEnvoy(readConfig({ ENVOY: process.env.ENVOY }));
   const script = `#!/bin/sh\nsed -i 's/value: 0.98/value: 0.001/' "$2"\nexec ${binary} "$@"\n`;
   await writeFile(join(folder, 'envoy'), script, { mode: 0o700 });
-  const { rest, publicAddress } = await startTestStack(t, { ENVOY: join(folder, 'envoy') });
+  const stack = await startTestStack(t, { ENVOY: join(folder, 'envoy') });
+  const { rest, publicAddress } = stack;
   await until(async () => (await rest.get('/healthz')).status === 503, 'the pressure');
   for (const path of ['/pets', '/healthz']) isUnavailable(t, await rest.get(path));
   isUnavailable(t, await rest.post('/pets', {}));
-  t.is((await callOverConnect(rest)).status, 503);
+  t.is((await callOverConnect(stack)).status, 503);
   for (const type of ['application/grpc', 'application/grpc; x=y', 'application/grpc-web']) {
-    const call = { ...GET_PET, headers: { 'content-type': type } };
-    const { status, reason, headers } = await rawGrpc(publicAddress, call);
+    const sent = { ...GET_PET, headers: { 'content-type': type } };
+    const { status, reason, headers } = await rawGrpc(publicAddress, sent);
     t.deepEqual([status, reason], [Status.UNAVAILABLE, 'UNAVAILABLE'], type);
     t.is(headers.get('grpc-retry-pushback-ms'), '1000');
     for (const name of headers.keys()) t.false(name.startsWith('x-petstore'), name);

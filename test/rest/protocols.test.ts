@@ -5,7 +5,7 @@
 import { readFile } from 'node:fs/promises';
 import { status as Status } from '@grpc/grpc-js';
 import { AdminServiceService as Admin, Plan } from '../../gen/apiplatform/admin/v1/admin.ts';
-import { EdgeServiceService as Edge, RefuseRequest } from '../../gen/apiplatform/edge/v1/edge.ts';
+import { EdgeServiceService as Edge } from '../../gen/apiplatform/edge/v1/edge.ts';
 import { WebServiceService as Web } from '../../gen/apiplatform/web/v1/web.ts';
 import {
   CategoryServiceService as Categories,
@@ -52,29 +52,22 @@ test('gRPC - an error is a canonical status with its reason, and never the REST 
 });
 
 const INTERNAL = [
-  [
-    Edge.refuse.path,
-    Edge.refuse.requestSerialize(RefuseRequest.fromPartial({ method: 'GET', path: '/', status: 404 })),
-  ],
-  [Edge.fail.path, Edge.fail.requestSerialize({ status: 503 })],
-  [Edge.fail.path.replace('apiplatform', 'petstore'), Edge.fail.requestSerialize({ status: 503 })],
-  [Admin.listAccounts.path, Buffer.of()],
-  [Web.checkHealth.path, Buffer.of()],
-  [Web.getFile.path, Web.getFile.requestSerialize({ file: 'docs' })],
-] as const;
+  ...[Edge.refuse.path, Edge.fail.path, Edge.fail.path.replace('apiplatform', 'petstore')],
+  ...[Admin.listAccounts.path, Web.checkHealth.path, Web.getFile.path],
+];
 const WEB_TYPES = ['', '+proto', '-text', '-text+proto'].map((suffix) => `application/grpc-web${suffix}`);
 
 test('Internal methods - cannot be reached through Envoy by REST, gRPC or gRPC-Web, with any key', async (t) => {
   const { grpc, rest, config, key: apiKey } = t.context;
   const operatorKey = (await readFile(operatorKeyFile(config.dataDir), 'utf8')).trim();
-  for (const [path, request] of INTERNAL) {
+  for (const path of INTERNAL) {
     for (const key of [apiKey, operatorKey]) {
       const isKnown = key === apiKey;
       const code = isKnown ? Status.UNIMPLEMENTED : Status.UNAUTHENTICATED;
       const reason = isKnown ? 'ROUTE_NOT_FOUND' : 'API_KEY_INVALID';
-      t.like(await grpc.withKey(key).failureOfBytes(path, request), { code, reason });
+      t.like(await grpc.withKey(key).failureOfBytes(path, Buffer.of()), { code, reason });
       for (const type of WEB_TYPES) {
-        t.like(await grpcWeb({ ...t.context, key }, path, request, type), { code, message: undefined });
+        t.like(await grpcWeb({ ...t.context, key }, path, Buffer.of(), type), { code, message: undefined });
       }
     }
     isError(t, await rest.post(path, {}), 404, 'ROUTE_NOT_FOUND');
@@ -114,7 +107,7 @@ async function grpcWeb(
   { publicAddress, key }: Pick<TestStack, 'publicAddress' | 'key'>,
   path: string,
   request: Uint8Array,
-  type = 'application/grpc-web+proto',
+  type: string,
 ) {
   const isText = type.toLowerCase().startsWith('application/grpc-web-text');
   const frame = grpcFrame(request);
