@@ -56,11 +56,8 @@ async function openThree(t: ExecutionContext, options: Partial<RedisOptions> = {
 test('Servers - of 501 requests at once to 3 of them exactly the minute’s quota is admitted', async (t) => {
   const decisions = await flood(await openThree(t, NO_BAN), 501);
   const left = decisions.flatMap(({ allowed, remaining }) => (allowed ? [remaining] : []));
-  const expected = Array.from({ length: 60 }, (_, index) => index);
-  t.deepEqual(
-    left.toSorted((x, y) => x - y),
-    expected,
-  );
+  left.sort((x, y) => x - y);
+  t.deepEqual(left, [...Array(60).keys()]);
 });
 
 test('Servers - refusals by any of them add up to one ban, which begins with one decision', async (t) => {

@@ -1,11 +1,7 @@
 /** Limiters on a Redis server or cluster of the test. */
 import { randomUUID } from 'node:crypto';
 import type { ExecutionContext } from 'ava';
-import {
-  openRedisLimiter,
-  type RedisLimiter,
-  type RedisLimiterOptions,
-} from '../../../../src/platform/access/limits/redis.ts';
+import { openRedisLimiter, type RedisLimiter } from '../../../../src/platform/access/limits/redis.ts';
 import { until } from '../../../support/until.ts';
 import { OPTIONS } from './setup.ts';
 
@@ -13,7 +9,8 @@ const SILENT = { info: () => undefined, warn: () => undefined };
 /** A busy machine must not look like an outage. */
 const LONG_MS = 30_000;
 
-export type RedisOptions = Partial<RedisLimiterOptions> & Pick<RedisLimiterOptions, 'redis'>;
+type Options = Parameters<typeof openRedisLimiter>[0];
+export type RedisOptions = Partial<Options> & Pick<Options, 'redis'>;
 
 /** Opens a limiter, by default with counts of its own. It is closed at the end of the test. */
 export async function openRedis(t: ExecutionContext, options: RedisOptions): Promise<RedisLimiter> {
