@@ -8,7 +8,7 @@ import { openEvents } from '../support/calls/event-source.ts';
 import { GrpcCaller } from '../support/calls/grpc-caller.ts';
 import { type Load, startLoad, untilMore } from '../support/calls/load.ts';
 import { RestClient } from '../support/calls/rest-client.ts';
-import { freePortRange } from '../support/machine/ports.ts';
+import { freePorts } from '../support/machine/ports.ts';
 import { testUnless } from '../support/machine/programs.ts';
 import type { Scope } from '../support/scope.ts';
 import { isRunning } from '../support/service/launcher.ts';
@@ -27,7 +27,7 @@ const test = testUnless<Context>(sharedMissing);
 let databases: Shared;
 const shared = launchForAll(async (_, t) => {
   databases = await startShared(t, ['max_connections=100']);
-  const GRPC_PORT = String(await freePortRange(INSTANCES));
+  const GRPC_PORT = String((await freePorts(INSTANCES))[0]);
   return { ...(await databases.settings()), INSTANCES: String(INSTANCES), GRPC_PORT };
 }, sharedMissing);
 test.beforeEach(() => shared.launcher.skipOutput());

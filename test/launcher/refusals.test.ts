@@ -11,7 +11,7 @@ import { startStack } from '../../src/platform/launcher/stack.ts';
 import { checkFree } from '../../src/platform/process/ports.ts';
 import { run } from '../cli/command.ts';
 import { temporaryFolder } from '../support/machine/folder.ts';
-import { freePortRange, freePorts, listen } from '../support/machine/ports.ts';
+import { freePorts, listen } from '../support/machine/ports.ts';
 import { until } from '../support/until.ts';
 import { launch, refusedWith, type Test, test } from './launch.ts';
 
@@ -36,10 +36,9 @@ for (const [setting, offset, more] of [
   ['HTTP_PORT', 0, TLS],
 ] as const) {
   test(`Start - with a busy ${setting}${offset === 0 ? '' : `+${offset}`} says which port is busy`, async (t) => {
-    const first = await freePortRange(1 + offset);
-    const other = createServer();
-    await listen(t, other, first + offset);
-    const line = `port ${first + offset} is busy: stop what listens there, or set ${setting} to another port`;
+    const [first, busy = first] = await freePorts(1 + offset);
+    await listen(t, createServer(), busy);
+    const line = `port ${busy} is busy: stop what listens there, or set ${setting} to another port`;
     t.is(await refusal(t, { ...more, [setting]: String(first) }), line);
   });
 }

@@ -9,7 +9,7 @@ import test, { type ExecutionContext as Test } from 'ava';
 import { startLoad, untilMore } from '../support/calls/load.ts';
 import { nextOf } from '../support/calls/pages.ts';
 import { temporaryFolder } from '../support/machine/folder.ts';
-import { freePortRange } from '../support/machine/ports.ts';
+import { freePorts } from '../support/machine/ports.ts';
 import { query } from '../support/machine/postgres.ts';
 import { testUnless } from '../support/machine/programs.ts';
 import { Launcher, launcherSettings } from '../support/service/launcher.ts';
@@ -158,7 +158,7 @@ testUnless<unknown>(sharedMissing).serial(
   async (t) => {
     // PostgreSQL looks for a deadlock once, after so long: a short migration must take longer.
     const databases = await startShared(t, ['deadlock_timeout=10ms', 'fsync=off']);
-    const servers = { INSTANCES: '2', GRPC_PORT: String(await freePortRange(2)) };
+    const servers = { INSTANCES: '2', GRPC_PORT: String((await freePorts(2))[0]) };
     await upgradeAndGoBack(t, {
       settings: { ...(await databases.settings()), ...servers },
       anew: { DATABASE_URL: await databases.postgres.createDatabase() },

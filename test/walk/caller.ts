@@ -28,7 +28,30 @@ const PAUSE_MS = 20;
 /** These leave open whether the request was carried out. */
 const NO_ANSWER = ['UNAVAILABLE', 'DEADLINE_EXCEEDED', 'INTERNAL'];
 
-export class Caller extends RestMakers {
+/** Makes what the shop has, by requests that must succeed. */
+export abstract class Maker extends RestMakers {
+  abstract send(request: WalkRequest): Promise<Answer>;
+
+  async get(path: string): Promise<Answer['body']> {
+    return this.#done({ method: 'GET', path });
+  }
+
+  async put(path: string, json: unknown): Promise<void> {
+    await this.#done({ method: 'PUT', path, json });
+  }
+
+  async created(path: string, json: unknown): Promise<Answer['body']> {
+    return this.#done({ method: 'POST', path, json });
+  }
+
+  async #done(request: WalkRequest): Promise<Answer['body']> {
+    const { code, body } = await this.send(request);
+    if (code !== 'OK') throw new Error(`${request.method} ${request.path} is ${code}: ${body}`);
+    return body;
+  }
+}
+
+export class Caller extends Maker {
   readonly #grpc: GrpcCaller;
   /** How many answers had the account's limits: its usage. While its key can't be read, an answer has the address's. */
   counted = 0;
@@ -68,24 +91,6 @@ export class Caller extends RestMakers {
       if (!NO_ANSWER.includes(answer.code) || answers.length === MAX_TRIES) return answers;
       await delay(PAUSE_MS);
     }
-  }
-
-  async get(path: string): Promise<Answer['body']> {
-    return this.#done({ method: 'GET', path });
-  }
-
-  async put(path: string, json: unknown): Promise<void> {
-    await this.#done({ method: 'PUT', path, json });
-  }
-
-  async created(path: string, json: unknown): Promise<Answer['body']> {
-    return this.#done({ method: 'POST', path, json });
-  }
-
-  async #done(request: WalkRequest): Promise<Answer['body']> {
-    const { code, body } = await this.send(request);
-    if (code !== 'OK') throw new Error(`${request.method} ${request.path} is ${code}: ${body}`);
-    return body;
   }
 
   #count(headers: Metadata): void {

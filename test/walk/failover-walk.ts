@@ -51,13 +51,9 @@ export async function walkFailOver(t: ExecutionContext, machines: Machines, fail
     for (let count = 0; count < READERS; count += 1) start(() => reader.read(server));
   }
   const callers = [...running];
-  const [stays, comesBack, comesLate, comesLater] = [
-    'who stays',
-    'who comes back',
-    'who comes late',
-    'who comes later',
-  ].map((name, index) => new Follower(name, world, reader, index)) as [Follower, Follower, Follower, Follower];
-  const followers = [stays, comesBack, comesLate, comesLater];
+  const names = ['who stays', 'who comes back', 'who comes late', 'who comes later'];
+  const followers = names.map((name, index) => new Follower(name, world, reader, index));
+  const [, comesBack, comesLate, comesLater] = followers as [Follower, Follower, Follower, Follower];
   for (const follower of followers) run(follower.follow(over.signal));
   /** Waits until every follower has seen what is stored now. */
   const arrived = async (isOver = () => false) => {

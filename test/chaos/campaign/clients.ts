@@ -6,10 +6,9 @@ import { randomUUID } from 'node:crypto';
 import { setTimeout as delay } from 'node:timers/promises';
 import { isDeepStrictEqual } from 'node:util';
 import { Client as Channel } from '@grpc/grpc-js';
-import { RestMakers } from '../../shop/resources.ts';
 import { insecure } from '../../support/calls/grpc.ts';
 import { RestClient } from '../../support/calls/rest-client.ts';
-import { type Answer, Caller, operationAt, type WalkRequest } from '../../walk/caller.ts';
+import { type Answer, Caller, Maker, operationAt, type WalkRequest } from '../../walk/caller.ts';
 import { WRITES } from '../../walk/operations.ts';
 import { idOf, kindOf, normalized, READS } from '../../walk/oracle.ts';
 
@@ -38,7 +37,7 @@ export class Seen {
   readonly violations: string[] = [];
 }
 
-export class Client extends RestMakers {
+export class Client extends Maker {
   readonly transport: 'REST' | 'gRPC';
   readonly #seen: Seen;
   /** The last acknowledged state at a path; undefined where it was deleted. */
@@ -73,17 +72,6 @@ export class Client extends RestMakers {
       await delay(AFTER_FAILURE_MS);
     }
     throw new Error(`${method} ${path} got no answer ${MAX_TRIES} times`);
-  }
-
-  async created(path: string, json: unknown): Promise<Answer['body']> {
-    const { code, body } = await this.send({ method: 'POST', path, json });
-    if (code !== 'OK') throw new Error(`POST ${path} is ${code}`);
-    return body;
-  }
-
-  async put(path: string, json: unknown): Promise<void> {
-    const { code } = await this.send({ method: 'PUT', path, json });
-    if (code !== 'OK') throw new Error(`PUT ${path} is ${code}`);
   }
 
   /** Rejects unless a path has what was acknowledged. */

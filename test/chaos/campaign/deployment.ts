@@ -5,7 +5,7 @@
 import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import { mountSmallDisk, noNamespaces } from '../../support/machine/namespaces.ts';
-import { freePortRange } from '../../support/machine/ports.ts';
+import { freePorts } from '../../support/machine/ports.ts';
 import { openProxy } from '../../support/machine/tcp-proxy.ts';
 import type { Scope } from '../../support/scope.ts';
 import { Launcher, launcherSettings, signal } from '../../support/service/launcher.ts';
@@ -33,14 +33,8 @@ export async function startDeployment(t: Scope, name: DeploymentName) {
   const disk = name === 'sqlite' && noNamespaces === undefined ? mountSmallDisk(DISK_MIB) : undefined;
   t.teardown(() => disk?.remove());
   const dataDir = disk === undefined ? (own.DATA_DIR ?? '') : join(disk.path, 'data');
-  const settings: Settings = {
-    ...own,
-    DATA_DIR: dataDir,
-    DEMO_ACCOUNT: 'no',
-    INSTANCES: String(servers),
-    GRPC_PORT: String(await freePortRange(servers)),
-    ...urls,
-  };
+  const instances = { INSTANCES: String(servers), GRPC_PORT: String((await freePorts(servers))[0]) };
+  const settings: Settings = { ...own, DATA_DIR: dataDir, DEMO_ACCOUNT: 'no', ...instances, ...urls };
   let launcher = new Launcher(settings);
   t.teardown(async () => {
     const children = launcher.hasEnded ? [] : await launcher.children();

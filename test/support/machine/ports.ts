@@ -8,14 +8,14 @@ import type { Scope } from '../scope.ts';
 /** Above 10080, which `fetch` refuses, and below the range of outgoing connections, which could take a port first. */
 const [LOWEST, HIGHEST] = [10_081, 32_000];
 
-/** Returns free TCP ports, reserved until this worker ends. */
+/** Returns free TCP ports, one after the other, reserved until this worker ends. */
 export async function freePorts(count: number): Promise<number[]> {
-  const ports: number[] = [];
-  while (ports.length < count) {
-    const port = randomInt(LOWEST, HIGHEST);
-    if ((await claim(port)) && (await isFree(port))) ports.push(port);
+  for (;;) {
+    const first = randomInt(LOWEST, HIGHEST - count);
+    const ports = Array.from({ length: count }, (_, index) => first + index);
+    const found = await Promise.all(ports.map(async (port) => (await claim(port)) && (await isFree(port))));
+    if (!found.includes(false)) return ports;
   }
-  return ports;
 }
 
 /** Lets the server listen on loopback until the end of the test, and resolves with its address. */
@@ -23,16 +23,6 @@ export async function listen(t: Scope, server: Server, port = 0): Promise<string
   t.teardown(() => server.close());
   await once(server.listen(port, '127.0.0.1'), 'listening');
   return `127.0.0.1:${(server.address() as AddressInfo).port}`;
-}
-
-/** Returns the first of `count` consecutive free ports, reserved until this worker ends. */
-export async function freePortRange(count: number): Promise<number> {
-  for (;;) {
-    const first = randomInt(LOWEST, HIGHEST - count);
-    const range = Array.from({ length: count }, (_, index) => first + index);
-    const found = await Promise.all(range.map(async (port) => (await claim(port)) && (await isFree(port))));
-    if (!found.includes(false)) return first;
-  }
 }
 
 /**

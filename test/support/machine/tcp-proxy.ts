@@ -13,26 +13,22 @@ export async function openProxy(t: Scope, targetPort: number) {
   const sockets = new Set<Socket>();
   let delayMs = 0;
   let isRefusing = false;
-  let isDroppingResponses = false;
-  /** What is sent in place of the target's next piece of data. */
-  let replacement: Buffer | undefined;
   /** Resolves when data may pass again; undefined while it may. */
   let silence: PromiseWithResolvers<void> | undefined;
 
-  /** Whether the target's next piece of data is the last that is passed on. */
-  let isLast = false;
-
-  const response = (chunk: Buffer) => {
-    if (isLast) setImmediate(() => proxy.silence());
-    isLast = false;
-    const sent = isDroppingResponses ? undefined : (replacement ?? chunk);
-    replacement = undefined;
-    return sent;
+  const unchanged = (chunk: Buffer): Buffer | undefined => chunk;
+  /** What is sent in place of a piece of the target's data. */
+  let change = unchanged;
+  const changeNext = (next: typeof change) => {
+    change = (chunk) => {
+      change = unchanged;
+      return next(chunk);
+    };
   };
-  const pass = async (from: Socket, to: Socket, change: (chunk: Buffer) => Buffer | undefined) => {
+  const pass = async (from: Socket, to: Socket, changed: typeof change) => {
     try {
       for await (const received of from) {
-        const chunk = change(received);
+        const chunk = changed(received);
         if (chunk === undefined) continue;
         await silence?.promise;
         if (delayMs > 0) await delay(delayMs);
@@ -58,8 +54,8 @@ export async function openProxy(t: Scope, targetPort: number) {
         for (const one of [near, far]) one.destroy();
       });
     }
-    void pass(near, far, (chunk) => chunk);
-    void pass(far, near, response);
+    void pass(near, far, unchanged);
+    void pass(far, near, (chunk) => change(chunk));
   });
   const proxy = {
     port,
@@ -79,11 +75,11 @@ export async function openProxy(t: Scope, targetPort: number) {
     },
     /** Loses everything that the target sends from now on. */
     dropResponses() {
-      isDroppingResponses = true;
+      change = () => undefined;
     },
     /** Sends these bytes in place of the next piece of data that the target sends. */
     replaceNext(bytes: Buffer) {
-      replacement = bytes;
+      changeNext(() => bytes);
     },
     /** Passes nothing on, and closes no connection. */
     silence() {
@@ -91,12 +87,15 @@ export async function openProxy(t: Scope, targetPort: number) {
     },
     /** The same behind the next piece of data that the target sends. */
     silenceBehindNext() {
-      isLast = true;
+      changeNext((chunk) => {
+        setImmediate(() => proxy.silence());
+        return chunk;
+      });
     },
     /** Passes everything on again, including delayed data. */
     restore() {
       isRefusing = false;
-      isDroppingResponses = false;
+      change = unchanged;
       delayMs = 0;
       silence?.resolve();
       silence = undefined;

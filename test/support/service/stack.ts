@@ -7,7 +7,7 @@ import { GrpcCaller } from '../calls/grpc-caller.ts';
 import { Operator } from '../calls/operator.ts';
 import { RestClient } from '../calls/rest-client.ts';
 import { temporaryFolder } from '../machine/folder.ts';
-import { freePortRange, freePorts } from '../machine/ports.ts';
+import { freePorts } from '../machine/ports.ts';
 import { startPostgres } from '../machine/postgres.ts';
 import type { Scope } from '../scope.ts';
 import { type Settings, UNLIMITED } from './unlimited.ts';
@@ -60,22 +60,14 @@ export async function onPostgres(t: Scope): Promise<Settings> {
 
 /** Tries again when another program has taken a port since it was found free. */
 async function startOnFreePorts(dataDir: string, env: Settings, program: string | undefined, attempts = 3) {
-  const [port, adminPort] = await freePorts(2);
-  const grpcPort = await freePortRange(Number(env.INSTANCES ?? 1));
-  const config = readConfig({
-    PORT: String(port),
-    GRPC_PORT: String(grpcPort),
-    ENVOY_ADMIN_PORT: String(adminPort),
-    DATA_DIR: dataDir,
-    LOG_LEVEL: 'debug',
-    ENVOY: process.env.ENVOY,
-    ...env,
-  });
+  const [port, adminPort, grpcPort] = await freePorts(2 + Number(env.INSTANCES ?? 1));
+  const ports = { PORT: String(port), GRPC_PORT: String(grpcPort), ENVOY_ADMIN_PORT: String(adminPort) };
+  const config = readConfig({ ...ports, DATA_DIR: dataDir, LOG_LEVEL: 'debug', ENVOY: process.env.ENVOY, ...env });
   try {
     return { config, stack: await startStack(config, env, { program }) };
   } catch (error) {
     const isPortBusy = error instanceof ConfigError && error.message.includes(' is busy: ');
-    if (!isPortBusy || attempts === 1) throw error;
-    return startOnFreePorts(dataDir, env, program, attempts - 1);
+    if (isPortBusy && attempts > 1) return startOnFreePorts(dataDir, env, program, attempts - 1);
+    throw error;
   }
 }
