@@ -9,11 +9,14 @@ import { literalsOf } from '../scripts/patterns/script.ts';
 import { ROOT } from '../src/platform/launcher/paths.ts';
 import { temporaryFolder } from './support/machine/folder.ts';
 
+const run = (script: string, cwd: string) =>
+  spawnSync(process.execPath, [join(ROOT, `scripts/${script}.ts`)], { cwd, encoding: 'utf8' });
+
 test('npm run check - tells what each part that fails says, and then exits with 1', (t) => {
   const cwd = temporaryFolder(t);
   const check = (scripts: Readonly<Record<string, string>>) => {
     writeFileSync(join(cwd, 'package.json'), JSON.stringify({ scripts }));
-    const { status, stderr } = spawnSync(process.execPath, [join(ROOT, 'scripts/check.ts')], { cwd, encoding: 'utf8' });
+    const { status, stderr } = run('check', cwd);
     return { status, said: stderr.split(/\n*--- /).map((part) => part.trim()) };
   };
   t.deepEqual(check({ 'check:one': 'echo well', build: 'exit 1' }), { status: 0, said: [''] });
@@ -24,19 +27,14 @@ test('npm run check - tells what each part that fails says, and then exits with 
 });
 
 test('npm run check - knows a pattern that is not linear, in TypeScript and in Lua', async (t) => {
-  const sources = [
-    ['const [, a, b] = /^(.*)\\.(.*)$/.exec(text) ?? /x/;', ['2nd degree polynomial', undefined]],
-    ['const end = text.replace(/(a|a)*$/u, "");', ['exponential']],
-  ] as const;
-  const inLua = [
-    ['local A = "^(%-?)(%d+)%.?(%d*)[eE]?([+-]?%d*)$"\nlocal sign = n:match(A)', ['3rd degree polynomial']],
-    ['return x:find("%s*$"), (y or ""):gsub(\'^[ \\t]*([^]%a"])\', "*")', ['2nd degree polynomial', undefined]],
-  ] as const;
-  const all = [
-    ...sources.map(([source, expected]) => [literalsOf(source), expected] as const),
-    ...inLua.map(([source, expected]) => [patternsOfLua(source, []), expected] as const),
-  ];
-  for (const [literals, expected] of all) {
+  const inLua = (source: string) => patternsOfLua(source, []);
+  for (const [read, source, expected] of [
+    [literalsOf, 'const [, a, b] = /^(.*)\\.(.*)$/.exec(text) ?? /x/;', ['2nd degree polynomial', undefined]],
+    [literalsOf, 'const end = text.replace(/(a|a)*$/u, "");', ['exponential']],
+    [inLua, 'local A = "^(%-?)(%d+)%.?(%d*)[eE]?([+-]?%d*)$"\nlocal sign = n:match(A)', ['3rd degree polynomial']],
+    [inLua, 'return x:find("%s*$"), (y or ""):gsub(\'^[ \\t]*([^]%a"])\', "*")', ['2nd degree polynomial', undefined]],
+  ] as const) {
+    const literals = read(source);
     const problems = await Promise.all(literals.map(problemOf));
     const found = problems.map((problem) => /takes (.*?)( \(fuzz\))? time/.exec(problem ?? '')?.[1]);
     t.deepEqual(found, [...expected], literals.join());
@@ -53,23 +51,20 @@ test('npm run check - tells each path in the pages that names no file', (t) => {
     '`gen/a.ts` `gen/openapi/` `gen/*/*.json` `gen/b/` `a/b` `gen/{openapi,c}/openapi.json`',
   );
   spawnSync('sh', ['-c', 'git init -q && git add .'], { cwd });
-  const { stderr } = spawnSync(process.execPath, [join(ROOT, 'scripts/check-docs.ts')], { cwd, encoding: 'utf8' });
-  t.deepEqual(
-    stderr.trim().split('\n'),
-    ['gen/a.ts', 'gen/b/'].map((path) => `page.md: there is no ${path}`),
-  );
+  const lines = ['gen/a.ts', 'gen/b/'].map((path) => `page.md: there is no ${path}`);
+  t.deepEqual(run('check-docs', cwd).stderr.trim().split('\n'), lines);
 });
 
 test('npm run check - finds each script that does not install first, in a shell of its own, and end with exec', (t) => {
   const cwd = temporaryFolder(t);
   const check = (scripts: Readonly<Record<string, string>>) => {
     writeFileSync(join(cwd, 'package.json'), JSON.stringify({ scripts }));
-    const { stderr } = spawnSync(process.execPath, [join(ROOT, 'scripts/check-scripts.ts')], { cwd, encoding: 'utf8' });
+    const { stderr } = run('check-scripts', cwd);
     return [...stderr.matchAll(/the script "(\w+)" must have the form/g)].map(([, name]) => name);
   };
-  const run = '(node scripts/bootstrap.mjs) && A=b exec node x.ts';
+  const good = '(node scripts/bootstrap.mjs) && A=b exec node x.ts';
   const tools = '(node scripts/bootstrap.mjs tools) && node x.ts && exec ava';
-  t.deepEqual(check({ run, tools, one: 'npm run tools && ava', two: 'C=yes npm test', 'check:one': 'tsc' }), []);
+  t.deepEqual(check({ good, tools, one: 'npm run tools && ava', two: 'C=yes npm test', 'check:one': 'tsc' }), []);
   const wrong = {
     ...{
       none: 'exec node x.ts',
@@ -77,7 +72,7 @@ test('npm run check - finds each script that does not install first, in a shell 
       unknown: tools.replace('tools', 'tool'),
       other: 'npm exec x',
     },
-    ...{ hashed: run.replace(/[()]/g, ''), stays: tools.replace('exec ', ''), early: `${run} && ava` },
+    ...{ hashed: good.replace(/[()]/g, ''), stays: tools.replace('exec ', ''), early: `${good} && ava` },
   };
-  t.deepEqual(check({ run, ...wrong }), Object.keys(wrong));
+  t.deepEqual(check({ good, ...wrong }), Object.keys(wrong));
 });

@@ -15,19 +15,11 @@ const any = anyError as (code: ErrorCode, fields: object, options: { readonly ca
 /** Returns every error, with the longest numbers, and with `text` wherever a caller's text may appear. */
 function everyError(text: string): readonly ApiError[] {
   const violations = Array.from({ length: 20 }, () => ({ path: text, name: text, description: text }));
-  const [id, most] = [-(2n ** 63n), 2 ** 31 - 1];
+  const id = -(2n ** 63n);
+  const numbers = ['quantity', 'held', 'inStock', 'limit', 'retryAfterSeconds'].map((name) => [name, 2 ** 31 - 1]);
   const known = {
-    ...{ isSuspended: false, window: 'minute', allow: 'GET, HEAD', requestId: text },
-    ...{
-      quantity: most,
-      held: most,
-      inStock: most,
-      limit: most,
-      retryAfterSeconds: most,
-      after: 1n,
-      oldest: 2n ** 63n - 1n,
-    },
-    etag: entityTag(Buffer.from(text)),
+    ...{ isSuspended: false, window: 'minute', allow: 'GET, HEAD', requestId: text, ...Object.fromEntries(numbers) },
+    ...{ after: 1n, oldest: 2n ** 63n - 1n, etag: entityTag(Buffer.from(text)) },
   };
   const get = (fields: object, name: string) => Reflect.get(fields, name) ?? (name.endsWith('Id') ? id : text);
   const fields = new Proxy(known, { get });
