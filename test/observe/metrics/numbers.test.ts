@@ -25,12 +25,8 @@ const UNKNOWN_PET = { petId: 999n };
 
 const test = sharing(undefined, async (t) => {
   const [port = 0] = await freePorts(1);
-  const server = await startTestServer(t, {
-    METRICS_PORT: String(port),
-    FREE_PER_MINUTE: '5',
-    BAN_REFUSALS: '3',
-    BAN_GRACE_SECONDS: '0',
-  });
+  const limits = { FREE_PER_MINUTE: '5', BAN_REFUSALS: '3', BAN_GRACE_SECONDS: '0' };
+  const server = await startTestServer(t, { METRICS_PORT: String(port), ...limits });
   return { server, port, operator: server.operator };
 });
 

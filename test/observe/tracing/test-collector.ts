@@ -1,6 +1,5 @@
 /** A collector of traces: an OTLP/HTTP receiver that decodes the spans. */
 import { createServer } from 'node:http';
-import type { Socket } from 'node:net';
 import { buffer } from 'node:stream/consumers';
 import { BinaryReader, WireType } from '@bufbuild/protobuf/wire';
 import { listen } from '../../support/machine/ports.ts';
@@ -13,34 +12,24 @@ export type Collector = Awaited<ReturnType<typeof startCollector>>;
 export const [SERVER, CLIENT] = [2, 3];
 
 export async function startCollector(t: Scope) {
-  const spans: Span[] = [];
-  const sockets = new Set<Socket>();
-  let [received, isFrozen] = ['', false];
   const server = createServer(async (request, response) => {
-    if (isFrozen) return;
+    if (collector.isFrozen) return;
     const body = await buffer(request);
-    received += body.toString('latin1');
+    collector.received += body.toString('latin1');
     const isTraces = request.method === 'POST' && request.url === '/v1/traces';
-    if (isTraces) spans.push(...decode(body));
+    if (isTraces) collector.spans.push(...decode(body));
     response.writeHead(isTraces ? 200 : 404, { 'content-type': 'application/x-protobuf' }).end();
   });
-  server.on('connection', (socket) => sockets.add(socket.on('close', () => sockets.delete(socket))));
-  t.teardown(() => sockets.forEach((socket) => void socket.destroy()));
-  return {
+  const collector = {
     /** For OTEL_EXPORTER_OTLP_ENDPOINT. */
     url: `http://${await listen(t, server)}`,
-    spans,
+    spans: [] as Span[],
     /** All received bytes as text, to check what they do not contain. */
-    get received() {
-      return received;
-    },
-    freeze() {
-      isFrozen = true;
-    },
-    thaw() {
-      isFrozen = false;
-    },
+    received: '',
+    isFrozen: false,
   };
+  t.teardown(() => server.closeAllConnections());
+  return collector;
 }
 
 /** The caller's span id in `traceparent`. */
@@ -79,7 +68,8 @@ function fieldsOf(message: Value): readonly Value[][] {
 /** The values at the end of a path of fields. */
 const at = (message: Value, ...path: readonly number[]): Value[] =>
   path.reduce<Value[]>((found, number) => found.flatMap((one) => fieldsOf(one)[number] ?? []), [message]);
-const bytesAt = (message: Value, number: number) => Buffer.from((at(message, number)[0] ?? []) as Uint8Array);
+const bytesAt = (message: Value, ...path: readonly number[]) =>
+  Buffer.from((at(message, ...path)[0] ?? []) as Uint8Array);
 
 /** Decodes an ExportTraceServiceRequest (opentelemetry/proto/trace/v1/trace.proto). */
 function decode(body: Uint8Array) {
@@ -102,13 +92,6 @@ function decode(body: Uint8Array) {
 
 /** A text is field 1 of the value, an integer field 3. */
 function attributesOf(pairs: readonly Value[]): Readonly<Record<string, unknown>> {
-  return Object.fromEntries(
-    pairs.map((pair) => {
-      const [text] = at(pair, 2, 1);
-      return [
-        String(bytesAt(pair, 1)),
-        text === undefined ? at(pair, 2, 3)[0] : String(Buffer.from(text as Uint8Array)),
-      ];
-    }),
-  );
+  const value = (pair: Value) => String(bytesAt(pair, 2, 1)) || at(pair, 2, 3)[0];
+  return Object.fromEntries(pairs.map((pair) => [String(bytesAt(pair, 1)), value(pair)]));
 }

@@ -100,13 +100,8 @@ test('Traces - no key, path, user agent, body or other header is in a span', asy
   const { rest, key } = t.context.service;
   const secret = 'SECRET-of-a-caller';
   const { traceId, traceparent } = newTrace();
-  const headers = {
-    traceparent,
-    tracestate: `a=${secret}`,
-    'user-agent': `${secret} ${key}`,
-    'x-mine': secret,
-    'idempotency-key': secret,
-  };
+  const others = { 'user-agent': `${secret} ${key}`, 'x-mine': secret, 'idempotency-key': secret };
+  const headers = { traceparent, tracestate: `a=${secret}`, ...others };
   await rest.send('POST', '/categories', { json: { name: secret }, headers });
   await rest.get(`/pets/${key}?key=${key}&q=${secret}`, { headers: { 'user-agent': secret } });
   await rest.get(`/${secret}/${key}`);

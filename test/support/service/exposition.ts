@@ -21,12 +21,6 @@ export function samplesOf(exposition: string): Sample[] {
   });
 }
 
-/** Returns the types of the metrics in an exposition, by name. */
-export function typesOf(exposition: string): Map<string, string> {
-  const lines = [...exposition.matchAll(/^# TYPE (\w+) (\w+)$/gm)];
-  return new Map(lines.map(([, name = '', type = '']) => [name, type]));
-}
-
 /** Returns the sum of the samples of that name with at least these labels; undefined when there is none. */
 export function sumOf(
   exposition: string,
