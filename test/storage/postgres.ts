@@ -28,7 +28,7 @@ export async function suiteDatabase(t: Scope, server: Shared): Promise<SuiteData
   template ??= server.createDatabase().then(async (url) => {
     await (await openPostgres(url, MIGRATIONS)).close();
     await query(url, 'DELETE FROM event_histories'); // a copy is a new store, not a restored one
-    return nameOf(url);
+    return new URL(url).pathname.slice(1);
   });
   t.teardown(await turn());
   const url = await server.createDatabase(await template);
@@ -46,10 +46,6 @@ export async function settingsOf(engine: Engine, names: readonly string[]): Prom
   const show = compile('show', engine.knex.raw(`select ${values}`));
   const all = (tx: Runner) => tx.all(show, {});
   return [await engine.transaction(all), await engine.write(all), await all(engine.reader)].flat();
-}
-
-function nameOf(url: string): string {
-  return new URL(url).pathname.slice(1);
 }
 
 /** A store until the end of the test, and what it warns of. */
@@ -71,11 +67,5 @@ export async function openPool(t: Scope, database: string) {
   const proxy = await openProxy(t, Number(new URL(database).port));
   const pool: PostgresPool = new PostgresPool(onPort(database, proxy.port), 1, false, availability);
   t.teardown(() => pool.close());
-  return {
-    availability,
-    logged,
-    proxy,
-    pool,
-    query: (sql: string) => pool.use((connection) => connection.query(sql)),
-  };
+  return { availability, logged, proxy, pool, query: (sql: string) => pool.use((one) => one.query(sql)) };
 }

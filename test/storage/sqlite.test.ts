@@ -37,14 +37,13 @@ runPlanSuite(undefined, async (t) => {
   };
 });
 
-function write<T>(
-  { engine }: Context,
-  work: (run: (sql: string) => ReturnType<Runner['all']>) => Promise<T>,
-): Promise<T> {
+type Run = (sql: string) => ReturnType<Runner['all']>;
+
+function write<T>({ engine }: Context, work: (run: Run) => Promise<T>): Promise<T> {
   return engine.transaction((tx) => work((sql) => tx.all(compile(sql, engine.knex.raw(sql)), {})));
 }
 
-function read({ engine }: Context, sql: string): ReturnType<Runner['all']> {
+function read({ engine }: Context, sql: string): ReturnType<Run> {
   return engine.reader.all(compile(sql, engine.knex.raw(sql)), {});
 }
 

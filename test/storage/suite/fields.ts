@@ -4,39 +4,27 @@ import { recordEvents } from '../../../src/platform/events/migrations/event-trig
 import { parseRow } from '../../../src/platform/events/stored-event.ts';
 import type { Engine } from '../../../src/platform/storage/engine.ts';
 import type { Row } from '../../../src/platform/storage/statement.ts';
-import {
-  bigInteger,
-  boolean,
-  id,
-  integer,
-  list,
-  optional,
-  record,
-  since,
-  table,
-  text,
-} from '../../../src/platform/tables/fields.ts';
+import * as f from '../../../src/platform/tables/fields.ts';
 import { createStore } from '../../../src/platform/tables/store.ts';
 import { resource } from '../../../src/platform/tables/table.ts';
 import { TABLES } from '../../../src/schema.ts';
 import type { Scope } from '../../support/scope.ts';
 import { eventsOf, type SuiteDatabase, test } from './database.ts';
 
-const PARCELS = table('parcels', {
-  id: id('id'),
-  labels: list('labels', text),
-  flags: list('flags', boolean),
-  lines: list('lines', () => record({ name: text('name'), count: bigInteger('count') })),
-  note: optional(text('note')),
-  price: bigInteger('price'),
-  sender: optional(
-    record({
-      name: text('sender'),
-      phone: optional(text('sender_phone')),
-      value: optional(bigInteger('sender_value')),
-    }),
-  ),
-  seats: since(7, integer('bytes')), // pages count bytes too
+const SENDER = f.record({
+  name: f.text('sender'),
+  phone: f.optional(f.text('sender_phone')),
+  value: f.optional(f.bigInteger('sender_value')),
+});
+const PARCELS = f.table('parcels', {
+  id: f.id('id'),
+  labels: f.list('labels', f.text),
+  flags: f.list('flags', f.boolean),
+  lines: f.list('lines', () => f.record({ name: f.text('name'), count: f.bigInteger('count') })),
+  note: f.optional(f.text('note')),
+  price: f.bigInteger('price'),
+  sender: f.optional(SENDER),
+  seats: f.since(7, f.integer('bytes')), // pages count bytes too
 });
 
 const EMPTY = { labels: [], flags: [], lines: [], note: undefined, sender: undefined };
@@ -86,13 +74,13 @@ async function openParcels(t: Scope, database: SuiteDatabase) {
 
 export function fieldTests(): void {
   test('Fields - a value that is no value of the field, such as an integer beyond 2^53, is an error', (t) => {
-    const wrong = [2 ** 53, '9007199254740993', 'a', null].map((value) => [integer('x'), value] as const);
-    const rounded = [bigInteger('x'), id('x')].map((field) => [field, 2 ** 53] as const);
-    for (const [field, x] of [...wrong, ...rounded, [text('x'), 1], [boolean('x'), 'a'], [id('x'), true]] as const)
+    const wrong = [2 ** 53, '9007199254740993', 'a', null].map((value) => [f.integer('x'), value] as const);
+    const rounded = [f.bigInteger('x'), f.id('x')].map((field) => [field, 2 ** 53] as const);
+    const others = [[f.text('x'), 1] as const, [f.boolean('x'), 'a'] as const, [f.id('x'), true] as const];
+    for (const [field, x] of [...wrong, ...rounded, ...others])
       t.throws(() => field.read({ x }), { message: /^the database gave \w+ for x$/ });
-    t.throws(() => optional(record({ x: optional(text('x')) })), {
-      message: /nothing tells an empty record from none/,
-    });
+    const empty = f.record({ x: f.optional(f.text('x')) });
+    t.throws(() => f.optional(empty), { message: /nothing tells an empty record from none/ });
   });
 
   test('Fields - are returned as written and updated, by id, in pages, locked and in events', async (t) => {
