@@ -1,16 +1,5 @@
 /** `deploy/backup.ts`, `deploy/drill.ts` and `deploy/restore.ts` on the running service, with SQLite. */
-import {
-  chownSync,
-  existsSync,
-  globSync,
-  mkdirSync,
-  readdirSync,
-  readFileSync,
-  rmSync,
-  statSync,
-  utimesSync,
-  writeFileSync,
-} from 'node:fs';
+import { chownSync, mkdirSync, readdirSync, readFileSync, rmSync, statSync, utimesSync, writeFileSync } from 'node:fs';
 import { basename, dirname, join } from 'node:path';
 import { launch, launchForAll, type Test, test } from '../launcher/launch.ts';
 import { startLoad } from '../support/calls/load.ts';
@@ -67,7 +56,7 @@ test.serial('Drill - that is interrupted leaves nothing behind', async (t) => {
   const TMPDIR = temporaryFolder(t);
   const env = { ...process.env, ...shared.launcher.settings, TMPDIR };
   const drill = new Program(process.execPath, ['deploy/drill.ts', '--from', dirname(file)], { env });
-  await until(() => globSync('petstore-drill-*/drill.log', { cwd: TMPDIR }).length > 0, 'its server');
+  await until(() => readdirSync(TMPDIR, { recursive: true }).join().includes('drill.log'), 'its server');
   t.deepEqual(await drill.end('SIGINT'), { code: 1, signal: null });
   t.is(drill.errors, 'petstore: ended by SIGINT\n');
   t.deepEqual(readdirSync(TMPDIR), []);
@@ -131,10 +120,7 @@ test('Backup - leaves its result and time for the metrics, and deletes what kill
   const file = await backup(folder, settings);
   const found = readdirSync(folder).filter((name) => name.includes('.part'));
   t.deepEqual(found, [basename(running ?? '')]);
-  const metrics = () =>
-    readFileSync(join(dataDir, 'backup.prom'), 'utf8')
-      .split('\n')
-      .filter((line) => !line.startsWith('#'));
+  const metrics = () => readFileSync(join(dataDir, 'backup.prom'), 'utf8').match(/^[^#].*$/gm) ?? [];
   const [made, success = ''] = metrics();
   t.is(made, 'petstore_backup_failed 0');
   const [, time] = /^petstore_backup_last_success_timestamp_seconds ([\d.]+)$/.exec(success) ?? [];
@@ -145,12 +131,12 @@ test('Backup - leaves its result and time for the metrics, and deletes what kill
   const fail = () => fails(t, run('backup', ['--to', folder, '--keep', '1'], settings), line);
   for (let nights = 2; nights > 0; nights -= 1) {
     await fail();
-    t.deepEqual(metrics(), ['petstore_backup_failed 1', success, '']);
+    t.deepEqual(metrics(), ['petstore_backup_failed 1', success]);
   }
   rmSync(join(dataDir, 'backup.prom'));
   mkdirSync(join(dataDir, 'backup.prom')); // the metrics can't be written
   await fail();
-  t.true(existsSync(file));
+  t.true(readdirSync(folder).includes(basename(file)));
 });
 
 test('Backup - of those in one second each has a name of its own', async (t) => {

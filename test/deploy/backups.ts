@@ -18,7 +18,7 @@ import type { Settings } from '../support/service/unlimited.ts';
 /** Why backups of PostgreSQL can't be tested; undefined when they can. */
 export const dumpsMissing = postgresMissing ?? missing('psql', 'postgresql-client');
 
-const DEPLOY = new URL('../../deploy', import.meta.url).pathname;
+export const DEPLOY = new URL('../../deploy', import.meta.url).pathname;
 
 export async function run(program: 'backup' | 'drill' | 'restore', args: readonly string[], settings: Settings) {
   const env = { ...process.env, ...settings };

@@ -14,7 +14,7 @@ import { missing } from '../support/machine/find-program.ts';
 import { temporaryFolder } from '../support/machine/folder.ts';
 import { testUnless } from '../support/machine/programs.ts';
 import { Program, startServerProcess } from '../support/service/process.ts';
-import { backup, categoriesIn, fails, makeCrashedStore, makeStore, run, startOn, succeeds } from './backups.ts';
+import { backup, categoriesIn, DEPLOY, fails, makeCrashedStore, makeStore, run, startOn, succeeds } from './backups.ts';
 
 const straceTest = testUnless<unknown>(missing('strace'));
 
@@ -175,7 +175,6 @@ test('Restore - one that was killed prevents an empty store, also after a refuse
   t.deepEqual(categoriesIn(dataDir), ['good']);
 });
 
-const DEPLOY = new URL('../../deploy', import.meta.url).pathname;
 /** The system calls that can change a file or a folder. */
 const CHANGES =
   'open,openat,creat,mkdir,mkdirat,rmdir,link,linkat,symlink,unlink,unlinkat,rename,renameat,renameat2,' +
@@ -184,16 +183,10 @@ const CHANGES =
 /** A compile cache that only the first run writes, since calls are counted in later ones. */
 const compiled = (folder: string) => ({ NODE_COMPILE_CACHE: join(folder, 'compiled') });
 
-/** Runs a restore, or `program`, under strace. Resolves with what ended it. */
-async function trace(
-  args: readonly string[],
-  dataDir: string,
-  file: string,
-  program = ['restore.ts'],
-): Promise<string> {
+/** Runs a program with its arguments under strace. Resolves with what ended it. */
+async function trace(options: string[], dataDir: string, program: string, ...args: string[]): Promise<string> {
   const env = { ...process.env, ...compiled(dirname(dataDir)), DATA_DIR: dataDir };
-  const [name = '', ...options] = program;
-  const command = ['-f', '-y', ...args, process.execPath, join(DEPLOY, name), ...options, file];
+  const command = ['-f', '-y', ...options, process.execPath, join(DEPLOY, program), ...args];
   const { code, signal } = await new Program('strace', command, { env }).ended;
   return signal ?? (code === 0 ? 'done' : String(code));
 }
@@ -223,7 +216,7 @@ straceTest('Backup - each file is durable before it gets its name, the name befo
   const [data, backups, log] = [join(folder, 'data'), join(folder, 'backups'), join(folder, 'log')];
   await makeStore(data, 'new');
   const calls = ['--output', log, '--trace=fsync,rename,renameat,renameat2'];
-  t.is(await trace(calls, data, backups, ['backup.ts', '--to']), 'done');
+  t.is(await trace(calls, data, 'backup.ts', '--to', backups), 'done');
   const lines = readFileSync(log, 'utf8').split('\n');
   const named = lines.filter((line) => /rename\w*\(.*\.part"/.test(line));
   t.is(named.length, 2, 'the store and the key');
@@ -244,14 +237,14 @@ straceTest('Killed at any moment - a start finds the old store or the new one, a
   await run('restore', [file], { DATA_DIR: join(folder, 'first'), ...compiled(folder) });
   await makeCrashedStore(before, 'old');
   cpSync(before, whole, { recursive: true });
-  t.is(await trace(['-o', join(folder, 'log'), `--trace=${CHANGES}`], whole, file), 'done');
+  t.is(await trace(['-o', join(folder, 'log'), `--trace=${CHANGES}`], whole, 'restore.ts', file), 'done');
   const changes = changesIn(readFileSync(join(folder, 'log'), 'utf8'), whole);
   t.true(changes.length > 20, String(changes.length));
   const found = new Set<string>();
   for (const { call, nth } of changes) {
     cpSync(before, killed, { recursive: true });
     const inject = [`--trace=${call}`, `--inject=${call}:signal=SIGKILL:when=${nth}`, '-o', '/dev/null'];
-    t.is(await trace(inject, killed, file), 'SIGKILL', `${call} ${nth}`);
+    t.is(await trace(inject, killed, 'restore.ts', file), 'SIGKILL', `${call} ${nth}`);
     await startOn(killed);
     found.add(categoriesIn(killed).join());
     t.is(readFileSync(join(killed, 'operator.key'), 'utf8'), 'key of old\n', `${call} ${nth}`);

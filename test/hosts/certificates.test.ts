@@ -12,6 +12,7 @@ import { type Context, get, run, type Test, test } from './standalone.ts';
 const SCRIPT = new URL('../../deploy/make-certificates.sh', import.meta.url).pathname;
 const DAYS_LEFT = 'petstore_certificate_days_left';
 const HOSTS = ['server', 'edge'] as const;
+type Host = (typeof HOSTS)[number];
 
 /** Runs the operator's script in the folder where the authority is. `days` is how long new certificates are valid. */
 async function make({ context: { folder } }: Test, args: readonly string[], days = 397): Promise<void> {
@@ -22,11 +23,8 @@ async function make({ context: { folder } }: Test, args: readonly string[], days
 }
 
 /** Copies what the page says to the folder of a host, key first. */
-async function copyTo(
-  { context: { folder } }: Test,
-  host: 'edge' | 'server',
-  files = ['ca.pem', `${host}.key`, `${host}.pem`],
-) {
+async function copyTo(t: Test, host: Host, files = ['ca.pem', `${host}.key`, `${host}.pem`]) {
+  const { folder } = t.context;
   await mkdir(join(folder, `${host}-tls`), { recursive: true });
   for (const file of files) {
     await copyFile(join(folder, 'authority', file), join(folder, `${host}-tls`, `${file}.new`));
@@ -34,7 +32,7 @@ async function copyTo(
   }
 }
 
-function start(t: Test, host: 'edge' | 'server'): TestProcess {
+function start(t: Test, host: Host): TestProcess {
   const { folder, ports } = t.context;
   return run(t, host, {
     SERVERS: `localhost:${ports.server}`,
@@ -111,17 +109,12 @@ test('A change of authority - by the steps of the page, one host at a time, lose
 });
 
 async function identityOfEdge({ folder }: Context) {
-  const [cert, key] = await Promise.all(
-    ['edge.pem', 'edge.key'].map((file) => readFile(join(folder, 'edge-tls', file))),
-  );
-  return { cert, key };
+  const read = (name: string) => readFile(join(folder, 'edge-tls', name));
+  return { cert: await read('edge.pem'), key: await read('edge.key') };
 }
 
 /** Connects as an edge, and waits for the server's first bytes. Resolves with who signed the server's certificate. */
-async function handshake(
-  context: Context,
-  identity?: Awaited<ReturnType<typeof identityOfEdge>>,
-): Promise<string | undefined> {
+async function handshake(context: Context, identity?: Awaited<ReturnType<typeof identityOfEdge>>) {
   const ca = await readFile(join(context.folder, 'edge-tls/ca.pem'));
   const own = identity ?? (await identityOfEdge(context));
   const socket = connect({ host: 'localhost', port: context.ports.server, ca, ...own, ALPNProtocols: ['h2'] });

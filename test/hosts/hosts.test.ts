@@ -19,7 +19,7 @@ import type { Scope } from '../support/scope.ts';
 import { TestProcess } from '../support/service/process.ts';
 import { sharedMissing, startShared } from '../support/service/shared.ts';
 import { sharing } from '../support/service/sharing.ts';
-import { UNLIMITED } from '../support/service/unlimited.ts';
+import { type Settings, UNLIMITED } from '../support/service/unlimited.ts';
 import { until } from '../support/until.ts';
 
 const GRPC_PORT = 50_051;
@@ -88,7 +88,7 @@ const test = sharing(noNamespaces ?? sharedMissing ?? noOpenssl, async (t) => {
   for (const name of SERVERS.slice(1)) await certificates.issue(name, 'DNS:petstore-others');
   for (const name of EDGES) await certificates.issue(name, `DNS:${name}`);
   for (const name of SERVERS) await startServer(context, name);
-  for (const name of EDGES) await (await run(context, name, 'edge')).says(/The edge is open/);
+  for (const name of EDGES) await startEdge(context, name);
   return { ...context, key: (await readFile(demoKeyFile(join(folder, 'petstore-0')), 'utf8')).trim() };
 });
 
@@ -111,34 +111,24 @@ function nameOthers(context: Context, ...others: readonly Name[]): void {
 }
 
 async function startServer(context: Context, name: Name): Promise<void> {
-  await (await run(context, name, 'server')).says(/"serving"/);
+  const DEMO_ACCOUNT = name === 'petstore-0' ? 'yes' : 'no';
+  const place = { GRPC_HOST: addressOf(context, name), GRPC_PORT: String(GRPC_PORT) };
+  const own = { ...context.shared, ...place, OPERATOR_KEY: 'the-operator-of-these-hosts', DEMO_ACCOUNT };
+  await run(context, name, 'src/main.ts', own).says(/"serving"/);
 }
 
-async function run(context: Context, name: Name, program: string): Promise<TestProcess> {
-  const { network, processes, certificates, folder, shared } = context;
-  const [adminPort] = await freePorts(1);
-  const settings = {
-    ...UNLIMITED,
-    DATA_DIR: join(folder, name),
-    ...certificates.internalTls(name),
-    ...(program === 'edge'
-      ? {
-          HOST: addressOf(context, name),
-          PORT: String(PORT),
-          ENVOY_ADMIN_PORT: String(adminPort),
-          SERVERS: `petstore-0:${GRPC_PORT},petstore-others:${GRPC_PORT}`,
-        }
-      : {
-          ...shared,
-          GRPC_HOST: addressOf(context, name),
-          GRPC_PORT: String(GRPC_PORT),
-          OPERATOR_KEY: 'the-operator-of-these-hosts',
-          DEMO_ACCOUNT: name === 'petstore-0' ? 'yes' : 'no',
-        }),
-  };
-  const file = program === 'edge' ? 'src/platform/launcher/edge-main.ts' : 'src/main.ts';
-  const names = network.withNames(folder, [`${addressOf(context, 'petstore-0')} petstore-0`]);
-  const started = new TestProcess(file, settings, undefined, program === 'edge' ? names : []);
+async function startEdge(context: Context, name: Name): Promise<void> {
+  const SERVERS = `petstore-0:${GRPC_PORT},petstore-others:${GRPC_PORT}`;
+  const ports = { PORT: String(PORT), ENVOY_ADMIN_PORT: String((await freePorts(1))[0]) };
+  const names = context.network.withNames(context.folder, [`${addressOf(context, 'petstore-0')} petstore-0`]);
+  const own = { HOST: addressOf(context, name), ...ports, SERVERS };
+  await run(context, name, 'src/platform/launcher/edge-main.ts', own, names).says(/The edge is open/);
+}
+
+function run(context: Context, name: Name, file: string, own: Settings, prefix?: readonly string[]): TestProcess {
+  const { processes, certificates, folder } = context;
+  const settings = { ...UNLIMITED, DATA_DIR: join(folder, name), ...certificates.internalTls(name), ...own };
+  const started = new TestProcess(file, settings, undefined, prefix);
   processes.set(name, started);
   return started;
 }

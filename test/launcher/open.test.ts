@@ -17,19 +17,14 @@ const onLinux = process.platform === 'linux' ? test.serial : test.serial.skip;
 const withSockets = testUnless<Context>(missing('ss', 'iproute2')).serial;
 
 const EDGE_SECRET = 'SECRET-of-the-edge';
-function secretFile(path: string): string {
-  writeFileSync(path, EDGE_SECRET);
-  return path;
-}
 
 /** A quote and a backslash in the path, and a umask that leaves new files open to all users. */
-const shared = launchForAll(({ DATA_DIR }) => ({
-  EDGE_SECRET_FILE: secretFile(`${DATA_DIR}.secret`),
-  AWS_SECRET_ACCESS_KEY: 'SECRET',
-  DATA_DIR: `${DATA_DIR}/Tom's "data" \\ $x`,
-  NODE_OPTIONS: '--import=data:text/javascript,process.umask(0)',
-  TZ: 'UTC',
-}));
+const shared = launchForAll(({ DATA_DIR }) => {
+  const secrets = { EDGE_SECRET_FILE: `${DATA_DIR}.secret`, AWS_SECRET_ACCESS_KEY: 'SECRET' };
+  writeFileSync(secrets.EDGE_SECRET_FILE, EDGE_SECRET);
+  const NODE_OPTIONS = '--import=data:text/javascript,process.umask(0)';
+  return { ...secrets, DATA_DIR: `${DATA_DIR}/Tom's "data" \\ $x`, NODE_OPTIONS, TZ: 'UTC' };
+});
 
 test.serial('Start - shows a curl command that works unchanged, and no key', async (t) => {
   const { launcher, curl, key } = shared;
@@ -37,19 +32,14 @@ test.serial('Start - shows a curl command that works unchanged, and no key', asy
   t.false(launcher.output.includes(key.slice(4)));
 });
 
-function modesOf(folder: string): Map<string, string> {
-  const paths = readdirSync(folder, { recursive: true, encoding: 'utf8' });
-  return new Map(['', ...paths].map((path) => [path, (statSync(join(folder, path)).mode & 0o7777).toString(8)]));
-}
-
 test.serial('Files - are private to their owner, whatever the umask', (t) => {
-  const modes = modesOf(shared.folder);
+  const paths = ['', ...readdirSync(shared.folder, { recursive: true, encoding: 'utf8' })];
   const logs = ['server.log', 'envoy.log', 'access.log', 'audit.log'].map((name) => `logs/${name}`);
-  for (const path of ['demo.key', 'operator.key', 'petstore.sqlite', 'petstore.sqlite-wal', 'envoy.yaml', ...logs]) {
-    t.true(modes.has(path), path);
-  }
-  for (const [path, mode] of modes) {
-    t.is(mode, path === '' || path === 'logs' ? '700' : '600', path);
+  for (const path of ['demo.key', 'operator.key', 'petstore.sqlite', 'petstore.sqlite-wal', 'envoy.yaml', ...logs])
+    t.true(paths.includes(path), path);
+  for (const path of paths) {
+    const mode = statSync(join(shared.folder, path)).mode & 0o7777;
+    t.is(mode, path === '' || path === 'logs' ? 0o700 : 0o600, path);
   }
 });
 
@@ -107,9 +97,8 @@ const testIPv6 = addresses.some(({ address }) => address === '::1') ? testUnless
 
 testIPv6('Start - works on IPv6; the curl command also with TLS and the PROXY protocol', async (t) => {
   const certificates = await makeCertificates(t);
-  const tls = { TLS_CERT: certificates.path('server.pem'), TLS_KEY: certificates.path('server-key.pem') };
   const proxy = { PROXY_PROTOCOL: 'yes', TRUSTED_PROXIES: '::1' };
-  const { curl, url } = await launch(t, { HOST: '::', ...tls, ...proxy }).opened();
+  const { curl, url } = await launch(t, { HOST: '::', ...certificates.publicTls('server'), ...proxy }).opened();
   const { PORT, DATA_DIR } = t.context.settings;
   t.is(url, `https://[::1]:${PORT}`);
   t.is(

@@ -44,18 +44,12 @@ for (const [setting, offset, more] of [
 }
 
 for (const [setting, value, line] of [
-  [
-    'HOST',
-    '203.0.113.1',
-    "PORT can't be opened on 203.0.113.1, port PORT: listen EADDRNOTAVAIL: address not available 203.0.113.1:PORT",
-  ],
-  ['ENVOY', '/nonexistent', 'there is no Envoy at /nonexistent: run "npm start", or set ENVOY'],
-  ['ENVOY', '/bin/false', 'Envoy ended unexpectedly (exit code 1): see LOG'],
+  ['HOST', '203.0.113.1', /^PORT can't be opened on 203\.0\.113\.1, port \d+: listen EADDRNOTAVAIL: address not .+$/],
+  ['ENVOY', '/nonexistent', /^there is no Envoy at \/nonexistent: run "npm start", or set ENVOY$/],
+  ['ENVOY', '/bin/false', /^Envoy ended unexpectedly \(exit code 1\): see \/.+\/the data\/logs\/envoy\.log$/],
 ] as const) {
   test(`Start - with ${setting}=${value}, which can not be used, says what is wrong`, async (t) => {
-    const log = `${t.context.settings.DATA_DIR}/logs/envoy.log`;
-    const { PORT = '' } = t.context.settings;
-    t.is(await refusal(t, { [setting]: value }), line.replace('LOG', log).replaceAll(/(?<=port |1:)PORT/g, PORT));
+    t.regex(await refusal(t, { [setting]: value }), line);
   });
 }
 

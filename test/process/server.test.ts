@@ -86,12 +86,8 @@ test('SIGTERM - open calls finish and their writes are kept, while new calls are
   t.deepEqual(await server.ended, CLEAN);
   t.deepEqual(databaseFiles(dataDir), ['petstore.sqlite']);
   using database = new DatabaseSync(join(dataDir, 'petstore.sqlite'), { readBigInts: true });
-  const found = new Map(
-    database
-      .prepare('SELECT id, name FROM categories')
-      .all()
-      .map(({ id, name }) => [id, name]),
-  );
+  const rows = database.prepare('SELECT id, name FROM categories').all();
+  const found = new Map(rows.map(({ id, name }) => [id, name]));
   t.true(kept.every((id) => found.has(id)));
   t.is(found.get(kept.at(-1) ?? 0n), 'Late');
 });

@@ -10,14 +10,8 @@ import { haproxyTcp } from './proxies.ts';
 const test = sharing(haproxyTcp.missing ?? noOpenssl, async (t) => {
   const certificates = await makeCertificates(t);
   const [httpPort = 0] = await freePorts(1);
-  const stack = await startTestStack(t, {
-    ...FEW_REQUESTS,
-    HTTP_PORT: String(httpPort),
-    PROXY_PROTOCOL: 'yes',
-    TRUSTED_PROXIES: '127.0.0.1',
-    TLS_CERT: certificates.path('server.pem'),
-    TLS_KEY: certificates.path('server-key.pem'),
-  });
+  const behind = { HTTP_PORT: String(httpPort), PROXY_PROTOCOL: 'yes', TRUSTED_PROXIES: '127.0.0.1' };
+  const stack = await startTestStack(t, { ...FEW_REQUESTS, ...behind, ...certificates.publicTls('server') });
   const proxy = await haproxyTcp.start(t, stack.config.port, certificates);
   return { ...stack, httpPort, proxy };
 });

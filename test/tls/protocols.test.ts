@@ -11,14 +11,14 @@ import { http1 } from '../support/calls/wire.ts';
 import { isError } from '../support/contract/errors.ts';
 import { sh } from '../support/machine/find-program.ts';
 import { freePorts } from '../support/machine/ports.ts';
-import { type Certificates, makeCertificates, noOpenssl } from '../support/machine/tls.ts';
+import { makeCertificates, noOpenssl } from '../support/machine/tls.ts';
 import { type SharedBy, sharing } from '../support/service/sharing.ts';
 import { startTestStack } from '../support/service/stack.ts';
 
 const test = sharing(noOpenssl, async (t) => {
   const certificates = await makeCertificates(t);
   const [httpPort = 0] = await freePorts(1);
-  const stack = await startTestStack(t, { ...tls(certificates, 'server'), HTTP_PORT: String(httpPort) });
+  const stack = await startTestStack(t, { ...certificates.publicTls('server'), HTTP_PORT: String(httpPort) });
   const door = { port: stack.config.port, ca: await certificates.read('ca.pem') };
   return { ...stack, certificates, door, httpPort };
 });
@@ -107,26 +107,10 @@ test('HTTP_PORT - HTTPS responses have Strict-Transport-Security', async (t) => 
   }
 });
 
-const tls = ({ path }: Certificates, name: string) => ({
-  TLS_CERT: path(`${name}.pem`),
-  TLS_KEY: path(`${name}-key.pem`),
-});
-
-/** What a start says of the files; empty if nothing. */
-async function refusalOf({ TLS_CERT, TLS_KEY }: ReturnType<typeof tls>): Promise<string> {
-  try {
-    await readIdentity('TLS', { cert: TLS_CERT, key: TLS_KEY });
-    return '';
-  } catch (error) {
-    if (error instanceof ConfigError) return error.message;
-    throw error;
-  }
-}
-
 test('Files - that are missing, no PEM, damaged, no pair or of an unsupported kind are refused', async (t) => {
   const { certificates } = t.context;
-  const { folder, path, read } = certificates;
-  const server = tls(certificates, 'server');
+  const { folder, path, read, publicTls } = certificates;
+  const server = publicTls('server');
   const openssl = (...args: string[]) => sh('openssl', args, { cwd: folder });
   await openssl('ec', '-in', 'server-key.pem', '-aes256', '-passout', 'pass:secret', '-out', 'locked-key.pem');
   const damaged = '-----BEGIN CERTIFICATE-----\nMIIB\n-----END CERTIFICATE-----\n';
@@ -141,10 +125,11 @@ test('Files - that are missing, no PEM, damaged, no pair or of an unsupported ki
     [{ TLS_KEY: path('locked-key.pem') }, `${noKey} ${path('locked-key.pem')} is none`],
     [{ TLS_CERT: path('broken-chain.pem') }, 'TLS_CERT must be a PEM file with a certificate and those after it'],
     [{ TLS_KEY: other }, `TLS_KEY is not the key of TLS_CERT: ${other} and ${server.TLS_CERT}`],
-    [tls(certificates, 'ed'), `${unsupported} ${path('ed-key.pem')} is none`],
+    [publicTls('ed'), `${unsupported} ${path('ed-key.pem')} is none`],
   ] as const) {
-    const message = await refusalOf({ ...server, ...files });
-    t.is(message.slice(0, line.length), line);
+    const { TLS_CERT: cert, TLS_KEY: key } = { ...server, ...files };
+    const refusal = await t.throwsAsync(readIdentity('TLS', { cert, key }), { instanceOf: ConfigError });
+    t.is(refusal?.message.slice(0, line.length), line);
   }
 });
 

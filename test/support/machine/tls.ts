@@ -35,6 +35,7 @@ export async function makeCertificates(t: Scope) {
     folder,
     read: (file: string) => readFile(join(folder, file)),
     path: (file: string) => join(folder, file),
+    publicTls: (name: string) => ({ TLS_CERT: join(folder, `${name}.pem`), TLS_KEY: join(folder, `${name}-key.pem`) }),
     /** The INTERNAL_TLS settings with the certificate `name`. */
     internalTls: (name: string) => ({
       INTERNAL_TLS_CA: join(folder, 'ca.pem'),
