@@ -10,7 +10,7 @@ import { newCategory, newPet, occupyWriter, test } from './database.ts';
 function callEach(store: Store): Promise<unknown>[] {
   return [
     store.pets.find(toPetId(1n)),
-    store.pets.findAll([toPetId(1n)]),
+    store.pets.findAll([toPetId(1n), toPetId(2n)]),
     store.orders.page({ after: 0n, limit: 10 }),
     store.accounts.findKey(Buffer.alloc(32)),
     store.bans.inForce(0),
