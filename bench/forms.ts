@@ -8,7 +8,7 @@ import { KINDS } from '../envoy/config/kinds.ts';
 import { DEAR_FILES } from '../envoy/config/lua.ts';
 import { FILE_PATHS } from '../envoy/config/operations.ts';
 import { generateKey } from '../src/platform/access/keys/format.ts';
-import { MAX_BODY_BYTES } from '../src/platform/config/constants.ts';
+import { MAX_BODY_BYTES, MAX_FRAMES } from '../src/platform/config/constants.ts';
 import { loadOperations } from '../src/platform/proto/operations.ts';
 import { BYTES_OF_ONE } from '../src/platform/rpc/reflection.ts';
 import { REQUESTS, TEXT } from '../test/envoy/requests.ts';
@@ -69,6 +69,9 @@ const json = (...pieces: readonly string[]): Load => ({
   headers: JSON_TYPE,
   body: pieces.map((text) => Buffer.from(text)),
 });
+/** As many frames as a body may have, each of which has a byte. */
+export const MANY_FRAMES = MAX_FRAMES - 1;
+
 const OF_REST: Loads = {
   '': {},
   ...LONG,
@@ -76,6 +79,7 @@ const OF_REST: Loads = {
   '64 KB in chunks': json('{', `${MEMBERS.objects}}`),
   '15 KB in chunks': json('{', `"x":[${'{"":0},'.repeat(2_100)}0]}`),
   'chunks of a byte': json(...`{"x":"${'x'.repeat(1_900)}"}`),
+  'frames of a byte': { ...json(...`{"x":"${'x'.repeat(MANY_FRAMES - 8)}"}`), isHttp2: true },
 };
 
 /** Beyond 5,000 fields a message is refused. */
@@ -93,15 +97,23 @@ export function filled(message: Uint8Array, fields = FIELDS): Buffer {
   return Buffer.concat([message, unknownFields(fields, MAX_BODY_BYTES - message.length - 8)]);
 }
 
+/** The message with unknown fields, which in a gRPC frame has as many bytes as a body may have frames. */
+export function longer(message: Uint8Array): Buffer {
+  return Buffer.concat([message, unknownFields(Math.floor((MANY_FRAMES - 10 - message.length) / 3), 0)]);
+}
+
+export function inFrames(bytes: Uint8Array): readonly Buffer[] {
+  return Array.from(bytes, (byte) => Buffer.of(byte));
+}
+
 /** A call of gRPC with this message. */
 export function ofGrpc(message: Uint8Array): Loads {
-  const bytes = grpcFrame(Buffer.concat([message, unknownFields(600, 0)]));
   return {
     '': { headers: GRPC_TYPE, body: [grpcFrame(message)] },
     'large headers': { headers: { ...LONG['large headers']?.headers, ...GRPC_TYPE }, body: [grpcFrame(message)] },
     '64 KB': { headers: GRPC_TYPE, body: [grpcFrame(filled(message))] },
     '64 KB of fields': { headers: GRPC_TYPE, body: [grpcFrame(filled(message, 21_000))] },
-    'frames of a byte': { headers: GRPC_TYPE, body: Array.from(bytes, (byte) => Buffer.of(byte)) },
+    'frames of a byte': { headers: GRPC_TYPE, body: inFrames(grpcFrame(longer(message))) },
     compressed: {
       headers: { 'grpc-encoding': 'gzip', ...GRPC_TYPE },
       body: [grpcFrame(gzipSync(filled(message)), true)],
@@ -113,6 +125,7 @@ const OF_CONNECT: Loads = {
   ...LONG,
   '64 KB': { body: [filled(Buffer.of())] },
   'chunks of a byte': OF_REST['chunks of a byte'] ?? {},
+  'frames of a byte': { body: inFrames(longer(Buffer.of())), isHttp2: true },
 };
 
 interface Kind {

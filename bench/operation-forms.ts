@@ -9,8 +9,22 @@ import { pageTokens } from '../src/platform/rpc/page-token.ts';
 import { RESOURCES } from '../test/shop/resources.ts';
 import { grpcFrame } from '../test/support/calls/sockets.ts';
 import { LISTS, PUBLIC, type PublicOperation, requestTo } from '../test/support/contract/resources.ts';
-import { type Form, filled, GRPC_TYPE, JSON_TYPE, LONG, type Load, MEMBERS, ofGrpc, type Priced } from './forms.ts';
+import {
+  type Form,
+  filled,
+  GRPC_TYPE,
+  inFrames,
+  JSON_TYPE,
+  LONG,
+  type Load,
+  longer,
+  MANY_FRAMES,
+  MEMBERS,
+  ofGrpc,
+  type Priced,
+} from './forms.ts';
 
+const PROTO_TYPE = { 'content-type': 'application/proto' };
 const UNKNOWN_ID = '999999999';
 
 /** A request of the operation: its path, and if it has one its body, and the dearest. */
@@ -86,9 +100,14 @@ function loadForms(operation: PublicOperation): Form[] {
     ...Object.keys(ofGrpc(Buffer.of())).map((name) =>
       grpc(name, (target) => ofGrpc(message(target))[name] ?? {}, path),
     ),
+    rest('frames of a byte', (target) => ({
+      ...{ headers: JSON_TYPE, isHttp2: true },
+      body: inFrames(Buffer.from(body(target).join().padEnd(MANY_FRAMES))),
+    })),
+    connect('64 KB', (target) => ({ headers: PROTO_TYPE, body: [filled(message(target))] }), path),
     connect(
-      '64 KB',
-      (target) => ({ headers: { 'content-type': 'application/proto' }, body: [filled(message(target))] }),
+      'frames of a byte',
+      (target) => ({ headers: PROTO_TYPE, isHttp2: true, body: inFrames(longer(message(target))) }),
       path,
     ),
   ];

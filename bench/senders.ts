@@ -1,8 +1,12 @@
 /** Sends requests of any form from an address of its own: over HTTP/1.1, and gRPC over HTTP/2. */
+import { once } from 'node:events';
 import { Agent, request } from 'node:http';
+import { connect } from 'node:http2';
+import type { Socket } from 'node:net';
+import { Duplex } from 'node:stream';
 import { PLAIN } from '../test/support/calls/frames.ts';
 import { exchange } from '../test/support/calls/http2.ts';
-import { grpcHeaders, openSession, targetOf } from '../test/support/calls/sockets.ts';
+import { grpcHeaders, openSocket, targetOf } from '../test/support/calls/sockets.ts';
 import type { Scope } from '../test/support/scope.ts';
 import type { TestStack } from '../test/support/service/stack.ts';
 
@@ -10,8 +14,10 @@ export interface Sent {
   readonly method: string;
   readonly path: string;
   readonly headers: Readonly<Record<string, string>>;
-  /** In a chunk or frame each, if there are several. */
+  /** In a chunk or frame each, if there are several: the frames in one write. */
   readonly body?: readonly Uint8Array[] | undefined;
+  /** As gRPC always is. */
+  readonly isHttp2?: boolean | undefined;
   /** When the caller leaves. */
   readonly giveUpMs?: number | undefined;
 }
@@ -26,11 +32,11 @@ export interface Received {
 export type Sender = (sent: Sent) => Promise<Received>;
 
 export function senderFrom(t: Scope, stack: TestStack, from: string): Sender {
-  const [http, grpc] = [httpSender(t, stack, from), grpcSender(t, stack, from)];
-  return (sent) => (sent.headers['content-type'] === 'application/grpc' ? grpc(sent) : http(sent));
+  const [http1, http2] = [http1Sender(t, stack, from), http2Sender(t, stack, from)];
+  return (sent) => (sent.isHttp2 || sent.headers['content-type'] === 'application/grpc' ? http2(sent) : http1(sent));
 }
 
-function httpSender(t: Scope, { publicAddress }: TestStack, from: string): Sender {
+function http1Sender(t: Scope, { publicAddress }: TestStack, from: string): Sender {
   const { hostname, port } = new URL(`http://${publicAddress}`);
   const agent = new Agent({ keepAlive: true, localAddress: from });
   t.teardown(() => agent.destroy());
@@ -54,17 +60,69 @@ function httpSender(t: Scope, { publicAddress }: TestStack, from: string): Sende
 }
 
 /** Envoy closes a connection that is not in use, or has had many resets. */
-function grpcSender(t: Scope, stack: TestStack, from: string): Sender {
-  const open = () => openSession(targetOf(stack.publicAddress, from));
-  let opening: ReturnType<typeof open> | undefined;
-  t.teardown(async () => (await opening)?.destroy());
-  return async ({ path, headers, body = [], giveUpMs = 60_000 }) => {
-    opening ??= open();
-    if ((await opening).closed) opening = open();
-    const all = { ...PLAIN, ...grpcHeaders(path), ...headers };
-    const got = await exchange(await opening, all, { body, giveUpMs });
-    if (got.outcome === 'closed') opening = undefined;
-    const { outcome, headers: fields, body: received } = got;
-    return { status: outcome === 'answered' ? `grpc ${fields.get('grpc-status')}` : outcome, bytes: received.length };
+function http2Sender(t: Scope, stack: TestStack, from: string): Sender {
+  const open = async () => {
+    const socket = new JoiningSocket(openSocket(targetOf(stack.publicAddress, from)));
+    const session = connect(`http://${stack.publicAddress}`, { createConnection: () => socket });
+    session.on('error', () => undefined); // its streams report it
+    await once(session, 'remoteSettings');
+    return { session, socket };
   };
+  let opening: ReturnType<typeof open> | undefined;
+  t.teardown(async () => (await opening)?.session.destroy());
+  return async ({ method, path, headers, body = [], giveUpMs = 60_000 }) => {
+    opening ??= open();
+    if ((await opening).session.closed) opening = open();
+    const { session, socket } = await opening;
+    const isGrpc = headers['content-type'] === 'application/grpc';
+    const all = { ...PLAIN, ...(isGrpc ? grpcHeaders(path) : { ':method': method, ':path': path }), ...headers };
+    if (body.length > 1) socket.join();
+    const got = await exchange(session, all, { body, giveUpMs });
+    if (got.outcome === 'closed') opening = undefined;
+    const { outcome, status, headers: fields, body: received } = got;
+    const answer = isGrpc ? `grpc ${fields.get('grpc-status')}` : String(status);
+    return { status: outcome === 'answered' ? answer : outcome, bytes: received.length };
+  };
+}
+
+/** For how long nothing is written when all that is to be joined has been. */
+const JOINED_MS = 2;
+
+/** A connection that can send many frames in one write: Node would write each by itself. */
+class JoiningSocket extends Duplex {
+  readonly #socket: Socket;
+  #joined: Buffer[] = [];
+  #timer: NodeJS.Timeout | undefined;
+
+  constructor(socket: Socket) {
+    super();
+    this.#socket = socket;
+    socket.on('data', (chunk) => this.push(chunk)).on('close', () => this.destroy());
+  }
+
+  /** Sends what is written from now on at once, when no more comes. */
+  join(): void {
+    this.#timer ??= setTimeout(() => {
+      this.#timer = undefined;
+      this.#socket.write(Buffer.concat(this.#joined));
+      this.#joined = [];
+    }, JOINED_MS);
+  }
+
+  override _write(chunk: Buffer, _encoding: unknown, callback: (error?: Error | null) => void): void {
+    if (this.#timer === undefined) {
+      this.#socket.write(chunk, callback);
+      return;
+    }
+    this.#joined.push(chunk);
+    this.#timer.refresh();
+    callback();
+  }
+
+  override _read(): void {}
+
+  override _destroy(error: Error | null, callback: (error?: Error | null) => void): void {
+    this.#socket.destroy();
+    callback(error);
+  }
 }

@@ -45,8 +45,7 @@ export function exchange(
   const add = (more: object) => Object.assign(received, more);
   stream.on('response', add).on('trailers', add);
   stream.on('error', () => undefined); // "close" follows
-  for (const piece of pieces) stream.write(piece);
-  if (isEnded && pieces.length > 0) stream.end();
+  void sendBody(stream, pieces, isEnded);
   let hasLeft = false;
   const timer = setTimeout(() => {
     hasLeft = true;
@@ -71,6 +70,17 @@ export function exchange(
       tookMs: performance.now() - beganAtMs,
     };
   });
+}
+
+/** Node joins what it is given before a piece is on its way. */
+async function sendBody(stream: ClientHttp2Stream, pieces: readonly Uint8Array[], isEnded: boolean): Promise<void> {
+  const last = pieces.length - 1;
+  for (const [index, piece] of pieces.entries()) {
+    if (stream.destroyed) return;
+    if (index === last) stream.write(piece);
+    else await new Promise((resolve) => stream.write(piece, resolve));
+  }
+  if (isEnded && pieces.length > 0) stream.end();
 }
 
 async function readBody(stream: ClientHttp2Stream, { slice, stopsAfter }: Sending, chunks: Buffer[]): Promise<void> {
