@@ -15,7 +15,7 @@ export interface Row {
   readonly message: (fields: any) => string;
   /** Headers of every response with this code. */
   readonly headers?: Readonly<Record<string, string>>;
-  /** When a retry makes sense, if that is the same for every error with this code. */
+  /** If it is the same for every error with this code. */
   readonly retryAfterSeconds?: number;
   /** The field that every error with this code is about. Its name stands before the message. */
   readonly field?: Pick<Violation, 'path' | 'name'>;
@@ -245,17 +245,8 @@ export class ApiError extends Error {
   }
 }
 
-export interface ApiErrorOptions {
-  readonly headers?: Readonly<Record<string, string>>;
-  readonly violations?: readonly Violation[];
-  readonly retryAfterSeconds?: number;
-  readonly quotaSubject?: string;
-  /** These override the table where gRPC or Connect requires another status. */
-  readonly grpcStatus?: Status;
-  readonly httpStatus?: number;
-  /** The cause. Logged, never sent. */
-  readonly cause?: unknown;
-}
+/** What the table does not say, or says otherwise where gRPC or Connect requires it. `cause` is logged, never sent. */
+export type ApiErrorOptions = Partial<Omit<ApiError, keyof Error | 'code'>> & { readonly cause?: unknown };
 
 /** Returns the function that creates the errors of a table. `fields` are those that the message needs. */
 export function errorsOf<const T extends { readonly [Code in keyof T]: Row }>(table: T) {
