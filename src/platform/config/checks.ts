@@ -30,12 +30,9 @@ export function wholeNumber(what: string, max: number, min = 1): Parser<number> 
 export const toCount = wholeNumber('number', MAX_COUNT);
 export const toPort = wholeNumber('port', 65_535);
 
-function oneOf<T extends string>(...values: readonly T[]): Parser<T> {
+export function oneOf<T extends string>(...values: readonly T[]): Parser<T> {
   return (text) => values.find((value) => value === text) ?? new Expected(`be one of ${values.join(', ')}`);
 }
-
-export const toLogLevel = oneOf('trace', 'debug', 'info', 'warn', 'error', 'fatal', 'silent');
-export const toLogs = oneOf('files', 'stdout');
 
 function textThat(isRight: (text: string) => boolean, expected: string): Parser<string> {
   return (text) => (isRight(text) ? text : new Expected(expected));

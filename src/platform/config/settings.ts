@@ -1,13 +1,12 @@
 /** Every setting, in the order of docs/settings.md, which is generated from here. */
 import { fileURLToPath } from 'node:url';
 import {
+  oneOf,
   toAddress,
   toCollector,
   toCount,
   toDatabaseUrl,
   toHost,
-  toLogLevel,
-  toLogs,
   toNetworks,
   toOrigins,
   toPath,
@@ -150,9 +149,13 @@ const KEYS = {
 };
 
 const LOGS = {
-  LOGS: setting(toLogs, 'files', 'Where a standalone edge logs: `files` in `DATA_DIR/logs`, or JSON on `stdout`.'),
+  LOGS: setting(
+    oneOf('files', 'stdout'),
+    'files',
+    'Where a standalone edge logs: `files` in `DATA_DIR/logs`, or JSON on `stdout`.',
+  ),
   LOG_LEVEL: setting(
-    toLogLevel,
+    oneOf('trace', 'debug', 'info', 'warn', 'error', 'fatal', 'silent'),
     'info',
     '`trace`, `debug`, `info`, `warn`, `error`, `fatal` or `silent`. At `debug` each call is logged.',
   ),
