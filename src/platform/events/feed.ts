@@ -91,7 +91,7 @@ export class EventFeed {
     return this.#last === undefined ? 0 : performance.now() - this.#readAtMs;
   }
 
-  /** Tells that this server has written: src/service.ts has the store call it. */
+  /** Tells that this server has written. */
   noteWrite(): void {
     this.#news.resolve();
   }
@@ -149,13 +149,14 @@ export class EventFeed {
    */
   #reader(account: OwnerId, types: readonly string[], isClosed: () => boolean) {
     const wanted = { types, owner: this.#ownerOf(account), limit: MAX_ROWS, maxBytes: MAX_BATCH_BYTES };
-    let reading: Promise<readonly SeenEvent[] | undefined> | undefined;
+    let reading: Promise<Page<SeenEvent> | undefined> | undefined;
     return async (after: EventId, untilMs: number): Promise<Progress> => {
       let events: readonly SeenEvent[] | undefined = this.#kept(after)?.events;
       if (events === undefined && this.#isBehind(after)) {
-        const page = () => this.#pageBehind(account, { ...wanted, after }, isClosed);
-        reading ??= this.#readBehind(page).finally(() => (reading = undefined));
-        events = await before(untilMs, reading);
+        reading ??= this.#pageBehind(account, { ...wanted, after }, isClosed)
+          .catch(waitWhileAway)
+          .finally(() => (reading = undefined));
+        events = (await before(untilMs, reading))?.rows;
       }
       return { events: visible(events ?? [], account, types), upTo: events?.at(-1)?.id ?? after };
     };
@@ -234,17 +235,11 @@ export class EventFeed {
     const index = batch.events.findIndex(({ id }) => id === after);
     return index === -1 ? undefined : { after, events: batch.events.slice(index + 1) };
   }
+}
 
-  /** The events of a page for a stream that is behind. While the database is away the stream waits. */
-  async #readBehind(page: () => Promise<Page<SeenEvent> | undefined>): Promise<readonly SeenEvent[] | undefined> {
-    try {
-      return (await page())?.rows;
-    } catch (error) {
-      if (!(error instanceof StoreUnavailable)) throw error;
-      await delay(RETRY_MS);
-      return undefined;
-    }
-  }
+async function waitWhileAway(error: unknown): Promise<undefined> {
+  if (!(error instanceof StoreUnavailable)) throw error;
+  await delay(RETRY_MS);
 }
 
 /** The result of the work; undefined when there is none at this time. */
