@@ -9,10 +9,7 @@ export const TABLES = { ...SHOP_TABLES, ...ACCESS_TABLES, ...EVENT_TABLES, ...PL
 
 export type Store = StoreOf<typeof TABLES>;
 
-/**
- * In the order in which they run, not of their numbers: the shop's may use the platform's tables. Their files are in
- * the folders `migrations` of these four.
- */
+/** In the order in which they run, not of their numbers: the shop's may use the platform's tables. */
 export const MIGRATIONS: readonly Migration[] = [
   ...ACCESS_MIGRATIONS,
   ...PLATFORM_MIGRATIONS,

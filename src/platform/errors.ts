@@ -1,7 +1,6 @@
 /**
  * Errors as tables, which are also their documentation: code, gRPC status, HTTP status and message. A message is
- * public: it gives the numbers and a way out, and never an internal cause. The cause of an unexpected failure is kept
- * apart (`cause`), and is only logged.
+ * public: it gives the numbers and a way out. A cause (`cause`) is only logged.
  */
 import { status as Status } from '@grpc/grpc-js';
 import { NAME } from '../identity.ts';

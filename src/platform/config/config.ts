@@ -96,10 +96,7 @@ function allOrNone<N extends string>(
   throw new ConfigError(`${list(missing)} must be set too: ${list(names)} belong together`);
 }
 
-/**
- * A server trusts what it receives from the edge: the caller's address, and Envoy's own requests. Throws ConfigError
- * when the connection between the two leaves this machine without mutual TLS.
- */
+/** A server believes the edge. Throws ConfigError when they may be on several machines without mutual TLS. */
 function checkInternalTls({ grpcHost, servers = [], internalTls }: Config): void {
   const named = [['GRPC_HOST', grpcHost], ...servers.map(({ host }) => ['SERVERS', host])];
   const [remote] = named.filter(([, host = '']) => !isLoopback(host));

@@ -1,8 +1,7 @@
 /**
  * Pages of events for streams that are behind (feed.ts). They may have all that is kept to read, so two turns pace
  * them. An account has a page each `ACCOUNT_MS` for all of its streams, and the table is read for one account at a
- * time, with a pause. Streams at the same place share a page, and so the messages that are made of it; where
- * rows have owners, those of one account.
+ * time, with a pause. Streams at the same place, of one account where rows have owners, share a page and its messages.
  */
 import { setTimeout as delay } from 'node:timers/promises';
 import type { OwnerId } from '../tables/ids.ts';

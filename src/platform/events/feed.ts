@@ -1,9 +1,8 @@
 /**
  * The feed of events: pages of it, and streams (settled.ts says in which order).
  *
- * While there is a stream, one loop reads the newest events, once for all streams of this server: after each write of
- * this server, and every `POLL_MS` for the writes of others. A stream that is behind reads pages (backlog.ts) until it
- * has caught up.
+ * While there is a stream, one loop reads the newest events for all of them: after each write of this server, and every
+ * `POLL_MS` for the writes of others. A stream that is behind reads pages (backlog.ts) until it has caught up.
  *
  * Failure: while the database is away nothing is read, which is reported once. The streams stay open with their
  * heartbeats, and go on when it is back.
@@ -49,10 +48,7 @@ export interface Following extends Owner {
 
 /** What a stream has to send next: events, or a checkpoint when there are none. */
 export interface Progress {
-  /**
-   * Streams that send the same event get the same object. Whoever has encoded the events takes them away: a stream that
-   * nobody reads then holds their bytes alone.
-   */
+  /** Streams share the objects. Who has encoded them takes them away: an unread stream then holds their bytes alone. */
   events: readonly StoredEvent[];
   /** Everything up to here has been sent then. */
   readonly upTo: EventId;
@@ -97,9 +93,8 @@ export class EventFeed {
   }
 
   /**
-   * At most `limit` events after an id that the caller may see, of these types, or all, and where the next page
-   * begins: undefined when there are no more events yet. A page may have fewer events, or none, although there is a
-   * next one. Throws like `SettledEvents.check`.
+   * At most `limit` events after an id that the caller may see, of these types, or all, and where the next page begins,
+   * if there are more: also of a page with few events, or none. Throws like `SettledEvents.check`.
    */
   async page({ caller: { accountId } }: Owner, after: EventId, types: readonly string[], limit: number) {
     const { rows, hasMore } = await this.#events.page({ after, limit, types, owner: this.#ownerOf(accountId) });
@@ -144,8 +139,8 @@ export class EventFeed {
   }
 
   /**
-   * Returns what finds the events after an id for one stream: those that are kept, or else a page; none if it takes too
-   * long. The stream itself holds no batch, which would stay in memory while nobody reads.
+   * Returns what finds the events after an id for a stream: those that are kept, or a page; none if it takes too long.
+   * The stream itself holds no batch, which would stay in memory while nobody reads.
    */
   #reader(account: OwnerId, types: readonly string[], isClosed: () => boolean) {
     const wanted = { types, owner: this.#ownerOf(account), limit: MAX_ROWS, maxBytes: MAX_BATCH_BYTES };

@@ -67,10 +67,7 @@ export class SettledEvents {
     return isKnown || this.#suspects !== undefined ? { rows, hasMore: false, isHeld: true } : this.after(request);
   }
 
-  /**
-   * Those of an account, and those for all. It can't see gaps among them: so it has only what is settled, and ends with
-   * the last of these, without its row, where there are no more.
-   */
+  /** Those of an account and for all. It can't see gaps, so it has what is settled. Its end may be without a row. */
   async #ofOwner(request: EventRequest): Promise<HeldPage> {
     const { newest } = await this.reads.bounds();
     if (this.#settled < newest && this.#suspects === undefined) await this.#findSuspects();
@@ -169,8 +166,7 @@ export class SettledEvents {
 
 /**
  * Whether no id is missing behind `after`. Otherwise what followed it may have been deleted, or the history of the
- * database has changed: where it does, ids are skipped. An empty page is not whole: it may also be that of a feed which
- * has gone back.
+ * database has changed. An empty page is not whole: the feed may have gone back.
  */
 export function isWhole(after: EventId, rows: readonly SeenEvent[]): boolean {
   return rows.at(-1)?.id === after + BigInt(rows.length);

@@ -36,10 +36,7 @@ export interface EventRequest extends PageRequest {
   readonly owner?: OwnerId | undefined;
 }
 
-/**
- * Parses the row of an event. An integer beyond 2^53 stays a text, as PostgreSQL gives it: `JSON.parse` would round it.
- * This costs more, so it is done only where there may be one.
- */
+/** Parses a row. An integer beyond 2^53 stays a text. That costs more, so it is done where there may be one. */
 export function parseRow(json: string): unknown {
   if (!/\d{16}/.test(json)) return JSON.parse(json);
   return JSON.parse(json, (_, value, { source }: { source?: string } = {}) =>

@@ -2,7 +2,7 @@
 import type { Knex } from 'knex';
 import type { Params, Row, Statement } from './statement.ts';
 
-/** Returns true once the caller's deadline has passed or the caller has left. */
+/** Returns true once the deadline has passed or the caller has left: a write that has not begun need not begin. */
 export type IsCancelled = () => boolean;
 
 /** Runs statements, inside or outside a transaction. */
@@ -10,10 +10,7 @@ export interface Runner {
   all(statement: Statement, params: Params): Promise<readonly Row[]>;
 }
 
-/**
- * Marks a parameter in a query that several callers can share: each gives his own value. It has this type where the
- * engine would take it for the type of the column that it is compared with, which may be a smaller one.
- */
+/** A parameter whose value each of several callers gives; of this type, where that of the column would be too small. */
 export type Given = (name: string, type?: string) => Knex.Value;
 
 export interface StorageLogger {
@@ -50,10 +47,7 @@ export interface Engine {
   readonly knex: Knex;
   /** Runs one read-only statement on the latest committed state. */
   readonly reader: Runner;
-  /**
-   * Compiles a query of these columns, with at most `#rows` rows. If the engine finds the rows of several callers as
-   * fast in one run, callers at the same time with the same `#rows` share it.
-   */
+  /** Compiles a query of at most `#rows` rows. Callers at the same time share a run of it where that is as fast. */
   compilePage(name: string, columns: readonly string[], compose: (given: Given) => Knex.QueryBuilder): Statement;
   /** Restricts a query to rows whose `column` is in the list of ids in the parameter `ids`. */
   whereIdIn(query: Knex.QueryBuilder, column: string): Knex.QueryBuilder;
@@ -62,11 +56,8 @@ export interface Engine {
   /** The SQL of the bytes whose hexadecimal text is the value of `sql`. */
   fromHex(sql: string): string;
   /**
-   * Runs `work` as one transaction and resolves once it is durable. If `work` throws, only its own changes are rolled
-   * back. `contended` names what it locks first, such as `thing 7`. An engine that runs transactions concurrently runs
-   * `work` again after a conflict, and queues transactions with the same name before they take a connection.
-   *
-   * @throws Cancelled when `isCancelled` returns true before `work` begins.
+   * As in store.ts. `contended` names what `work` locks first, such as `thing 7`. An engine that runs transactions
+   * concurrently runs `work` again after a conflict, and queues those with the same name before they take a connection.
    */
   transaction<T>(work: (tx: Runner) => Promise<T>, isCancelled?: IsCancelled, contended?: string): Promise<T>;
   /** As in store.ts. `statements` is 2 with an idempotency record, which needs the first's row; 1 needs no BEGIN. */

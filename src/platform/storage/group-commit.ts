@@ -84,7 +84,6 @@ export class GroupCommit {
     });
   }
 
-  /** Runs a batch in the open transaction. */
   async #run(batch: readonly Write[]): Promise<void> {
     if (batch.length === 0) return;
     if (this.#hasChanges) await this.#writer.command('mark');

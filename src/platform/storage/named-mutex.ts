@@ -1,10 +1,7 @@
 /** Runs work with the same name one at a time, in the order of arrival. Work with different names runs concurrently. */
 import { StoreUnavailable } from './store-errors.ts';
 
-/**
- * Of each name `maxWaiting` pieces of work may wait, for `maxWaitMs`. For others the result throws StoreUnavailable, at
- * once or then.
- */
+/** Of each name `maxWaiting` pieces of work wait, for `maxWaitMs`. The result throws StoreUnavailable for others. */
 export function namedMutex({ maxWaiting, maxWaitMs }: { readonly maxWaiting: number; readonly maxWaitMs: number }) {
   /** By the name of work that runs: what starts the work that waits for it. */
   const queues = new Map<string, (() => void)[]>();

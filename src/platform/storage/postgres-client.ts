@@ -58,10 +58,7 @@ export class PostgresClient extends Client {
     };
   }
 
-  /**
-   * Sends the commands and the query up to one Sync: the server skips all that follow one that fails. No other query
-   * may be in progress, since pg gives all results to the one that is.
-   */
+  /** Sends all up to one Sync: what is behind a failure is skipped. No other query may be in progress. */
   async queryBehind(commands: readonly Command[], query: QueryConfig): Promise<readonly QueryResult[]> {
     const { connection } = this;
     connection.stream.cork();

@@ -15,10 +15,7 @@ const KINDS = {
   away: /^(08...|28...|3D000|55000|57P01|57P02|57P03|57P05|)$/,
   /** The server works but lacks disk space, memory or connections. */
   noResources: /^53/,
-  /**
-   * The session is not what it is taken for: it may not write, or its prepared statements are gone, others, or return
-   * another type since a table has changed.
-   */
+  /** The session may not write; or its prepared statements are gone, are others, or return another type now. */
   stale: /^(25006|26000|42P05|0A000)$/,
   /** The server refuses a connection because all of its connections are in use. */
   outOfConnections: /^53300$/,
@@ -31,10 +28,7 @@ const WAYS_OUT: Readonly<Record<string, string>> = {
   '22P05': "create the database with ENCODING 'UTF8'",
 };
 
-/**
- * Returns the error that storage throws for an error of pg. An error that does not come from the server comes from the
- * connection: it could not be opened, it broke, or no response arrived in time.
- */
+/** Returns what storage throws for an error of pg. One that is not of the server is of the connection. */
 export function toStoreError(error: unknown): unknown {
   if (error instanceof DatabaseError && error.code === '23505')
     return new NotUnique(messageOf(error), { cause: error });

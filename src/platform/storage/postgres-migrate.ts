@@ -85,10 +85,7 @@ async function checkServer(knex: Knex, url: string, isPooled: boolean): Promise<
   throw new ConfigError(`the user of DATABASE_URL lacks rights on ${names}: ${wayOut}`);
 }
 
-/**
- * Takes an advisory lock until the transaction ends. It belongs to the transaction, so it works through a pooler, and
- * PostgreSQL releases it when the process crashes.
- */
+/** Takes an advisory lock of the transaction: it works through a pooler, and ends when the process crashes. */
 async function lock(trx: Knex.Transaction, maxWaitMs: number): Promise<void> {
   try {
     await trx.raw(`SET LOCAL statement_timeout = 0; SET LOCAL idle_in_transaction_session_timeout = ${TABLE_LOCK_MS}`);

@@ -10,8 +10,7 @@
  * place in the pool until its process on the server has ended: that is looked up on a connection apart. Otherwise each
  * further call would begin one more. While that gets an answer, the database is not away.
  *
- * When the server refuses a connection because it has too many, the open ones serve all calls, and the pool tries to
- * open more a little later.
+ * When the server refuses a connection as one too many, the open ones serve all calls, and the pool grows later.
  */
 import { setTimeout as delay } from 'node:timers/promises';
 import { Pool, type PoolClient } from 'pg';

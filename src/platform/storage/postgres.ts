@@ -8,8 +8,7 @@
  * Transactions that lock the same row first queue in this process, and only one of them holds a connection. So a row
  * that stays locked does not use up the pool. Transactions that wait too long or exceed the queue are refused.
  *
- * While the database is unavailable, calls fail with StoreUnavailable after a bounded wait (see postgres-pool.ts). Each
- * call tries to connect, so no recovery step is needed.
+ * While the database is unavailable, calls fail after a bounded wait (postgres-pool.ts). Each tries to connect.
  */
 import { setTimeout as delay } from 'node:timers/promises';
 import makeKnex from 'knex';

@@ -1,8 +1,7 @@
 /**
  * The SQLite engine: one connection for writes and one for reads, each with prepared statements.
  *
- * WAL allows reads while a write waits for the disk. `synchronous=FULL` makes every commit durable before its callers
- * get their results. Writes go through GroupCommit.
+ * WAL allows reads while a write waits for the disk. `synchronous=FULL` makes a commit durable before it is answered.
  *
  * While the disk is full, writes fail and reads work. Both work again as soon as there is room.
  */
@@ -19,10 +18,7 @@ import { StoreUnavailable } from './store-errors.ts';
 
 /** How long a statement waits for another process's lock on the file. */
 const BUSY_TIMEOUT_MS = 5_000;
-/**
- * The size to which the WAL shrinks again after a long reader, such as a backup, during which it grows with each write.
- * By itself it has about 4 MiB.
- */
+/** To this the WAL shrinks again after a long reader, such as a backup. Otherwise it has about 4 MiB. */
 const WAL_BYTES = 16_777_216;
 
 /** `sqlite3` reads integers as numbers, which are exact below 2^53. The rest is for new ids. */

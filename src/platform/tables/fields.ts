@@ -71,10 +71,7 @@ export const boolean = (name: string) =>
 export const oneOf = <const T extends string>(name: string, values: readonly T[]) =>
   field(name, 'text', (value) => values.find((one) => one === value));
 
-/**
- * A field that is absent when a column of it is NULL, but for columns that may be NULL in a value. In the row of an
- * event a column that came later is missing.
- */
+/** A field that is absent when a column that its values always have is NULL, or missing as in an older event. */
 export function optional<T>({ read, write, given, ...field }: Field<T>): Field<T | undefined> {
   const { columns } = field;
   if (given.length === 0)
@@ -163,8 +160,7 @@ export const instant = (name: string) =>
 
 /**
  * A list in one column: a JSON array, as text on both engines. `list('tags', text)` is one of texts, and
- * `list('lines', () => record({ … }))` one of records. The default of the column is `[]`, which is also read where the
- * row of an event is older than the column.
+ * `list('lines', () => record({ … }))` one of records. Without the column, as in older events, it is empty.
  */
 export function list<T>(name: string, item: (name: string) => Field<T>): Field<readonly T[]> {
   const { columns, read, write } = item(name);

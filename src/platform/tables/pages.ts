@@ -52,9 +52,8 @@ export function fitting(sizes: readonly number[], maxBytes: number): number {
 
 /**
  * Reads pages by keyset: the rows after the last id, and one more that tells whether there is another page. Concurrent
- * reads of pages of the same size, with filters on the same columns, can share a statement. `select` makes a query
- * of these columns without an order. Its parameters are `given`, not `param`. The statements have the names of the
- * table and of the order.
+ * reads of pages of the same size, with filters on the same columns, can share a statement. `select` makes a query of
+ * these columns without an order, with `given` in place of `param`.
  *
  * Of a table with long texts a page is read once as a rule. A row with more than its share of the bytes comes without
  * its texts. Then it is known how many rows fit, and a page of these is read.

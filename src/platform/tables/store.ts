@@ -18,7 +18,6 @@ interface Table {
   readonly writes: (tx: Runner) => object;
 }
 
-/** The tables that every store has. */
 export const PLATFORM_TABLES = { idempotency: idempotencyTable };
 
 export const PLATFORM_MIGRATIONS: readonly Migration[] = [
@@ -33,7 +32,6 @@ export type Transaction<T extends Tables> = { readonly [Name in keyof T]: Return
 
 /** The call that a write belongs to. */
 export interface WritingCall {
-  /** True once the call's deadline has passed or the caller has left: a write that has not begun need not begin. */
   readonly isCancelled: IsCancelled;
   /** Makes the idempotency record of the result. */
   readonly remember?: Remember;
@@ -101,10 +99,7 @@ export function createStore<T extends Tables & typeof PLATFORM_TABLES>(opened: E
     new Proxy(tables, { get: (all, name: string) => all[name]?.writes(runner) }) as unknown as Transaction<T>;
 
   const writerFor = ({ isCancelled, remember }: Partial<WritingCall>, contended?: string): Writer<T> => {
-    /**
-     * Runs the work, and inserts the record of its result. Statements are refused when the work has ended, and after
-     * the first one if `isOne`.
-     */
+    /** Inserts the record of the result, too. Refuses statements after the work, and after the first if `isOne`. */
     const remembering =
       <R>(work: (tx: Transaction<T>) => Promise<R>, isOne = false) =>
       async (runner: Runner): Promise<R> => {

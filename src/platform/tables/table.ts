@@ -129,9 +129,8 @@ export function recordWrites<R extends Identified>(
 
 /**
  * Stores those of many records whose parent exists, and returns how many: their first column has the id of a row of
- * `parents`, which may have gone with a restore. They may name each `key` once. They are sorted, so that two servers
- * lock the rows in the same order and can't deadlock. Where there is a row with the same key, it is updated: `set`
- * returns the SQL of a column's value.
+ * `parents`, which may have gone with a restore. They may name each `key` once, and are sorted, so that two servers
+ * can't deadlock. A row with the same key is updated: `set` returns the SQL of a column's value.
  */
 export function put<R extends object>(
   engine: Engine,
@@ -183,10 +182,7 @@ export function existingRow({ knex }: Engine, name: string, id: Knex.Value | Kne
   return knex(name).select(knex.raw('1')).where(`${name}.id`, id).forKeyShare();
 }
 
-/**
- * Compiles an insert of records whose parent exists: the column `parent` has the id of a row of `parents`. Like
- * `compileInsert`; it returns all columns.
- */
+/** Like `compileInsert`, of records whose `parent` is the id of a row of `parents`. It returns all columns. */
 export function compileChildInsert<R extends object>(
   engine: Engine,
   table: Table<R>,

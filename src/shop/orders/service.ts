@@ -13,10 +13,7 @@ import { type Order, toOrderId } from './table.ts';
 const PAGES = pageTokens(3);
 
 export function orderService(store: ShopStore): Service<OrderServiceServer> {
-  /**
-   * Changes an open order, which must exist and match the call's If-Match. The change queues under the order's pet,
-   * which never changes.
-   */
+  /** Changes an open order, which must exist and match If-Match, in the queue of its pet, which never changes. */
   const change = async <T>(id: bigint, call: Context, work: (tx: ShopTransaction, order: Order) => Promise<T>) => {
     const orderId = toOrderId(id);
     const petId = (await store.orders.find(orderId))?.petId;
@@ -79,8 +76,7 @@ function petIdOf(message: { readonly petId?: bigint | undefined } | undefined): 
 
 /**
  * Moves `units` from the pet's stock to the order, or back when negative, and applies `close` if the order is complete,
- * and stored so. An order without a pet changes no stock. Only the pet of a new order may be unknown: a pet with an
- * open order can't be deleted.
+ * and stored so. Only the pet of a new order may be unknown: one with an open order can't be deleted.
  */
 async function moveStock(tx: ShopTransaction, { petId, quantity, complete }: Order, units: number): Promise<void> {
   if (petId === undefined) return;

@@ -28,7 +28,6 @@ export const PERMISSIONS: Readonly<Record<Permission, PermissionMessage>> = {
   write: PermissionMessage.PERMISSION_WRITE,
 };
 
-/** The name of a value of an enum, in one of these tables. */
 export function nameOf<Name extends string>(names: Readonly<Record<Name, number>>, value: unknown): Name | undefined {
   return (Object.keys(names) as Name[]).find((name) => names[name] === value);
 }

@@ -1,7 +1,6 @@
 /**
- * The API key cache. A mistyped key fails its checksum without a look-up. A known key is found by its SHA-256 in a
- * bounded cache, without the database. Only hashes are kept and looked up, so the time that a look-up takes reveals
- * nothing about any key.
+ * The API key cache. A mistyped key fails its checksum without a look-up. A known key is found in a bounded cache, by
+ * its SHA-256: so the time that a look-up takes reveals nothing about any key.
  *
  * What a look-up has found is fresh for `FRESH_MS` from the beginning of the look-up: so a change by another process
  * takes effect here too, however slow the database is. `invalidate` makes everything stale at once, also what a look-up

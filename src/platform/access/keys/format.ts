@@ -28,7 +28,6 @@ export function hideKeys(text: string): string {
   return text.replaceAll(KEY_PATTERN, REDACTED);
 }
 
-/** Generates a key. It is shown once and never stored. */
 export function generateKey(kind: KeyKind = 'account'): string {
   // randomInt is uniform: a random byte modulo 62 would favour some characters.
   const random = Array.from({ length: RANDOM_LENGTH }, () => ALPHABET.charAt(randomInt(ALPHABET.length)));
@@ -46,7 +45,6 @@ export function hashKey(key: string): Buffer {
   return hash('sha256', key, 'buffer');
 }
 
-/** Returns the first characters of a key, which tell its owner's keys apart. */
 export function displayPrefix(key: string): string {
   return key.slice(0, DISPLAY_LENGTH);
 }

@@ -48,10 +48,7 @@ export async function ensureOperatorKey(dataDir: string): Promise<string> {
   return key;
 }
 
-/**
- * Writes the file unless it exists: of several processes only one does. It is written atomically: an interrupted start
- * leaves no half-written key behind.
- */
+/** Writes the file whole, or not at all: of several processes only the first one does. */
 async function writeNewSecret(file: string, secret: string): Promise<void> {
   const temporary = `${file}.${randomUUID()}`;
   await writeFile(temporary, `${secret}\n`, { mode: 0o600 });

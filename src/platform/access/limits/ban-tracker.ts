@@ -5,11 +5,9 @@
  * minute old. A request during the ban is no refusal: it neither prolongs the ban nor counts after it. After the first
  * refusal of a minute, which is that of the limits, the others do not count for `graceMs`: they were on their way.
  *
- * A ban never lasts longer than its length: one that ends later than a new one would was set by a wrong clock, and does
- * not hold.
+ * A ban that ends later than a new one would was set by a wrong clock, and does not hold.
  *
- * Bans live in memory: to keep them over a restart, store them when they begin and pass them to `restore`. Idle keys
- * are dropped once in the time of a window.
+ * The caller stores bans that begin, to `restore` them after a restart. Idle keys are dropped once in a window.
  */
 import type { KeyId } from '../../rpc/caller.ts';
 import { minuteIndexAt } from './windows.ts';
@@ -18,7 +16,6 @@ import { minuteIndexAt } from './windows.ts';
 export interface BanPolicy {
   readonly refusals: number;
   readonly windowMs: number;
-  /** After the first refusal of a minute, refusals do not count for this long: they were on their way. */
   readonly graceMs: number;
   /** From the last of the refusals. */
   readonly durationMs: number;
@@ -41,7 +38,6 @@ export class BanTracker {
     this.#policy = policy;
   }
 
-  /** How many keys are tracked, banned or not. */
   get size(): number {
     return this.#offenders.size;
   }

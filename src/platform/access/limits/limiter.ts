@@ -12,7 +12,6 @@ import type { DayUsage, KeyUse } from '../tables/usage.ts';
 import type { BanPolicy } from './ban-tracker.ts';
 import { type Counter, hasRoom, readWindows, secondsUntil, type WindowUse } from './windows.ts';
 
-/** Whom a request counts under. */
 export type Subject =
   | { readonly kind: 'account'; readonly accountId: AccountId }
   /** An IP address, or the prefix that counts as one caller. What guesses keys is counted apart from its requests. */
@@ -28,18 +27,14 @@ export type Attempt = Subject & {
   /** The key of an account's request: refusals count against it. */
   readonly keyId?: KeyId;
   readonly nowMs: number;
-  /**
-   * Identifies the request. The edge may send a request to several servers. Those that share their counts decide on
-   * it once, and it counts once. Undefined for a request that nobody repeats by itself.
-   */
+  /** Identifies a request that the edge may send to several servers: those that share counts decide on it once. */
   readonly requestId?: string | undefined;
 };
 
 /**
- * Whether a request is admitted, with the numbers of the most binding window: the one with the fewest requests left. On
- * a tie it is the day, which resets later. A refused request thus shows the window that is full or, when both are, the
- * day. For a banned key the numbers are the account's, without this request; but the reset is the end of the ban, also
- * for the refusal that begins it.
+ * Whether a request is admitted, with the numbers of the window with the fewest requests left, on a tie of the day: so
+ * a refusal shows the window that is full. For a banned key the numbers are the account's, without this request; but
+ * the reset is the end of the ban, also for the refusal that begins it.
  */
 export interface Decision extends WindowUse {
   readonly allowed: boolean;
@@ -65,32 +60,22 @@ export interface LimiterOptions {
 export interface Limiter {
   /** This server counts alone: the shared counts are unavailable. */
   readonly isDegraded: boolean;
-  /**
-   * Decides on a request and counts it if it is admitted. Checks for a ban before the windows: a decision on a banned
-   * key has `bannedUntilMs`.
-   */
+  /** Counts a request if it is admitted. Of a banned key none is: the decision has `bannedUntilMs`. */
   admit(attempt: Attempt): Decision | Promise<Decision>;
   /** Decides as `admit` would, to show the numbers. Counts nothing. */
   peek(attempt: Attempt): Decision | Promise<Decision>;
   /**
-   * Tells how many streams of events of an account this server has open. Returns false, and takes no notice, if with
-   * those of other servers they are more than `max`. It must be told again within STREAMS_KEPT_MS. While it is not
-   * known what other servers have, each counts alone.
+   * Tells how many streams of events of an account this server has open: again within STREAMS_KEPT_MS. Returns false,
+   * and takes no notice, if with those of other servers, as far as they are known, they are more than `max`.
    */
   countEventStreams(accountId: AccountId, own: number, max: number): boolean | Promise<boolean>;
 
   /** The time by which requests are counted and bans end. */
   now(): number | Promise<number>;
-  /**
-   * Ends a key's ban at once, on all servers that share the counts, and deletes the key's refusals. Returns false, and
-   * does nothing, if other servers would not learn it.
-   */
+  /** Ends a key's ban, and deletes its refusals. False, with nothing done, if other servers would not learn it. */
   unban(accountId: AccountId, keyId: KeyId): boolean | Promise<boolean>;
 
-  /**
-   * Returns the account days that changed, and the keys that were used, since the last call. The limiter holds them
-   * until then. A caller that fails to write a row has to write it again.
-   */
+  /** Hands over the account days that changed, and the keys that were used, since the last call. */
   drain(): { readonly usage: readonly DayUsage[]; readonly keyUses: readonly KeyUse[] };
   /** Restores the counts of a day, before the first request. */
   restoreUsage(rows: Iterable<DayUsage>): void;

@@ -24,10 +24,7 @@ const MAX_ROWS = 250;
 
 export type LimitsRecorder = ReturnType<typeof createLimitsRecorder>;
 
-/**
- * Restores today's counts and the bans in force from the store, by the limiter's clock. That may be a day wrong, so the
- * counts of the days beside are restored too.
- */
+/** Restores the bans in force, and today's counts with those of the days beside: the clock may be wrong by a day. */
 export async function restoreLimits(store: AccessStore, limiter: Limiter): Promise<void> {
   const nowMs = await limiter.now();
   const today = dayIndexAt(nowMs);
@@ -35,7 +32,6 @@ export async function restoreLimits(store: AccessStore, limiter: Limiter): Promi
   limiter.restoreBans(await store.bans.inForce(nowMs));
 }
 
-/** Begins at once to store what the limiter counts. */
 export function createLimitsRecorder(store: AccessStore, limiter: Pick<Limiter, 'drain'>, logger: Logger) {
   const unsavedUsage = new Map<string, DayUsage>();
   const unsavedBans = new Map<KeyId, Ban>();

@@ -120,10 +120,7 @@ export class RedisClient {
     }
   }
 
-  /**
-   * Runs a Lua script by its hash, and sends the script itself to a server that does not know it yet. For commands of
-   * `run` and for probes: rejects when it fails.
-   */
+  /** Runs a Lua script, also on a server that does not know it yet. For `run` and probes: rejects when it fails. */
   async evaluate({ text, sha1 }: Script, keys: string[], args: string[]): Promise<unknown> {
     const connection = this.#connection;
     const options = { keys, arguments: args };

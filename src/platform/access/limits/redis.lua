@@ -48,8 +48,7 @@ for i, length in ipairs(LENGTHS_MS) do
   hasRoom = hasRoom and count < tonumber(ARGV[at + 2])
 end
 
--- Returns the end of the key's ban, 0 without one: what Redis knows, or else what the server knows. A ban that ends
--- later than a new one was set by a wrong clock.
+-- Returns the end of the key's ban, or 0: what Redis knows, else the server. A wrong clock has set one that is too late.
 local function bannedUntil()
   local stored = redis.call("GET", KEYS[3])
   local untilMs = tonumber(stored or ARGV[3])

@@ -1,6 +1,5 @@
 /**
- * Counts each request against its account, or against its IP address when it has no valid key, and bounds what both
- * have open.
+ * Counts each request against its account or, without a valid key, its IP address, and bounds what both have open.
  *
  * The numbers go into `responseHeaders`, so every response has them, including an error from further down the chain.
  */
@@ -84,15 +83,9 @@ export function requestLimits(limiter: Limiter, { shares, onBan, addressPerMinut
     async show(call: Call): Promise<void> {
       await peek(call, attemptOf(call));
     },
-    /**
-     * Counts an open call against its address, until it is closed or released. `what` is counted apart from all else.
-     * Rejects with RATE_LIMITED past the share of an address.
-     */
+    /** Counts a call against its address until it ends or is released, by `what` it is. Rejects past the share. */
     holdForAddress: (call: Call, what: string) => hold(call, attemptOf(call), () => shares.holdForAddress(call, what)),
-    /**
-     * Rejects with RATE_LIMITED when the address has used up a minute's limit of wrong guesses. These are counted
-     * apart: requests without a key use up nothing for the valid keys behind their address.
-     */
+    /** Rejects past a minute's limit of wrong guesses. Requests without a key use up nothing of it. */
     async checkGuesses(call: Call): Promise<void> {
       const decision = await peek(call, attemptOf(call, 'guesses'));
       if (!decision.allowed) throw limitError(attemptOf(call), decision);

@@ -5,8 +5,7 @@
  * `WINDOWS`, and how many requests of the day were refused. A request counts in all windows or, when one is full, in
  * none. Each call states the quota, so a change of quota takes effect with the next request.
  *
- * All functions are pure but for the counter, and take the time as an argument. A counter follows a clock that jumps,
- * ahead or back: a wrong clock costs a window.
+ * A counter follows a clock that jumps, ahead or back: a wrong clock costs a window.
  */
 import { type LimitWindow, type Quota, WINDOWS } from '../../config/plans.ts';
 
