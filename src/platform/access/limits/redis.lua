@@ -48,7 +48,7 @@ for i, length in ipairs(LENGTHS_MS) do
   hasRoom = hasRoom and count < tonumber(ARGV[at + 2])
 end
 
--- Returns the end of the key's ban, or 0: what Redis knows, else the server. A wrong clock has set one that is too late.
+-- Returns the end of the key's ban, or 0: as Redis knows it, else the server. One that is too late is a wrong clock's.
 local function bannedUntil()
   local stored = redis.call("GET", KEYS[3])
   local untilMs = tonumber(stored or ARGV[3])
