@@ -204,34 +204,32 @@ test('Lists - pass as they are written, in any JSON', async (t) => {
   t.deepEqual(await check('POST', odd), { itemSizes: [1, 2], best: {} });
 });
 
-const NO_LISTS = [
-  ['{"labels":{}}', 'labels: {} is not a list'],
-  ['{"name":"x","labels" : true , "y":1}', 'labels: true is not a list'],
-  ['{"item_sizes":"7"}', 'itemSizes: "7" is not a list'],
-  ['{"\\u006c\\u0061bels":"a"}', 'labels: "a" is not a list'],
-  ['{"lines":{"name":"a"}}', 'lines: {"name":"a"} is not a list'],
-  ['{"best":{"notes":"a"}}', 'best.notes: "a" is not a list'],
-  ['{"lines":[{"notes":[]},{"notes":"]"}]}', 'lines[1].notes: "]" is not a list'],
-  [`{"labels":"${'x'.repeat(60_000)}"}`, `labels: "${'x'.repeat(188)}… is not a list`],
-] as const;
-
-const NO_ITEMS = [
-  ['{"labels":["a",null,"b"]}', 'labels[1]: null is not a string'],
-  ['{"labels":["[",[]]}', 'labels[1]: [] is not a string'],
-  ['{"labels":[{"a":[]}]}', 'labels[0]: {"a":[]} is not a string'],
-  ['{"itemSizes":[1,null]}', 'itemSizes[1]: null is not a whole number'],
-  ['{"colors":[null]}', 'colors[0]: null is none of red, blue'],
-  ['{"lines":[{},null]}', 'lines[1]: null is not an object'],
-  ['{"lines":[[{}]]}', 'lines[0]: [{}] is not an object'],
-  ['{"lines":[{"name":"a","notes":["b",null]}]}', 'lines[0].notes[1]: null is not a string'],
-] as const;
-
 test('Lists - another value is refused, and named', async (t) => {
-  for (const [body, message] of NO_LISTS) t.is(await check('POST', body), message);
+  for (const [body, message] of [
+    ['{"labels":{}}', 'labels: {} is not a list'],
+    ['{"name":"x","labels" : true , "y":1}', 'labels: true is not a list'],
+    ['{"item_sizes":"7"}', 'itemSizes: "7" is not a list'],
+    ['{"\\u006c\\u0061bels":"a"}', 'labels: "a" is not a list'],
+    ['{"lines":{"name":"a"}}', 'lines: {"name":"a"} is not a list'],
+    ['{"best":{"notes":"a"}}', 'best.notes: "a" is not a list'],
+    ['{"lines":[{"notes":[]},{"notes":"]"}]}', 'lines[1].notes: "]" is not a list'],
+    [`{"labels":"${'x'.repeat(60_000)}"}`, `labels: "${'x'.repeat(188)}… is not a list`],
+  ] as const)
+    t.is(await check('POST', body), message);
 });
 
 test('Lists - an item of another type is refused; a null, a list or an object is named with its index', async (t) => {
-  for (const [body, message] of NO_ITEMS) t.is(await check('POST', body), message);
+  for (const [body, message] of [
+    ['{"labels":["a",null,"b"]}', 'labels[1]: null is not a string'],
+    ['{"labels":["[",[]]}', 'labels[1]: [] is not a string'],
+    ['{"labels":[{"a":[]}]}', 'labels[0]: {"a":[]} is not a string'],
+    ['{"itemSizes":[1,null]}', 'itemSizes[1]: null is not a whole number'],
+    ['{"colors":[null]}', 'colors[0]: null is none of red, blue'],
+    ['{"lines":[{},null]}', 'lines[1]: null is not an object'],
+    ['{"lines":[[{}]]}', 'lines[0]: [{}] is not an object'],
+    ['{"lines":[{"name":"a","notes":["b",null]}]}', 'lines[0].notes[1]: null is not a string'],
+  ] as const)
+    t.is(await check('POST', body), message);
 });
 
 test('Lists that may be absent - an array is there, also an empty one; absent and null are not', async (t) => {

@@ -139,28 +139,25 @@ const REFUSED: Readonly<Record<string, readonly [own: Record<string, string>, is
   'text that is not Base64': [{ 'content-type': 'application/grpc-web-text' }, true],
 };
 
-/** Media types as callers may send them, and the start of those of the responses. */
-const TYPES = {
-  'application/grpc': 'application/grpc',
-  'application/grpc; x=y': 'application/grpc',
-  'Application/GRPC': 'application/grpc',
-  'application/grpc-web; charset=utf-8': 'application/grpc-web',
-  'application/grpc-web-text': 'application/grpc-web',
-};
+/** Media types as callers may send them. */
+const TYPES = [
+  ...['application/grpc', 'application/grpc; x=y', 'Application/GRPC'],
+  ...['application/grpc-web; charset=utf-8', 'application/grpc-web-text'],
+];
 
 for (const [title, [own, isJudged]] of Object.entries(REFUSED)) {
   test(`gRPC errors - ${title} is INVALID_ARGUMENT${isJudged ? ', after the key' : ''}`, async (t) => {
     const { key, publicAddress } = t.context;
     const body = Buffer.from('@@@@@');
-    const types = Object.entries(TYPES).filter(([type]) => [undefined, type].includes(own['content-type']));
-    t.not(types.length, 0);
-    for (const [type, expected] of types) {
+    const types = own['content-type'] === undefined ? TYPES : [own['content-type']];
+    for (const type of types) {
       for (const by of [key, undefined]) {
         const headers = { ...grpcHeaders(PATH, by), 'content-type': type, ...own };
         const answer = await exchangeAlone(publicAddress, headers, { body });
         const status = isJudged && by === undefined ? Code.UNAUTHENTICATED : INVALID_ARGUMENT;
         t.deepEqual([answer.status, answer.headers.get('grpc-status')], [200, String(status)], type);
-        t.true(answer.headers.get('content-type')?.startsWith(expected), type);
+        const expected = type.includes('web') ? /^application\/grpc-web/ : /^application\/grpc(\+|$)/;
+        t.regex(answer.headers.get('content-type') ?? '', expected, type);
         t.not(answer.headers.get('grpc-message'), null);
         t.not(answer.headers.get('grpc-status-details-bin'), null);
         if (status === Code.UNAUTHENTICATED) t.true(answer.headers.has('x-ratelimit-limit'), type);

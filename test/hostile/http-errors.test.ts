@@ -37,11 +37,9 @@ function post(stack: TestStack, lines: readonly string[]): Promise<RestResponse>
   return http1(stack.publicAddress, HEAD + ['Host: petstore', withKey(stack), ...lines].join('\r\n'));
 }
 
-type Code = keyof typeof STATUS;
-const STATUS = { INVALID_ARGUMENT: 400, ROUTE_NOT_FOUND: 404, BODY_TOO_LARGE: 413, REQUEST_TIMEOUT: 408 };
+const STATUS = { INVALID_ARGUMENT: 400, BODY_TOO_LARGE: 413 };
 
-function isRefused(t: ExecutionContext<TestStack>, response: RestResponse, code: Code, what?: string): void {
-  t.is(response.status, STATUS[code], what);
+function isRefused(t: ExecutionContext<TestStack>, response: RestResponse, code: keyof typeof STATUS): void {
   isError(t, response, STATUS[code], code);
   t.regex(response.headers.get('x-request-id') ?? '', /^\S+$/, 'x-request-id');
   t.is(response.headers.get('retry-after'), null, 'a retry does not help');
@@ -50,28 +48,20 @@ function isRefused(t: ExecutionContext<TestStack>, response: RestResponse, code:
 const NO_CHUNKS = ['ZZ\r\n{}\r\n', '5\r\n{"nam\r\n-1\r\n', 'fffffffffffffffff\r\n{}\r\n'];
 const LARGE = `Content-Length: ${tooLarge.length}`;
 
-const REFUSED: Readonly<Record<string, readonly [code: Code, ...lines: string[]]>> = {
-  ...Object.fromEntries(
-    ['gzip', 'gzip, chunked', 'identity', 'banana', 'chunked, chunked', 'chunked;x=y'].map((encoding) => [
-      `the transfer encoding "${encoding}"`,
-      ['INVALID_ARGUMENT', `Transfer-Encoding: ${encoding}`, '', '0\r\n\r\n'],
-    ]),
-  ),
-  ...Object.fromEntries(
-    NO_CHUNKS.map((chunk) => [
-      `the malformed chunk ${JSON.stringify(chunk)}`,
-      ['INVALID_ARGUMENT', CHUNKED, '', chunk],
-    ]),
-  ),
-  'a body of 1 MiB': ['BODY_TOO_LARGE', `Content-Length: ${2 ** 20}`, '', ' '.repeat(2 ** 20)],
-  'a larger body that is never sent': ['BODY_TOO_LARGE', LARGE, '', ''],
-  'a body announced as 1 TiB': ['BODY_TOO_LARGE', `Content-Length: ${2 ** 40}`, '', BODY],
-  'a larger body in chunks without an end': ['BODY_TOO_LARGE', CHUNKED, '', chunked(tooLarge).slice(0, -5)],
-};
+const ENCODINGS = ['gzip', 'gzip, chunked', 'identity', 'banana', 'chunked, chunked', 'chunked;x=y'];
 
-for (const [title, [code, ...lines]] of Object.entries(REFUSED)) {
+for (const [title, code, line, body] of [
+  ...ENCODINGS.map((one) => {
+    return [`the transfer encoding "${one}"`, 'INVALID_ARGUMENT', `Transfer-Encoding: ${one}`, '0\r\n\r\n'] as const;
+  }),
+  ...NO_CHUNKS.map((one) => [`the chunk ${JSON.stringify(one)}`, 'INVALID_ARGUMENT', CHUNKED, one] as const),
+  ['a body of 1 MiB', 'BODY_TOO_LARGE', `Content-Length: ${2 ** 20}`, ' '.repeat(2 ** 20)],
+  ['a larger body that is never sent', 'BODY_TOO_LARGE', LARGE, ''],
+  ['a body announced as 1 TiB', 'BODY_TOO_LARGE', `Content-Length: ${2 ** 40}`, BODY],
+  ['a larger body in chunks without an end', 'BODY_TOO_LARGE', CHUNKED, chunked(tooLarge).slice(0, -5)],
+] as const) {
   test(`HTTP errors - ${title} is a ${STATUS[code]}`, async (t) => {
-    isRefused(t, await post(t.context, lines), code);
+    isRefused(t, await post(t.context, [line, '', body]), code);
   });
 }
 
@@ -87,22 +77,17 @@ test('HTTP errors - a Host that is empty, has a user or is given twice is a 400'
     }
     for (const host of ['Host:', 'Host:  \t', 'Host: @', 'Host: user@petstore', 'Host: a,', 'Host: a\r\nHost: b']) {
       const refused = await request(path, host);
-      isRefused(t, refused, 'INVALID_ARGUMENT', path);
+      isRefused(t, refused, 'INVALID_ARGUMENT');
       t.regex(refused.body?.message ?? '', /^Host: must be a host/);
     }
   }
 });
 
 test('Invalid HTTP - is a plain 400 of Envoy, whatever id and private headers it has', async (t) => {
-  const own = [
-    'x-request-id: 1',
-    'x-envoy-original-method: HEAD',
-    'x-petstore-body-type: text/evil',
-    withKey(t.context),
-  ];
+  const own = ['x-request-id: 1', 'x-envoy-original-method: HEAD', 'x-petstore-body-type: text/evil'];
+  own.push(withKey(t.context));
   for (const start of [
-    'nonsense',
-    'GET',
+    ...['nonsense', 'GET'],
     'GET pets HTTP/1.1\r\nHost: x',
     'OPTIONS * HTTP/1.1\r\nHost: x',
     'GET /pets#x HTTP/1.1\r\nHost: x',
@@ -115,7 +100,7 @@ test('Invalid HTTP - is a plain 400 of Envoy, whatever id and private headers it
     'QUERY /pets HTTP/1.1\r\nHost: x', // without a content type (RFC 10008, section 2)
   ]) {
     const refused = await http1(t.context.publicAddress, `${[start, ...own].join('\r\n')}\r\n\r\n`);
-    isRefused(t, refused, 'INVALID_ARGUMENT', 'GET');
+    isRefused(t, refused, 'INVALID_ARGUMENT');
     t.is(refused.body.message, 'the request is not valid HTTP, or its headers are too large');
     t.false(refused.headers.has('x-ratelimit-limit'), start);
   }

@@ -167,10 +167,8 @@ test('Rules - the pattern of a name is ASCII, and refuses nothing that the serve
   const accepted = [...around, ...LENGTHS].filter(
     (name) => validator.validate(schema, create(schema, { name })).kind === 'valid',
   );
-  t.deepEqual(
-    accepted.filter((name) => isMatch(name).includes(false)),
-    [],
-  );
+  const refused = accepted.filter((name) => isMatch(name).includes(false));
+  t.deepEqual(refused, []);
   for (const name of [' ', '\u00a0', 'a\tb', '\u0085', 'a\u0000', '\u009fb', 'x'.repeat(401), `a${' '.repeat(400)}b`])
     t.deepEqual(isMatch(name), [false, false], name);
 });

@@ -20,17 +20,12 @@ test('JSON - a list is an array, also one that may be absent; an empty list is l
   const parcel = jsonWriter(parcelMessage('Parcel'));
   const empty = { id: 1n, name: '', labels: [], lines: [] };
   t.is(parcel(empty), '{"id":1,"name":""}');
-  t.is(
-    parcel({
-      ...empty,
-      labels: ['a', '"'],
-      lines: [
-        { name: 'b', notes: ['c'] },
-        { name: 'd', notes: [] },
-      ],
-    }),
-    '{"id":1,"name":"","labels":["a","\\""],"lines":[{"name":"b","notes":["c"]},{"name":"d"}]}',
-  );
+  const lines = [
+    { name: 'b', notes: ['c'] },
+    { name: 'd', notes: [] },
+  ];
+  const expected = '{"id":1,"name":"","labels":["a","\\""],"lines":[{"name":"b","notes":["c"]},{"name":"d"}]}';
+  t.is(parcel({ ...empty, labels: ['a', '"'], lines }), expected);
   const patch = jsonWriter(parcelMessage('ParcelPatch'));
   t.is(patch({}), '{}');
   t.is(patch({ labels: { values: [] } }), '{"labels":[]}');

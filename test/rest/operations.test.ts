@@ -162,11 +162,8 @@ test.serial('HEAD - has the status and headers of GET on every route, and no bod
     const { 'content-length': length, ...others } = constant(get.headers);
     t.is(Number(length), Buffer.byteLength(get.text), path);
     // Envoy refuses these: without the length of the body.
-    t.deepEqual(
-      constant(head.headers),
-      /abc|=x/.test(path) && get.status === 400 ? others : constant(get.headers),
-      path,
-    );
+    const expected = /abc|=x/.test(path) && get.status === 400 ? others : constant(get.headers);
+    t.deepEqual(constant(head.headers), expected, path);
   }
   t.is((await rest.send('HEAD', '/nope')).status, 404);
 });

@@ -100,10 +100,8 @@ for (const list of LISTS) {
       const request = await requestInto(rest, list, ids);
       if (request === undefined) return void t.pass('nothing makes what it lists');
       const made = await rest.created(request.path, request.json);
-      t.deepEqual(
-        (await walk<Row>(rest, other)).flat().map((row) => row[idName]),
-        [made[idName]],
-      );
+      const listed = (await walk<Row>(rest, other)).flat().map((row) => row[idName]);
+      t.deepEqual(listed, [made[idName]]);
     });
   }
 

@@ -131,11 +131,8 @@ test('Deadline - of a month or of 99,999,999 hours is no shorter one, on both po
       [Events.watchEvents.path, 'left'],
     ] as const) {
       const ended = await Promise.all([...MONTHS, ...WRONG].map((timeout) => send(path, timeout, stack.key)));
-      t.deepEqual(
-        ended,
-        [...MONTHS.map(() => status), ...WRONG.map(() => Code.INVALID_ARGUMENT)],
-        `${path} at ${address}`,
-      );
+      const expected = [...MONTHS.map(() => status), ...WRONG.map(() => Code.INVALID_ARGUMENT)];
+      t.deepEqual(ended, expected, `${path} at ${address}`);
     }
   }
 });

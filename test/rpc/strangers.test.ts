@@ -50,10 +50,7 @@ for (const [title, flood] of Object.entries(FLOODS)) {
     await until(() => stranger.closed, 'the end');
     for (const socket of known)
       await until(() => socket.bytesWritten > flood.length && socket.writableLength === 0, 'all');
-    t.deepEqual(
-      known.map(({ closed }) => closed),
-      [false, false],
-    );
+    t.false(known.some(({ closed }) => closed));
   });
 }
 
@@ -91,8 +88,5 @@ test('Strangers - of more than 1,000 the oldest of the address with most ends, a
   const oldest = await open(t, server, 'oldest', {});
   for (let count = 0; count < 1_100; count += 1) await once(await open(t, server, ''), 'data');
   t.deepEqual([alone.closed, oldest.closed], [false, true]);
-  t.deepEqual(
-    known.map(({ closed }) => closed),
-    [false, false],
-  );
+  t.false(known.some(({ closed }) => closed));
 });

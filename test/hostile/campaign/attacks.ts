@@ -4,6 +4,7 @@
  */
 import type { ClientHttp2Session, OutgoingHttpHeaders } from 'node:http2';
 import { setTimeout as delay } from 'node:timers/promises';
+import { parentPort, Worker, workerData } from 'node:worker_threads';
 import { END_STREAM, frame, headersFrame, PLAIN, PREFACE } from '../../support/calls/frames.ts';
 import { http1Connection } from '../../support/calls/http1-connection.ts';
 import { exchange, type Sending } from '../../support/calls/http2.ts';
@@ -268,3 +269,38 @@ async function idle({ target, size, count }: AttackContext): Promise<void> {
     if (index % 10 === 1) socket.write(greeting, 'latin1');
   });
 }
+
+/** What an attacker's thread tells again and again: the outcomes of its requests, and whether all have been sent. */
+interface Told {
+  readonly outcomes: Outcomes;
+  readonly hasBegun: boolean;
+}
+
+type Job = Omit<AttackContext, 'count'> & Pick<Attack, 'promise'>;
+
+/** Attacks in a thread of its own, which runs this file: it does not disturb the timing of the measurement. */
+export function startAttacker(job: Job) {
+  const worker = new Worker(new URL(import.meta.url), { workerData: { job }, execArgv: [] });
+  const attacker = {
+    told: { outcomes: {}, hasBegun: false } as Told,
+    /** Closes all connections. */
+    end: () => worker.terminate(),
+  };
+  worker.on('message', (told: Told) => (attacker.told = told));
+  return attacker;
+}
+
+async function carryOut({ promise, ...job }: Job): Promise<void> {
+  const outcomes: Record<string, number> = {};
+  let hasBegun = false;
+  const tell = () => parentPort?.postMessage({ outcomes, hasBegun } satisfies Told);
+  setInterval(tell, 100);
+  const count = (outcome: string) => {
+    outcomes[outcome] = (outcomes[outcome] ?? 0) + 1;
+  };
+  await ATTACKS.find((one) => one.promise === promise)?.run({ ...job, count });
+  hasBegun = true;
+  tell();
+}
+
+if (workerData?.job !== undefined) void carryOut(workerData.job);

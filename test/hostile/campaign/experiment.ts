@@ -8,8 +8,7 @@ import { cpuTimesUs } from '../../support/machine/cpu-time.ts';
 import { median } from '../../support/numbers.ts';
 import type { TestStack } from '../../support/service/stack.ts';
 import { until } from '../../support/until.ts';
-import { startAttacker } from './attacker.ts';
-import { type Attack, total } from './attacks.ts';
+import { type Attack, startAttacker, total } from './attacks.ts';
 import { served, startBystanders } from './bystanders.ts';
 import { leftOpen, type MemoryWatch, MIB, mib, pidsOf, watchMemory } from './memory.ts';
 import { isFull } from './service.ts';
@@ -121,6 +120,8 @@ export interface Bounds {
 /** The bounds that were exceeded, with their figures. */
 export function breaches({ endsBut = Number.POSITIVE_INFINITY, check }: Attack, report: Report): string[] {
   const { memory, ended, bounds, visits, fromMs, toMs, unended } = report;
+  const [times, maxTimes] = [timesOf(report), bounds.maxTimes ?? Number.POSITIVE_INFINITY];
+  const calm = { isTimed: bounds.isTimed ?? false, maxP99Ms: MAX_CALM_P99_MS };
   return [
     !report.hasBegun && !bounds.isTimed && 'it was not sent', // at full size new connections may be slow
     ended !== undefined && `${ended} ended`,
@@ -130,9 +131,11 @@ export function breaches({ endsBut = Number.POSITIVE_INFINITY, check }: Attack, 
     bounds.mustRecover && !report.hasRecovered && 'Envoy kept the memory',
     ...servedBadly('a caller with a key', served(visits, 'caller', fromMs, toMs), bounds),
     ...servedBadly('an anonymous caller', served(visits, 'anonymous', fromMs, toMs), bounds),
-    ...(bounds.maxShedShare === 1 ? notCalm(report) : []),
+    ...(bounds.maxShedShare === 1
+      ? servedBadly('after the load a caller', served(visits, 'caller', toMs + CALM_MS), calm)
+      : []),
     ...(bounds.isHealthRight ? healthLies(report) : []),
-    ...slowed(report),
+    bounds.isTimed && times > maxTimes && `a caller with a key waited ${times.toFixed(1)} times as long as before`,
     unended > endsBut && `${unended} requests of the attack have not ended`,
     ...(check?.(report) ?? []),
   ].filter((breach) => typeof breach === 'string');
@@ -144,12 +147,6 @@ function timesOf({ visits, fromMs, toMs }: Report): number {
   const middle = (some: typeof gets) => (some.length === 0 ? Number.NaN : median(some.map(({ tookMs }) => tookMs)));
   const before = middle(gets.filter(({ endedAtMs }) => endedAtMs < fromMs));
   return middle(gets.filter(({ endedAtMs, tookMs }) => endedAtMs >= fromMs && endedAtMs - tookMs < toMs)) / before;
-}
-
-function slowed(report: Report): string[] {
-  const { isTimed, maxTimes = Number.POSITIVE_INFINITY } = report.bounds;
-  const times = timesOf(report);
-  return isTimed && times > maxTimes ? [`a caller with a key waited ${times.toFixed(1)} times as long as before`] : [];
 }
 
 function tookTooMuch(
@@ -176,12 +173,6 @@ function servedBadly(
     ...bad.map(([failure, count]) => `${who} met ${failure} ${count} times in ${visits}`),
     ...(isTimed && p99Ms > maxP99Ms ? [`${who} waited ${Math.round(p99Ms)} ms at p99`] : []),
   ];
-}
-
-/** The failures after the recovery time. */
-function notCalm({ visits, toMs, bounds }: Report): string[] {
-  const calm = served(visits, 'caller', toMs + CALM_MS);
-  return servedBadly('after the load a caller', calm, { isTimed: bounds.isTimed ?? false, maxP99Ms: MAX_CALM_P99_MS });
 }
 
 /** The most time between a 503 and the 503 of a health check that belongs to it. */
