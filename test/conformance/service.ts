@@ -22,10 +22,8 @@ const PACKAGE = 'connectrpc.conformance.v1';
 const SERVICE = `${PACKAGE}.ConformanceService`;
 /** Internal headers of the platform, and those of HTTP, are no metadata. */
 const OWN = new RegExp(`^(:|${EDGE_HEADERS.edge}$|authorization$)`);
-/** Carries all headers of a request to the service. */
 const ALL_HEADERS = 'x-conformance-headers';
 
-/** By number. */
 export const CODES = Array.from({ length: 17 }, (_, code) => `CODE_${status[code]?.replace('LL', 'L')}`);
 
 /** The deadlines of callers without one: Envoy's. */

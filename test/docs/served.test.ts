@@ -55,7 +55,6 @@ const LIBRARY = { ...PAGE, 'cache-control': 'public, max-age=86400' };
 const DESCRIPTION = { 'access-control-allow-origin': '*', 'cache-control': 'public, max-age=300' };
 const OWN = ['page.js', 'plugin.js', 'chapters.js', 'feed.js', 'page.css', 'operations.css'];
 
-/** Paths, the files that they are, and their headers. */
 const FILES: readonly (readonly [path: string, file: string, headers: Readonly<Record<string, string>>])[] = [
   ...['/openapi.json', '/openapi.yaml'].map((path) => [path, `gen/openapi${path}`, DESCRIPTION] as const),
   ['/petstore.proto', 'gen/public.proto', DESCRIPTION],
@@ -205,7 +204,6 @@ async function fetchRaw(url: string, headers: Readonly<Record<string, string>>) 
 
 const page = description.tags[0]?.description ?? '';
 
-/** The programs of a language on the page "Getting started". */
 function blocks(language: string): string[] {
   return [...page.matchAll(new RegExp(`^\`\`\`${language}\n(.+?)^\`\`\``, 'gms'))].map(([, code = '']) => code);
 }

@@ -22,7 +22,6 @@ type Test = ExecutionContext<SharedBy<typeof test>>;
 
 interface Step {
   readonly command: string;
-  /** Undefined when it only prepares the next ones. */
   readonly output?: string;
 }
 

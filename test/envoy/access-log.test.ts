@@ -14,7 +14,6 @@ type Line = Readonly<Record<string, unknown>>;
 
 /** `limited` is the key of an account with one request per minute. */
 type Sending = TestStack & { readonly limited: string };
-/** Sends a request. Resolves with the id in the response. */
 type Send = (stack: Sending) => Promise<unknown>;
 
 const AGENT = 'shop/1.2 (lunch "menu")';

@@ -10,7 +10,6 @@ const files = globSync(['src/**/*.ts', 'envoy/**/*.{ts,lua}'], { exclude: ['envo
 );
 const textOf = new Map(files.map((path) => [path, readFileSync(path, 'utf8')]));
 
-/** The files that name a header, in TypeScript or in Lua. */
 function namedIn(key: string): string[] {
   const inLua = key.replace(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`);
   const name = new RegExp(`\\bEDGE_HEADERS\\.${key}\\b|\\b(?:HEADERS|settings\\.headers)\\.${inLua}\\b`);

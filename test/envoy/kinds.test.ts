@@ -67,7 +67,6 @@ function expected(kind: KindOfRequest, body: Body, key: string): number {
   return fault ?? status;
 }
 
-/** The same for gRPC, as its own status. */
 function expectedOfGrpc({ open, status }: KindOfRequest, body: Body, key: string): Status {
   if (key === 'none' && open === undefined) return Status.UNAUTHENTICATED;
   if (status === 404) return Status.UNIMPLEMENTED;
@@ -88,12 +87,10 @@ function toFrames({ body, length, ...rest }: Body, type = ''): Body {
   };
 }
 
-/** The status of gRPC, from trailers, or the last frame of gRPC-Web. */
 function grpcStatusOf({ headers, text }: Received): number {
   return Number(headers.get('grpc-status') ?? /grpc-status: ?(\d+)/.exec(text)?.[1]);
 }
 
-/** What is wrong with any response, whatever the cell. */
 function faultsOf({ headers, text, status }: Received, method: string, isGrpc = false): string[] {
   const own = [...headers.keys()].filter((name) => /^x-(petstore|envoy)/.test(name)).map((name) => `has ${name}`);
   const isRight = isGrpc || status < 400 || method === 'HEAD' || /"code":"\w+","message":".+"/.test(text);

@@ -186,7 +186,6 @@ async function check(
     const refused = refuse(method, value, path, Number(finding) as Finding, at);
     return refused.catch((error: unknown) => (error instanceof ApiError ? error.message : error));
   }
-  // Like the transcoder, which ignores unknown fields.
   const parcel = fromJson(type, JSON.parse(text) as JsonObject, { ignoreUnknownFields: true });
   return toJson(type, parcel as Message);
 }

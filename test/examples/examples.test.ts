@@ -16,7 +16,6 @@ import { until } from '../support/until.ts';
 const TYPES: Readonly<Record<string, string>> = { '.html': 'text/html', '.js': 'text/javascript' };
 
 const test = sharing(undefined, async (t) => {
-  /** Has the copies. */
   const folder = temporaryFolder(t);
   await cp(join(ROOT, 'examples'), folder, { recursive: true });
   /** Has the page of examples/browser, at another origin than the service. */

@@ -20,7 +20,6 @@ const SESSIONS = join(ROOT, 'test/generated-clients/sessions');
 
 const REST = 'Cats true INVALID_ARGUMENT category.created';
 const GRPC = 'Cats true INVALID_ARGUMENT category.name category.created';
-/** What a session prints, if it differs. */
 const PRINTED: Readonly<Record<string, string>> = {
   bruno: 'Cats true API_KEY_INVALID',
   'grpc-php': 'Cats true invalid_argument google.rpc.ErrorInfo category.created',

@@ -23,7 +23,6 @@ const gzip = { 'grpc-encoding': 'gzip' };
 
 const { INVALID_ARGUMENT, UNIMPLEMENTED, INTERNAL } = Code;
 
-/** Malformed calls, and the statuses that they have. */
 const FAULTS: Readonly<Record<string, readonly [call: Partial<RawCall>, code: Code]>> = {
   // test/rpc/deadlines.test.ts has the whole grammar.
   'a malformed deadline': [{ body: grpcFrame(message), headers: { 'grpc-timeout': 'soon' } }, INVALID_ARGUMENT],
@@ -139,7 +138,6 @@ const REFUSED: Readonly<Record<string, readonly [own: Record<string, string>, is
   'text that is not Base64': [{ 'content-type': 'application/grpc-web-text' }, true],
 };
 
-/** Media types as callers may send them. */
 const TYPES = [
   ...['application/grpc', 'application/grpc; x=y', 'Application/GRPC'],
   ...['application/grpc-web; charset=utf-8', 'application/grpc-web-text'],

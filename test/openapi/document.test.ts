@@ -71,7 +71,6 @@ test('Document - accounts and what Envoy asks are not public', (t) => {
 type Change = readonly [path: string, value: unknown];
 const GONE = undefined;
 
-/** Returns the breaks that a change to the current description causes. */
 function breaksOf([path, value]: Change): string[] {
   const changed = JSON.parse(text);
   const steps = path.split(' > ');
@@ -160,7 +159,6 @@ function error(status: number, code: string): object {
   return { code, message: 'what is wrong', status };
 }
 
-/** Returns the error for a response; undefined when the response matches the description. */
 function violation(request: string, response: SeenResponse): string | undefined {
   const [method = '', path = ''] = request.split(' ');
   try {

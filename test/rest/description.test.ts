@@ -42,7 +42,6 @@ const THEN_CHANGE = ['GET', 'PUT', 'PATCH'].flatMap((verb) =>
 );
 const THEN_DELETE = named(({ method }) => method === 'DELETE').reverse();
 
-/** Sends the examples of an operation's request, and compares the response with its example. */
 async function follow(t: ExecutionContext<TestStack>, rest: RestClient, name: string): Promise<void> {
   const [method = '', path = ''] = name.split(' ');
   const operation = described.paths[path]?.[method.toLowerCase()];

@@ -95,7 +95,6 @@ test('503 - under memory pressure every request is UNAVAILABLE with Retry-After'
   }
 });
 
-/** Repeats the request until the response has this status. */
 function untilStatus(rest: RestClient, path: string, status: number): Promise<RestResponse> {
   const look = async () => {
     const response = await rest.get(path);

@@ -14,10 +14,8 @@ import { requestsTo } from '../support/contract/resources.ts';
 import { sharing } from '../support/service/sharing.ts';
 import { startTestStack, type TestStack } from '../support/service/stack.ts';
 
-/** Sends a valid request in which these fields are replaced. */
 type Send = (fields: object) => Promise<RestResponse>;
 
-/** Each operation that accepts fields of a pet, a category, an order or an inventory entry. */
 type Shapes = 'pets' | 'categories' | 'orders' | 'inventory';
 
 const test = sharing(undefined, async (t) => {
@@ -45,10 +43,8 @@ const test = sharing(undefined, async (t) => {
 
 const JSON_TYPE = { 'content-type': 'application/json' };
 const CAT = '😺';
-/** One grapheme of four characters. */
-const FLAG = '🏳️‍🌈';
+const FLAG = '🏳️‍🌈'; // one grapheme of four characters
 const CONTROLLED = ['\0', '\t', '\n', '\r', '\x1b', '\x1f', '\x7f', '\x80', '\x9f'].map((control) => `a${control}b`);
-/** A value that is returned otherwise. */
 const changed = (sent: string, stored: string) => ({ sent, stored });
 const NAMES = [CAT.repeat(200), FLAG.repeat(50), 'Ünï cödé  two spaces', '\ufeff', changed('\u2003 Tom\u00a0', 'Tom')];
 const TOO_LONG = [' x'.repeat(101), CAT.repeat(201), `${FLAG.repeat(50)}!`];

@@ -7,7 +7,6 @@ import { LISTS, overGrpc, requestInto, requestTo } from '../support/contract/res
 import { sharing } from '../support/service/sharing.ts';
 import { startTestStack } from '../support/service/stack.ts';
 
-/** Each list has as many rows, or more: one resource may need another. */
 const ROWS = 101;
 type Row = Readonly<Record<string, string | number>>;
 type List = (typeof LISTS)[number];
@@ -15,7 +14,6 @@ type List = (typeof LISTS)[number];
 const test = sharing(undefined, async (t) => {
   const stack = await startTestStack(t);
   const { rest } = stack;
-  /** The path of each list, some of which are in a resource. */
   const paths = new Map<List, string>();
   for (const list of LISTS) {
     const { path, ids } = await requestTo(rest, list);

@@ -222,7 +222,6 @@ test('If-Match - a 412 comes after a 400 for an invalid request and a 404, and b
   }
 });
 
-/** Places an order with a key. */
 const placeAs = (rest: RestClient, key: string, raw: string, type = 'application/json') =>
   rest.send('POST', '/store/orders', { raw, headers: { 'idempotency-key': key, 'content-type': type } });
 

@@ -127,7 +127,6 @@ test('If-Match - * matches any existing resource; what does not exist is a 404, 
   }
 });
 
-/** Every operation that takes an idempotency key, verbs and bulks too. */
 const keyed = (rest: RestClient) => requestsTo(rest, ({ takesIdempotencyKey }) => takesIdempotencyKey);
 
 test('Idempotency-Key - a replay is the original response, also after a change or deletion', async (t) => {

@@ -23,7 +23,6 @@ type Opened = Partial<Parameters<typeof request>[1]>;
 
 let ids = 0;
 
-/** Opens a call and waits until the server has it. */
 async function open({ context }: Test, options: Opened) {
   ids += 1;
   const { id = `open-${ids}` } = options;

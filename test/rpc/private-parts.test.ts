@@ -27,7 +27,6 @@ test('grpc-js - an error before a call can be answered resets that call alone', 
   for (const { session } of [broken, caller]) session.destroy();
 });
 
-/** Opens a call of this id. Resolves with both ends of it. */
 async function open(t: ExecutionContext, server: ScriptedServer, id: string, headers: Record<string, string> = {}) {
   const caller = request(server.port, { isStream: true, id, headers });
   t.teardown(() => caller.session.destroy());

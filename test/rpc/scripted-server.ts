@@ -35,7 +35,6 @@ export type ScriptedServer = Awaited<ReturnType<typeof startScriptedServer>>;
 
 const FOREVER_MS = 3_600_000;
 
-/** By this Envoy proves itself. */
 export const EDGE_SECRET = 'the secret of the edge';
 
 export function piece(text: string, contentType = 'text/plain'): HttpBody {
@@ -114,7 +113,6 @@ export async function startScriptedServer(t: Scope, { maxStreamMs = FOREVER_MS }
     server,
     openCalls,
     told,
-    /** The call of the request with this id, once it has arrived. */
     find: (id: string) => scripts.get(id),
   };
 }
@@ -123,7 +121,6 @@ function makeScript(call: IncomingCall) {
   const steps = new PassThrough({ objectMode: true });
   const iterator: AsyncIterator<readonly [Step]> = steps[Symbol.asyncIterator]();
   const { promise: gate, resolve: openGate } = Promise.withResolvers<void>();
-  /** How it ended, each time that it was reported. */
   const ends: End[] = [];
   return {
     call,
@@ -142,7 +139,6 @@ export type Outcome = 'answered' | 'refused' | 'reset';
 export type Caller = ReturnType<typeof request>;
 
 interface RequestOptions {
-  /** gRPC by default. */
   readonly protocol?: CallerProtocol;
   readonly isStream?: boolean;
   readonly id: string;
@@ -185,7 +181,6 @@ export function request(port: number, options: RequestOptions) {
   else stream.write(frame.subarray(0, 3));
   const chunks: Buffer[] = [];
   const arrived = Promise.withResolvers<Readonly<Record<string, unknown>>>();
-  /** The headers and the trailers so far. */
   const seen: Record<string, unknown> = {};
   stream.on('response', (found) => arrived.resolve(Object.assign(seen, found)));
   stream.on('trailers', (found) => Object.assign(seen, found));

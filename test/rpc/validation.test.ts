@@ -14,7 +14,6 @@ const interceptor = readMessage(createValidation(protoRegistry), new Turns());
 
 type Request = readonly [path: string, message: object];
 
-/** The error for the message; undefined when it passes. */
 async function refusal([path, message]: Request): Promise<ApiError | undefined> {
   const { input } = newCall(path).operation;
   const bytes = toBinary(input, create(input, message as never));
@@ -27,7 +26,6 @@ async function refusal([path, message]: Request): Promise<ApiError | undefined> 
   return undefined;
 }
 
-/** The names of the fields with violations; none when the message passes. */
 async function violations(request: Request): Promise<string[]> {
   return (await refusal(request))?.violations.map(({ name }) => name) ?? [];
 }

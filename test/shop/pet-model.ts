@@ -7,7 +7,6 @@ import type { PetStatus } from '../../src/shop/pets/table.ts';
 /** In stock and in open orders together. */
 const MAX_UNITS = 1_000_000_000;
 
-/** An order is identified by its `tag`. */
 interface Order {
   readonly tag: number;
   readonly quantity: number;
@@ -29,7 +28,6 @@ export interface PetState {
 
 export const NEW_PET: PetState = { status: 'available', quantity: 0, orders: [] };
 
-/** The next state, or the code of the refusal. */
 export function step(state: PetState, request: Request): PetState | string {
   switch (request.do) {
     case 'placeOrder':

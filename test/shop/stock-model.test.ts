@@ -41,10 +41,8 @@ const unforced = request.filter(({ do: what }) => what !== 'updatePet');
 const LENGTH = { minLength: 5, maxLength: 25 };
 const history = fc.oneof(...[request, unforced, fc.oneof(unforced, full)].map((one) => fc.array(one, LENGTH)));
 
-/** The services, of which the tests use one pet. */
 function realShop(store: Store, petId: PetId) {
   const [orders, inventory, pets] = [orderService(store), inventoryService(store), petService(store)];
-  /** The ids of the orders that were placed, by their tags. */
   const ids = new Map<number, bigint>();
   const execute = async (request: Request): Promise<unknown> => {
     const orderId = ('tag' in request ? ids.get(request.tag) : undefined) ?? -1n;

@@ -14,7 +14,6 @@ import { MIB } from './memory.ts';
 
 interface Size {
   readonly connections: number;
-  /** Requests of each connection. */
   readonly perConnection: number;
 }
 
@@ -32,7 +31,6 @@ export interface Attack {
   /** The bounds that differ from the usual ones, and those of the small size alone. */
   readonly bounds?: Bounds;
   readonly shortBounds?: Bounds;
-  /** What else is wrong, in words. */
   readonly check?: (report: Report) => readonly string[];
   /** Resolves when everything has been sent, or as much as the service accepts. The attack then goes on without end. */
   run(context: AttackContext): Promise<void>;
@@ -41,13 +39,11 @@ export interface Attack {
 export interface AttackContext {
   readonly target: Target;
   readonly size: Size;
-  /** A valid key, for loads of ordinary callers. */
   readonly key: string;
   /** Counts a request that has ended: its status, or `closed`. */
   readonly count: (outcome: string) => void;
 }
 
-/** The number of requests that ended, by outcome. */
 export type Outcomes = Readonly<Record<string, number>>;
 
 export function total(outcomes: Outcomes): number {
@@ -64,7 +60,6 @@ const FOREVER_MS = 3_600_000;
 
 const HEALTH = '/grpc.health.v1.Health';
 
-/** `promise` is the title of its test. */
 const attack = (promise: string, of: Omit<Attack, 'promise'>): Attack => ({ promise, ...of });
 
 export const ATTACKS: readonly Attack[] = [
@@ -141,13 +136,11 @@ export const ATTACKS: readonly Attack[] = [
   }),
 ];
 
-/** The requests that ended otherwise. */
 function only(outcomes: Outcomes, ...expected: readonly string[]): string[] {
   const others = Object.entries(outcomes).filter(([outcome]) => !expected.includes(outcome));
   return others.map(([outcome, times]) => `${times} ended with ${outcome}`);
 }
 
-/** Runs `begin` for every connection, `atATime` of them concurrently. */
 async function forEachConnection({ connections }: Size, begin: (index: number) => Promise<void>, atATime = 100) {
   let next = 0;
   const worker = async () => {
@@ -215,11 +208,9 @@ function sendAtOnce(context: AttackContext, index: number, isReset: boolean): vo
 
 /** By then Envoy has closed a connection that resets its requests at once. */
 const RESET_MS = 5_000;
-/** The code of RST_STREAM. */
 const CANCEL = Buffer.of(0, 0, 0, 8);
 
 const JSON_TYPE = 'Content-Type: application/json\r\n';
-/** It is expensive to parse. */
 const MANY_NUMBERS = `[${'1,'.repeat(2 ** 19)}1]`;
 
 function toRequest(method: string, path: string, lines: string, body?: string): Buffer {
@@ -252,7 +243,6 @@ async function comeInCrowds(context: AttackContext): Promise<void> {
   await forEachConnection(context.size, come, 4);
 }
 
-/** The same large body again and again. */
 async function sendHeavyBodies(context: AttackContext): Promise<void> {
   const request = toRequest('POST', '/pets', JSON_TYPE, MANY_NUMBERS);
   await forEachConnection(context.size, async () => void exchangeRepeatedly(context, request));
@@ -283,7 +273,6 @@ export function startAttacker(job: Job) {
   const worker = new Worker(new URL(import.meta.url), { workerData: { job }, execArgv: [] });
   const attacker = {
     told: { outcomes: {}, hasBegun: false } as Told,
-    /** Closes all connections. */
     end: () => worker.terminate(),
   };
   worker.on('message', (told: Told) => (attacker.told = told));

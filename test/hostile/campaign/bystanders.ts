@@ -16,13 +16,11 @@ const PAUSE_MS = 50;
 const ANONYMOUS_PAUSE_MS = 250;
 const TIMEOUT_MS = 10_000;
 
-/** A request and its outcome. */
 export interface Visit {
   readonly who: 'caller' | 'anonymous';
   readonly what: string;
   readonly endedAtMs: number;
   readonly tookMs: number;
-  /** Undefined when the response was right. */
   readonly failure: string | undefined;
 }
 
@@ -76,7 +74,6 @@ export function startBystanders({ publicAddress, key }: TestStack) {
   };
 }
 
-/** Why a request has no success; undefined when it has. */
 async function failureOf(request: string, connection: Http1Connection | undefined): Promise<string | undefined> {
   const answer = await connection?.exchange(Buffer.from(request), { giveUpMs: TIMEOUT_MS });
   if (typeof answer !== 'object') return answer;

@@ -27,10 +27,8 @@ function boundsOf({ bounds, shortBounds }: Attack): Bounds {
   return { ...bounds, ...shortBounds, maxShedShare };
 }
 
-/** What an attack has done. */
 export type Report = Awaited<ReturnType<typeof measureAttack>>;
 
-/** `from` is the attacker's address. */
 export async function measureAttack(stack: TestStack, attack: Attack, from: string) {
   const bounds = boundsOf(attack);
   const { full, short = full, endsBut } = attack;
@@ -64,20 +62,15 @@ export async function measureAttack(stack: TestStack, attack: Attack, from: stri
       outcomes,
       bounds,
       memory,
-      /** Whether Envoy's memory is back. */
       hasRecovered: isSettled(),
-      /** The CPU time of Envoy and server during the attack. */
       cpuUs: usedUs,
       visits: bystanders.visits,
       fromMs,
       toMs,
-      /** Whether all of it was sent in time. */
       hasBegun: attacker.told.hasBegun,
-      /** How many requests of the attack have not ended. */
       unended: unended(),
       /** What is still open some seconds after all callers have left, in words. */
       leftOpen: left,
-      /** The process that has ended. */
       ended: now.server !== pids.server ? 'the server' : now.envoy !== pids.envoy ? 'Envoy' : undefined,
     };
   } finally {
@@ -91,7 +84,6 @@ export async function measureAttack(stack: TestStack, attack: Attack, from: stri
 const MAX_P99_MS = 2_000;
 const MAX_BYTES = 512 * MIB;
 
-/** The recovery time after a load. */
 const CALM_MS = 5_000;
 const MAX_CALM_P99_MS = 1_000;
 
@@ -101,7 +93,6 @@ const ON_A_BUSY_MACHINE = 0.05;
 export interface Bounds {
   /** How much Envoy's memory may grow; by default, up to its limit. */
   readonly maxGrowthBytes?: number;
-  /** Whether Envoy must give the memory back in time. */
   readonly mustRecover?: boolean;
   /** The share of requests that may be shed; 0 by default. */
   readonly maxShedShare?: number;
@@ -111,13 +102,11 @@ export interface Bounds {
   readonly isHealthRight?: boolean;
   /** Whether latencies count, on a machine that runs nothing else. No response within 10 s is a failure in any case. */
   readonly isTimed?: boolean;
-  /** The latency at p99 of the caller with a key. */
   readonly maxP99Ms?: number;
   /** The median of its `GET`s on a kept connection, as a multiple of that before the attack. */
   readonly maxTimes?: number;
 }
 
-/** The bounds that were exceeded, with their figures. */
 export function breaches({ endsBut = Number.POSITIVE_INFINITY, check }: Attack, report: Report): string[] {
   const { memory, ended, bounds, visits, fromMs, toMs, unended } = report;
   const [times, maxTimes] = [timesOf(report), bounds.maxTimes ?? Number.POSITIVE_INFINITY];

@@ -27,14 +27,12 @@ export interface OverHttp2 {
   readonly path: string;
   readonly headers: readonly Header[];
   readonly body: string | undefined;
-  /** How an odd caller sends and reads it. */
   readonly manner?: Manner;
 }
 
 /** How an odd caller over HTTP/2 sends its request and reads the response. */
 export type Manner = ReturnType<typeof manner.generate>['value'];
 
-/** The content types of calls. */
 const TYPES = { gRPC: 'application/grpc', 'gRPC-Web': 'application/grpc-web', Connect: 'application/proto' } as const;
 
 /** The input with this index, of the endless sequence of this seed. */
@@ -81,7 +79,6 @@ const asHeader = (text: string) => text.replace(/[^\x20-\x7e\x80-\xff]/g, '').tr
 const asPath = (text: string) => asHeader(text).replaceAll(' ', '%20');
 
 const id = fc.integer({ min: 1, max: 60 });
-/** A value for each field of requests. */
 const VALUES = {
   ...{ petId: id, categoryId: id, orderId: id, ids: id, after: id, limit: id, name: fc.constant('Tom') },
   ...{ description: fc.constant(''), quantity: id, status: fc.constant('sold'), complete: fc.boolean() },
@@ -103,7 +100,6 @@ const headers = fc
   .tuple(authorization, fc.array(fc.tuple(pick(...NAMES), fc.oneof(odd, latin1(60)).map(asHeader)), { maxLength: 3 }))
   .map(([value, others]): Header[] => [...(value === undefined ? [] : [['authorization', value] as const]), ...others]);
 
-/** The fields of a message for which there is a value. */
 function fieldsOf({ fields }: DescMessage, all: Values): JsonObject {
   return Object.fromEntries(
     fields.flatMap(({ jsonName, fieldKind, message }) => {

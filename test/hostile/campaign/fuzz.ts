@@ -22,7 +22,6 @@ const SILENCE_MS = 300;
 const GIVE_UP_MS = 20_000;
 const DEADLINE_EXCEEDED = 4;
 const ORDINARY_WINDOW = 65_535;
-/** How long half a request may stay open. */
 const CLOSE_MS = 45_000;
 /** How many faults are shown, and how much of each. */
 const [SHOWN, MAX_CHARACTERS] = [10, 600];
@@ -73,7 +72,6 @@ export async function fuzz(stack: TestStack, seed: number, count: number) {
   return { outcomes, breaches };
 }
 
-/** Why servers have ended, from their logs. */
 async function lastWords({ stack }: TestStack): Promise<string[]> {
   const logs = await Promise.all(stack.servers.map(({ log }) => readFile(log.path, 'utf8')));
   return logs.flatMap((log) => log.match(/^petstore: .*/gm) ?? []).map((line) => `a server ended: ${line}`);
@@ -137,10 +135,7 @@ function createSender(target: Target, key: string) {
       if (session === undefined || session.closed || session.destroyed) {
         session = await openSession(target);
       }
-      const { status, resetCode, ...answer } = await exchange(session, all, {
-        body: bytes,
-        giveUpMs: GIVE_UP_MS,
-      });
+      const { status, resetCode, ...answer } = await exchange(session, all, { body: bytes, giveUpMs: GIVE_UP_MS });
       if (status !== undefined) return { status, ...answer };
       if (resetCode === constants.NGHTTP2_REFUSED_STREAM) return new Unread('the stream was refused');
       const isMalformed = !path.startsWith('/') || resetCode === constants.NGHTTP2_PROTOCOL_ERROR;
@@ -173,7 +168,6 @@ function nameOf(input: FuzzInput, result: Result): string {
   return `${(isCall(input) ? statusOfGrpc(result) : undefined) ?? result.status}`;
 }
 
-/** What is wrong; undefined when nothing is. */
 function judge(input: FuzzInput, result: Result): string | undefined {
   if (result instanceof Error) return result.message;
   if (typeof result === 'string') return undefined;

@@ -38,7 +38,6 @@ export function watchMemory(pid: number) {
   const watch = {
     restBytes: rssBytes(pid),
     peakBytes: 0,
-    /** The present memory. */
     now() {
       const bytes = rssBytes(pid);
       watch.peakBytes = Math.max(watch.peakBytes, bytes);
@@ -57,18 +56,15 @@ const FILE = fileURLToPath(new URL('server-probe.ts', import.meta.url));
 /** Settings of a service whose servers can be probed. */
 export const PROBED = { NODE_OPTIONS: `--expose-gc --import=${FILE}` } as const;
 
-/** The bytes that the first server uses after a garbage collection. */
 export function usedBytes(stack: TestStack): Promise<number> {
   return ask(stack, stack.stack.servers[0], 0, 'bytes');
 }
 
-/** The open HTTP/2 streams of all servers. */
 export async function openStreams(stack: TestStack): Promise<number> {
   const counts = await Promise.all(stack.stack.servers.map((server, index) => ask(stack, server, index, 'streams')));
   return counts.reduce((sum, count) => sum + count, 0);
 }
 
-/** Rejects when the server's process has ended. */
 async function ask(
   { config }: TestStack,
   server: Child | undefined,

@@ -8,7 +8,6 @@ import { PROBED } from './memory.ts';
 const { HOSTILE_SEED, HOSTILE_COUNT } = process.env;
 export const isFull = HOSTILE_COUNT !== undefined;
 export const SEED = Number(HOSTILE_SEED ?? 1);
-/** How many inputs the fuzz sends. */
 export const INPUTS = Number(HOSTILE_COUNT ?? 2_000);
 
 /** Why nothing can be attacked here; undefined when it can. */
@@ -24,7 +23,6 @@ export const AS_DEPLOYED = {
   ADDRESS_PER_SECOND: '20',
 } as const;
 
-/** AVA's `test` for a file whose tests attack one service with these settings. */
 export function hostileTest(settings: Readonly<Record<string, string>> = {}): TestFn<TestStack> {
   return sharing(hostileMissing, (t) => startTestStack(t, settings));
 }

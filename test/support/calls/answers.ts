@@ -9,8 +9,7 @@ export interface Answer {
   readonly body: Buffer;
 }
 
-/** UNKNOWN, INTERNAL, DATA_LOSS. */
-const OUR_FAULTS = [2, 13, 15];
+const OUR_FAULTS = [2, 13, 15]; // UNKNOWN, INTERNAL, DATA_LOSS
 /** INTERNAL that is the caller's fault (gRPC's compression.md). */
 const WRONG_FLAGS = /message%20has%20flags/;
 const UNAVAILABLE = 14;

@@ -25,7 +25,6 @@ export interface Sent {
   readonly path?: string;
   readonly headers?: Readonly<Record<string, string>>;
   readonly body?: Uint8Array | string;
-  /** Never end the body. */
   readonly isUnfinished?: boolean;
 }
 

@@ -41,7 +41,6 @@ export function isSuccess(t: ExecutionContext<unknown>, response: Answer): Buffe
   return response.body;
 }
 
-/** Asserts the shape of an error. Returns its message. */
 export function isConnectError(
   t: ExecutionContext<unknown>,
   response: Answer,

@@ -3,7 +3,6 @@ import { checkEventAgainstDescription } from '../contract/description.ts';
 
 export type EventSource = Awaited<ReturnType<typeof openEvents>>;
 
-/** Opens a stream, which `close` and the signal end. */
 export async function openEvents(
   url: string,
   key: string,
@@ -25,7 +24,6 @@ export async function openEvents(
 /** As Python's `splitlines` has it, by which clients there read; the standard has fewer. */
 const LINE_ENDS = /\r\n|[\n\r\v\f\u0085\u2028\u2029]/;
 
-/** Reads the events of a text that comes in pieces. */
 export function readEvents(chunk: () => Promise<IteratorResult<string>>) {
   let buffer = '';
   const next = async () => {
@@ -48,18 +46,11 @@ export function readEvents(chunk: () => Promise<IteratorResult<string>>) {
     const text = field('data');
     const data = text === undefined ? undefined : JSON.parse(text);
     if (data !== undefined) checkEventAgainstDescription(data);
-    return {
-      id: field('id'),
-      event: field('event'),
-      data,
-      comment: field(''),
-      retry: field('retry'),
-    };
+    return { id: field('id'), event: field('event'), data, comment: field(''), retry: field('retry') };
   };
   return {
     /** The next event or comment; undefined at a clean end. Rejects when the connection breaks. */
     next,
-    /** The next events, without comments and `ready`. */
     async take(count: number) {
       const events: NonNullable<Awaited<ReturnType<typeof next>>>[] = [];
       while (events.length < count) {

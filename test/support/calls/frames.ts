@@ -30,7 +30,6 @@ function text(value: string): Buffer {
   return Buffer.concat([Buffer.of(value.length), Buffer.from(value)]);
 }
 
-/** What a client sends first. */
 export const PREFACE = Buffer.concat([Buffer.from('PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n'), frame('settings', 0)]);
 
 /** What every request without TLS has. */

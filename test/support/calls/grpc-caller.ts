@@ -35,7 +35,6 @@ export class GrpcCaller extends GrpcMakers {
     return (await this.exchange(method, request, settings)).message;
   }
 
-  /** Calls one method. Resolves with the response headers too. */
   exchange<Q, A>(
     method: Method<Q, A>,
     request: Partly<Q>,
@@ -57,7 +56,6 @@ export class GrpcCaller extends GrpcMakers {
     throw new Error(`${method.path} succeeded`);
   }
 
-  /** Calls a method with raw bytes as its message. */
   failureOfBytes(path: string, bytes: Uint8Array): Promise<Failure> {
     const method = {
       path,
@@ -76,7 +74,6 @@ export function toFailure(error: ServiceError) {
     code,
     message,
     metadata,
-    /** The reason of google.rpc.ErrorInfo; undefined when there are no details. */
     reason: errorInfo?.reason,
     domain: errorInfo?.domain,
     fields: badRequest?.fieldViolations.map(({ field }) => field) ?? [],

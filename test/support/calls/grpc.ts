@@ -20,13 +20,11 @@ export function bearer(key: string | undefined): Metadata {
   return metadata;
 }
 
-/** The standard details of an error, decoded. */
 export function detailsOf(error: Pick<ServiceError, 'metadata'>) {
   const [bytes] = error.metadata.get('grpc-status-details-bin');
   return readDetails(bytes as Buffer);
 }
 
-/** The details in a `google.rpc.Status`. */
 export function readDetails(status: Uint8Array) {
   const { details } = Status.decode(status);
   const decode = <T>(type: string, codec: { decode(bytes: Uint8Array): T }): T | undefined => {

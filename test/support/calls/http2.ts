@@ -5,13 +5,11 @@ import { readDetails } from './grpc.ts';
 import { grpcHeaders, openSession, type To } from './sockets.ts';
 
 export interface Exchanged {
-  /** Undefined without a response. */
   readonly status: number | undefined;
   readonly headers: Headers;
   readonly body: Buffer;
   /** How the response ended. "left": the caller gave it up. */
   readonly outcome: 'answered' | 'reset' | 'closed' | 'left';
-  /** The code of the reset; 0 without one. */
   readonly resetCode: number;
   readonly tookMs: number;
 }
@@ -20,7 +18,6 @@ export interface Sending {
   /** Several pieces have a DATA frame each. */
   readonly body?: Uint8Array | readonly Uint8Array[] | undefined;
   readonly isEnded?: boolean;
-  /** When the caller resets it. */
   readonly giveUpMs?: number;
   /** How many bytes are read every 50 ms; undefined: all as they come. */
   readonly slice?: number | undefined;
@@ -96,7 +93,6 @@ async function readBody(stream: ClientHttp2Stream, { slice, stopsAfter }: Sendin
   }
 }
 
-/** The same on a connection of its own. */
 export async function exchangeAlone(to: To, headers: OutgoingHttpHeaders, sending?: Sending): Promise<Exchanged> {
   const session = await openSession(to);
   return exchange(session, headers, sending).finally(() => session.destroy());
@@ -108,12 +104,10 @@ export interface RawCall extends Sending {
   readonly headers?: OutgoingHttpHeaders;
 }
 
-/** A gRPC call with any headers and bytes. */
 export async function rawGrpc(to: To, { path, key, headers: more, ...sending }: RawCall) {
   const { headers, tookMs } = await exchangeAlone(to, { ...grpcHeaders(path, key), ...more }, sending);
   const status = headers.get('grpc-status');
   return {
-    /** The gRPC status; undefined when the call ended without one. */
     status: status === null ? undefined : Number(status),
     message: decodeURIComponent(headers.get('grpc-message') ?? ''),
     reason: readDetails(Buffer.from(headers.get('grpc-status-details-bin') ?? '', 'base64')).errorInfo?.reason,

@@ -9,7 +9,6 @@ export type Load = ReturnType<typeof startLoad>;
 
 /** `call` resolves with the response as text. An error that it throws counts as a response, too. `count` is unique. */
 export function startLoad(callers: number, call: (count: number) => Promise<string>, { pauseMs = PAUSE_MS } = {}) {
-  /** How often each response has come so far. */
   const answers = new Map<string, number>();
   let isOver = false;
   let count = 0;

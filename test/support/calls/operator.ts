@@ -15,7 +15,6 @@ import { GrpcCaller } from './grpc-caller.ts';
 type PlanOrLimits = Plan | { readonly perMinute: number; readonly perDay: number };
 
 export class Operator extends GrpcCaller {
-  /** Creates an account with a plan, or an enterprise account with the given limits. */
   account(plan: PlanOrLimits): Promise<Account> {
     const limits = typeof plan === 'object' ? { plan: Plan.PLAN_ENTERPRISE, ...plan } : { plan };
     return this.call(Admin.createAccount, { name: 'Test', ...limits });

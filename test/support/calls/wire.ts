@@ -8,7 +8,6 @@ import { type RestResponse, withBody } from './rest-client.ts';
 
 const GIVE_UP_MS = 60_000;
 
-/** Sends `request` unchanged, and reads one response. */
 export async function http1(address: string, request: string | Uint8Array): Promise<RestResponse> {
   const [method = ''] = request.toString().split(' ', 1);
   const connection = http1Connection(address);
@@ -24,11 +23,9 @@ interface Http2Request {
   readonly headers?: OutgoingHttpHeaders;
   /** Undefined ends the stream with the headers, an empty body with an empty frame. */
   readonly body?: string | undefined;
-  /** Whether the request is complete; by default it is. */
   readonly isEnded?: boolean;
 }
 
-/** Sends one request over HTTP/2, with the given headers only. */
 export async function http2(address: string, request: Http2Request): Promise<RestResponse> {
   const { method, path, headers, body, isEnded = true } = request;
   const pseudo = { ':method': method, ...(path === undefined ? { ':authority': address } : { ':path': path }) };

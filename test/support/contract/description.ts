@@ -101,7 +101,6 @@ function contentProblems(response: SeenResponse, { schema, examples = {} }: Desc
   return response.status < 400 ? bodyProblems(response, schema) : errorProblems(response, schema, examples);
 }
 
-/** `examples` are the documented ones, by code. */
 function errorProblems(response: SeenResponse, schema: object, examples?: object): string[] {
   const problems = bodyProblems(response, schema);
   if (problems.length > 0) return problems;

@@ -16,10 +16,8 @@ export type Ids = Readonly<Record<string, string>>;
 /** A list in another order than by the first field of its rows, ascending. */
 interface Ordered {
   readonly pages: number;
-  /** The field of a row by which it is ordered. */
   readonly by: string;
   readonly isDescending: boolean;
-  /** The parameters that show a range of it. */
   readonly range?: { readonly from: string; readonly to: string };
 }
 
@@ -78,12 +76,10 @@ function toCamel(template: string): string {
   return template.replace(/_(\w)/g, (_, letter: string) => letter.toUpperCase());
 }
 
-/** The path with these parameters, which are fields of a body too. */
 export function fill(template: string, ids: object): string {
   return template.replace(/\{(\w+)\}/g, (_, name: string) => encodeURIComponent(String(Reflect.get(ids, name))));
 }
 
-/** The operations that create a resource, each with the template of its path. */
 export const MAKERS = PUBLIC.flatMap((operation) => {
   const { location } = operation.response;
   return location === undefined ? [] : [{ ...operation, location: toCamel(location) }];
@@ -94,10 +90,8 @@ export function sibling({ resource }: Pick<PublicOperation, 'resource'>, method:
   return PUBLIC.find((one) => one.method === method && isLike(one.template, resource));
 }
 
-/** The operation that makes the resource which the operation's path names. */
 export const makerOf = ({ resource }: PublicOperation) => MAKERS.find(({ location }) => isLike(location, resource));
 
-/** Whether two templates are the same but for the names of parameters. */
 function isLike(one: string, other: string): boolean {
   return one.replace(/\{\w+\}/g, '{}') === other.replace(/\{\w+\}/g, '{}');
 }
@@ -113,7 +107,6 @@ export const LISTS = PUBLIC.filter(({ queryParameters }) => queryParameters.has(
   return { ...list, ...byId, ...(typeof own === 'number' ? { pages: own } : own) };
 });
 
-/** The stream of the shop's events, and their list. */
 export const EVENT_STREAM = PUBLIC.find(({ isEventStream }) => isEventStream);
 export const EVENTS = PUBLIC.find(({ service, isStream }) => service === EVENT_STREAM?.service && !isStream);
 

@@ -28,7 +28,6 @@ export const shown = ({ status, headers, text }: RestResponse, isReplay = header
   ...{ status, text, isReplay, etag: headers.get('etag'), location: headers.get('location') },
 });
 
-/** Asserts that the second response is a replay of the first. */
 export function isReplayOf(t: ExecutionContext, first: RestResponse, again: RestResponse, message?: string): void {
   t.is(first.headers.get('idempotency-replayed'), null, message);
   t.deepEqual(shown(again), shown(first, 'true'), message);
