@@ -1,3 +1,5 @@
+/** The description, what breaks it, and the descriptor sets: what `npm run generate` makes. */
+import { execFileSync } from 'node:child_process';
 import { readFileSync } from 'node:fs';
 import test from 'ava';
 import { parse } from 'yaml';
@@ -65,6 +67,12 @@ test('Document - its YAML says the same to parsers of YAML 1.1 and 1.2', (t) => 
 
 test('Document - accounts and what Envoy asks are not public', (t) => {
   t.notRegex(text, /platform\.(admin|edge)|CreateAccount|RefuseRequest|OPERATOR_KEY/);
+});
+
+test('Descriptor sets - what the server reads and shows is the proto files as buf builds them', (t) => {
+  const options = ['--as-file-descriptor-set', '--exclude-source-info', '--output', '-#format=binpb'];
+  const built = execFileSync('node_modules/.bin/buf', ['build', ...options]);
+  t.true(built.equals(readFileSync('gen/descriptors.binpb')), 'scripts/generate.ts changed gen/descriptors.binpb');
 });
 
 /** A change: a part of the description, by its path, and its new value. `-` is the next item of a list. */

@@ -230,39 +230,25 @@ test('HTTP rules - two methods at one path end the start', (t) => {
   t.throws(() => loadOperations(twice), { message: /Rule0 and .*Rule1 are both at GET \/twice\/\{\} on REST/ });
 });
 
-const OK = undefined;
-const NO_TIME = 'is no RFC 3339 timestamp';
-const OUT_OF_RANGE = 'is out of range';
-
-/** Times in a query, and what the server says of them. */
-const TIMES: Readonly<Record<string, string | undefined>> = {
-  '2024-02-29T23:59:59.123456789-23:59': OK,
-  '0001-01-01T01:00:00+01:00': OK,
-  '9999-12-31T22:59:59.9-01:00': OK,
-  '2026-02-30T00:00:00Z': NO_TIME,
-  '2100-02-29T00:00:00Z': NO_TIME,
-  '2026-04-31T00:00:00Z': NO_TIME,
-  '2026-13-01T00:00:00Z': NO_TIME,
-  '2026-01-00T00:00:00Z': NO_TIME,
-  '0000-12-31T23:59:59-01:00': NO_TIME,
-  '2026-01-01T24:00:00Z': NO_TIME,
-  '2026-01-01T00:00:60Z': NO_TIME,
-  '2026-01-01T00:00:00+24:00': NO_TIME,
-  '2026-01-01T00:00:00+00:60': NO_TIME,
-  '2026-01-01t00:00:00z': NO_TIME, // of RFC 3339, but the transcoder takes none in a query
-  '0001-01-01T00:59:59+01:00': OUT_OF_RANGE,
-  '9999-12-31T23:00:00-01:00': OUT_OF_RANGE,
-};
-
 test('Times in a query - the transcoder reads what is accepted, and a 400 names the field of any other', async (t) => {
   const send = await startTranscoder(t, set, operations, CARRIED_SERVICE);
   const route = routes.find(({ pattern }) => pattern.test('/plain/7'));
-  for (const [time, problem] of Object.entries(TIMES)) {
-    for (const value of [time, encodeURIComponent(time)]) {
+  for (const [problem, ...times] of [
+    [undefined, '2024-02-29T23:59:59.123456789-23:59', '0001-01-01T01:00:00+01:00', '9999-12-31T22:59:59.9-01:00'],
+    [
+      'is no RFC 3339 timestamp',
+      ...['2026-02-30', '2100-02-29', '2026-04-31', '2026-13-01', '2026-01-00'].map((day) => `${day}T00:00:00Z`),
+      ...['0000-12-31T23:59:59-01:00', '2026-01-01T24:00:00Z', '2026-01-01T00:00:60Z'],
+      ...['2026-01-01T00:00:00+24:00', '2026-01-01T00:00:00+00:60'],
+      '2026-01-01t00:00:00z', // of RFC 3339, but the transcoder takes none in a query
+    ],
+    ['is out of range', '0001-01-01T00:59:59+01:00', '9999-12-31T23:00:00-01:00'],
+  ] as const) {
+    for (const [time, value] of times.flatMap((one) => [one, encodeURIComponent(one)].map((value) => [one, value]))) {
       const path = `/plain/7?time=${value}`;
       const check = () => route && checkParameters(path, route.operation);
       const sent = await send('GET', path);
-      if (problem !== OK) t.throws(check, { message: `time: "${time}" ${problem}` });
+      if (problem !== undefined) t.throws(check, { message: `time: "${time}" ${problem}` });
       else {
         t.notThrows(check, path);
         t.true('message' in sent, path);

@@ -49,25 +49,19 @@ test('401 - is the only error for a caller without a valid key, whatever else is
     const caller = rest.withKey(wrong);
     const authorization = wrong === undefined ? {} : { authorization: `Bearer ${wrong}` };
     const headers = { ...JSON_TYPE, ...authorization };
-    const responses = [
-      ...(await Promise.all(
-        ['/pets', '/events/stream', '/nope', '/pets/abc', '/pets?colour=red', '/pets?pageToken=x'].map((path) =>
-          caller.get(path),
-        ),
-      )),
-      await caller.send('DELETE', '/pets'),
-      await caller.send('OPTIONS', '/pets'),
-      await caller.post('/categories', { name: 'Cats' }),
-      await caller.post('/apiplatform.edge.v1.EdgeService/Refuse', {}),
-      await caller.send('POST', '/pets', BROKEN),
-      await caller.send('POST', '/pets', { raw: '{}', headers: { 'content-type': '' } }),
-      await caller.send('POST', '/pets', FORM),
-      await caller.send('POST', '/pets', spaces(16 * MAX + 1)),
-      await caller.send('POST', '/nope', spaces(5_000_000)),
-      await http2(publicAddress, { method: 'CONNECT', headers: authorization }),
-      await http2(publicAddress, { method: 'GET', path: '/nope', headers }),
-      await http2(publicAddress, { method: 'POST', path: '/pets', headers, body: '{' }),
-    ];
+    const paths = ['/pets', '/events/stream', '/nope', '/pets/abc', '/pets?colour=red', '/pets?pageToken=x'];
+    const untyped = { raw: '{}', headers: { 'content-type': '' } };
+    const bodies = [BROKEN, untyped, FORM, spaces(16 * MAX + 1)];
+    const responses = await Promise.all([
+      ...paths.map((path) => caller.get(path)),
+      ...['DELETE', 'OPTIONS'].map((method) => caller.send(method, '/pets')),
+      ...['/categories', '/apiplatform.edge.v1.EdgeService/Refuse'].map((path) => caller.post(path, { name: 'Cats' })),
+      ...bodies.map((body) => caller.send('POST', '/pets', body)),
+      caller.send('POST', '/nope', spaces(5_000_000)),
+      http2(publicAddress, { method: 'CONNECT', headers: authorization }),
+      http2(publicAddress, { method: 'GET', path: '/nope', headers }),
+      http2(publicAddress, { method: 'POST', path: '/pets', headers, body: '{' }),
+    ]);
     for (const [index, response] of responses.entries()) {
       isError(t, response, 401, code, message);
       const challenge = `Bearer realm="petstore"${wrong === undefined ? '' : ', error="invalid_token"'}`;

@@ -1,14 +1,20 @@
-/** Errors and messages over gRPC: the canonical code, the same message as over REST, standard details. */
+/**
+ * Messages over gRPC, which are validated, stored, digested and replayed alike however they are put on the wire; and
+ * errors: the canonical code, the same message as over REST, standard details.
+ */
 import { createHook } from 'node:async_hooks';
 import { once } from 'node:events';
 import { gzipSync } from 'node:zlib';
-import { status as Code } from '@grpc/grpc-js';
+import { status as Code, type ServiceError } from '@grpc/grpc-js';
 import { HealthService } from '../../gen/grpc/health/v1/health.ts';
+import { CategoryServiceService as Categories } from '../../gen/petstore/v1/categories.ts';
 import { EventServiceService as Events } from '../../gen/petstore/v1/events.ts';
+import { InventoryServiceService as Inventory } from '../../gen/petstore/v1/inventory.ts';
 import { OrderServiceService as Orders } from '../../gen/petstore/v1/orders.ts';
 import { PetServiceService as Pets } from '../../gen/petstore/v1/pets.ts';
 import { rawGrpc } from '../support/calls/http2.ts';
 import { grpcFrame, grpcHeaders, sessionOf } from '../support/calls/sockets.ts';
+import { newKey } from '../support/contract/retries.ts';
 import { serverTest } from '../support/service/shared-stack.ts';
 
 const test = serverTest();
@@ -93,4 +99,73 @@ test('Errors - the largest has less than 6 KiB of headers and trailers', async (
   // HTTP/2 counts 32 bytes for a header besides its name and value.
   const size = [...answer.headers].reduce((sum, [name, value]) => sum + name.length + value.length + 32, 0);
   t.true(size > 3_072 && size < 6_144, `${size} bytes`);
+});
+
+const inHex = (text: string) => Buffer.from(text.replaceAll(' ', ''), 'hex');
+
+/** A message in its shortest form, and others: in pieces, scalars and names twice, unknown fields, long numbers. */
+const FORMS = [
+  [
+    Categories.createCategory,
+    '0a 06 0a 04 43 61 74 73',
+    ['0a 00 0a 06 0a 04 43 61 74 73', '0a 09 0a 01 00 0a 04 43 61 74 73', '0a 87 80 00 0a 84 00 43 61 74 73'],
+    ['c0 3e 01 0a 06 0a 04 43 61 74 73 c2 3e 01 3f', '0a 0c c3 3e 08 01 c4 3e 0a 04 43 61 74 73'],
+  ],
+  [Categories.createCategory, '0a 02 0a 00', ['0a 05 0a 01 41 0a 00', '0a 03 0a 01 41 0a 02 0a 00']],
+  [Orders.placeOrder, '0a 02 18 07', ['0a 03 18 87 00', '0a 04 18 00 18 07', '0a 02 18 00 0a 02 18 07']],
+  [Orders.placeOrder, '0a 02 18 00', ['0a 04 18 07 18 00', '0a 02 18 07 0a 02 18 00']],
+  [Inventory.setInventory, '08 01 12 02 08 09', ['12 02 08 09 08 01', '08 63 12 00 08 01 12 04 08 00 08 09']],
+  [Pets.listPets, '1a 02 01 02', ['18 01 18 02', '1a 01 01 18 02', '18 01 1a 03 82 80 00']],
+] as const;
+
+const INVALID: readonly string[] = ['0a 02 0a 00', '0a 02 18 00']; // an empty name, a quantity of 0
+
+test('One reading - every wire form is validated, stored, digested and replayed as that message', async (t) => {
+  const { grpc } = t.context;
+  await grpc.pet();
+  for (const [method, shortest, ...others] of FORMS) {
+    const send = async (hex: string, key: string) => {
+      const sent = { ...method, requestSerialize: () => inHex(hex) };
+      try {
+        const { message, headers } = await grpc.exchange<object, object>(
+          sent,
+          {},
+          { metadata: { 'idempotency-key': key } },
+        );
+        return { said: { ...message, id: 0n }, id: Reflect.get(message, 'id'), etag: headers.get('etag') };
+      } catch (error) {
+        return { said: (error as ServiceError).details, id: undefined, etag: [] };
+      }
+    };
+    const key = newKey();
+    const first = await send(shortest, key);
+    for (const form of others.flat()) {
+      t.deepEqual(await send(form, key), first, `${method.path} ${form}`);
+      t.deepEqual((await send(form, newKey())).said, first.said, `${method.path} ${form}`);
+    }
+    t.is(typeof first.said === 'string', INVALID.includes(shortest), shortest);
+  }
+});
+
+test('One reading - a field of a wrong wire type or over the end, or 5,000 of them, are MALFORMED_BODY', async (t) => {
+  const { grpc } = t.context;
+  const wrong = [
+    ...['ff', '08', '08 80', '9a 06 7f'].map((bytes) => [Categories.listCategories.path, bytes] as const),
+    [Categories.createCategory.path, '0a 04 0a 02 ff 41'], // a name that is no UTF-8
+    [Pets.createPet.path, '7b'.repeat(60_000)], // groups of an unknown field, each opened in the one before
+    [Categories.listCategories.path, '78 01'.repeat(5_001)], // more fields than a message has
+    [Pets.listPets.path, `1a 89 27 ${'01'.repeat(5_001)}`], // the same, packed
+    [Categories.createCategory.path, '08 01'], // a message as a number
+    [Categories.createCategory.path, '0a 08 08 03 43 61 74 73 12 00'], // a name as a number
+    [Categories.createCategory.path, '0b 0c'], // a message as a group
+    [Categories.createCategory.path, '0a 03 0a 04 43 61 74 73'], // a name that is longer than its category
+    [Orders.placeOrder.path, '0a 05 1d 81 00 78 01'], // a quantity as fixed32, which read as a number is 1
+    [Pets.listPets.path, '1a 01 81 7a 08 81 00 78 01 78 01 78 01'], // a packed list that ends within a number
+    [Pets.listPets.path, '19 01 00 00 00 00 00 00 00'], // an id as fixed64
+  ] as const;
+  for (const [path, hex] of wrong) {
+    const { code, reason, message } = await grpc.failureOfBytes(path, inHex(hex));
+    t.deepEqual([code, reason], [INVALID_ARGUMENT, 'MALFORMED_BODY'], `${path} ${hex}`);
+    t.regex(message, /^the request body can't be read: it is no petstore\.v1\.\w+Request$/);
+  }
 });
