@@ -158,7 +158,7 @@ test('Feed - one that is ended gives a reader who lags what was sent, and cuts h
   ]);
 });
 
-test('Account - on a crowded server its calls past an eighth are refused if there are others; none that runs ends', async (t) => {
+test('Account - when crowded, calls past an eighth are refused beside others, and none that runs ends', async (t) => {
   const greedy = { 'x-account': '1' };
   const calls = await openMany(t, SHARE * 6, { headers: greedy });
   const other = await open(t, { headers: { 'x-account': '2' } });
