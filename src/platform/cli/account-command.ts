@@ -20,51 +20,41 @@ interface Options {
 export function accountCommand(account: Command): void {
   account.description('Creates, lists and changes accounts.');
 
-  withLimits(account.command('create').description('Creates an account.'))
+  const create = withLimits(account.command('create').description('Creates an account.'))
     .requiredOption('--name <name>', 'what people call it')
-    .addOption(planOption().makeOptionMandatory())
-    .action(
-      adminAction(async (admin, { plan, ...options }: Options) =>
-        one(await admin.createAccount({ ...options, plan: PLANS[plan] })),
-      ),
-    );
-
-  account
-    .command('list')
-    .description('Lists all accounts.')
-    .action(
-      adminAction(async (admin) => {
-        const accounts = (await Array.fromAsync(pages(admin.listAccounts, { limit: 100 }))).flatMap(
-          (page) => page.accounts,
-        );
-        return { json: accounts, text: accounts.length === 0 ? 'There is no account.' : table(accounts.map(toFields)) };
-      }),
-    );
-
-  withId(account.command('show').description('Shows an account: limits, what is left on all servers, bans.')).action(
-    adminAction(async (admin, accountId: bigint) => {
-      const shown = await admin.getAccount({ accountId });
-      return withStanding(shown, await admin.getStanding({ accountId }), await allBans(admin, accountId));
-    }),
+    .addOption(planOption().makeOptionMandatory());
+  adminAction(create, async (admin, { plan, ...options }: Options) =>
+    one(await admin.createAccount({ ...options, plan: PLANS[plan] })),
   );
 
-  withLimits(withId(account.command('set').description('Changes the plan or the agreed limits of an account.')))
-    .addOption(planOption())
-    .action(
-      adminAction(async (admin, accountId: bigint, { plan, ...limits }: Partial<Options>) => {
-        const change = plan === undefined ? limits : { ...limits, plan: PLANS[plan] };
-        if (Object.keys(change).length === 0) throw usageError('say what to set: --plan, --per-minute or --per-day');
-        return one(await admin.updateAccount({ accountId, ...change }));
-      }),
+  adminAction(account.command('list').description('Lists all accounts.'), async (admin) => {
+    const accounts = (await Array.fromAsync(pages(admin.listAccounts, { limit: 100 }))).flatMap(
+      (page) => page.accounts,
     );
+    return { json: accounts, text: accounts.length === 0 ? 'There is no account.' : table(accounts.map(toFields)) };
+  });
 
-  withId(
-    account.command('suspend').description('Suspends an account: its keys are refused until it is resumed.'),
-  ).action(adminAction(async (admin, accountId: bigint) => one(await admin.suspendAccount({ accountId }))));
+  const show = account.command('show').description('Shows an account: limits, what is left on all servers, bans.');
+  adminAction(withId(show), async (admin, accountId: bigint) => {
+    const shown = await admin.getAccount({ accountId });
+    return withStanding(shown, await admin.getStanding({ accountId }), await allBans(admin, accountId));
+  });
 
-  withId(account.command('resume').description('Resumes a suspended account.')).action(
-    adminAction(async (admin, accountId: bigint) => one(await admin.resumeAccount({ accountId }))),
-  );
+  const set = account.command('set').description('Changes the plan or the agreed limits of an account.');
+  withLimits(withId(set)).addOption(planOption());
+  adminAction(set, async (admin, accountId: bigint, { plan, ...limits }: Partial<Options>) => {
+    const change = plan === undefined ? limits : { ...limits, plan: PLANS[plan] };
+    if (Object.keys(change).length === 0) throw usageError('say what to set: --plan, --per-minute or --per-day');
+    return one(await admin.updateAccount({ accountId, ...change }));
+  });
+
+  const suspend = account
+    .command('suspend')
+    .description('Suspends an account: its keys are refused until it is resumed.');
+  adminAction(withId(suspend), async (admin, accountId: bigint) => one(await admin.suspendAccount({ accountId })));
+
+  const resume = account.command('resume').description('Resumes a suspended account.');
+  adminAction(withId(resume), async (admin, accountId: bigint) => one(await admin.resumeAccount({ accountId })));
 }
 
 function withId(command: Command): Command {
@@ -118,18 +108,13 @@ export function usageCommand(usage: Command): void {
   usage
     .description('Shows how many requests of an account were admitted and refused, day by day (UTC).')
     .requiredOption('--account <id>', 'the number of the account', toId)
-    .option('--days <count>', 'how many days back, today included, at most 400', toCount, 30)
-    .action(
-      adminAction(async (admin, { account: accountId, days }: { account: bigint; days: number }) => {
-        const used = (await admin.getUsage({ accountId, days })).days;
-        if (used.length === 0) return { json: [], text: `Account ${accountId} made no request in that time.` };
-        const rows = used.map(({ day, requests, refused }) => toUsageRow(day, requests, refused));
-        const sum = (name: 'requests' | 'refused') => used.reduce((total, each) => total + each[name], 0n);
-        return { json: used, text: table([...rows, toUsageRow('TOTAL', sum('requests'), sum('refused'))]) };
-      }),
-    );
-}
-
-function toUsageRow(day: string, requests: bigint, refused: bigint) {
-  return { day, requests: Number(requests), refused: Number(refused) };
+    .option('--days <count>', 'how many days back, today included, at most 400', toCount, 30);
+  adminAction(usage, async (admin, { account: accountId, days }: { account: bigint; days: number }) => {
+    const used = (await admin.getUsage({ accountId, days })).days;
+    if (used.length === 0) return { json: [], text: `Account ${accountId} made no request in that time.` };
+    const rows = used.map((one) => ({ day: one.day, requests: Number(one.requests), refused: Number(one.refused) }));
+    const sum = (name: 'requests' | 'refused') => rows.reduce((total, row) => total + row[name], 0);
+    const total = { day: 'TOTAL', requests: sum('requests'), refused: sum('refused') };
+    return { json: used, text: table([...rows, total]) };
+  });
 }

@@ -24,16 +24,18 @@ export interface Output {
   readonly text: string;
 }
 
-/** A Commander action that calls the admin service. `call` gets the command's arguments and options. */
-export function adminAction<Inputs extends unknown[]>(call: (admin: Admin, ...inputs: Inputs) => Promise<Output>) {
-  return async (...args: [...Inputs, Command]): Promise<void> => {
-    const command = args.at(-1) as Command;
+/** Makes a command call the admin service, and print the result. `call` gets the command's arguments and options. */
+export function adminAction<Inputs extends unknown[]>(
+  command: Command,
+  call: (admin: Admin, ...inputs: Inputs) => Promise<Output>,
+): void {
+  command.action(async (...inputs: Inputs) => {
     const config = readConfig();
     const { key, source } = await findOperatorKey(config);
     const server = await findServer(command, config);
     const connection = connect({ ...server, apiKey: key });
     try {
-      const { json, text } = await call(connection.service(AdminServiceService), ...(args.slice(0, -1) as Inputs));
+      const { json, text } = await call(connection.service(AdminServiceService), ...inputs);
       const isJson = command.optsWithGlobals<{ json?: true }>().json;
       command.configureOutput().writeOut?.(`${isJson ? toJson(json) : text}\n`);
     } catch (error) {
@@ -41,7 +43,7 @@ export function adminAction<Inputs extends unknown[]>(call: (admin: Admin, ...in
     } finally {
       await connection.close();
     }
-  };
+  });
 }
 
 type Server = Pick<ConnectionOptions, 'address' | 'tls'>;

@@ -13,17 +13,15 @@ export type BanOfKey = Ban & Omit<BannedKey, 'ban'>;
 export function banCommand(ban: Command): void {
   ban.description('Lists the API keys that are banned.');
 
-  ban
+  const list = ban
     .command('list')
     .description('Lists banned keys: whose, why, since and until when.')
-    .option('--account <id>', 'the number of an account: its keys alone', toId)
-    .action(
-      adminAction(async (admin, { account: accountId }: { account?: bigint }) => {
-        const bans = await allBans(admin, accountId);
-        const none = accountId === undefined ? 'No key is banned.' : `No key of account ${accountId} is banned.`;
-        return { json: bans, text: bans.length === 0 ? none : table(bans.map(toRow)) };
-      }),
-    );
+    .option('--account <id>', 'the number of an account: its keys alone', toId);
+  adminAction(list, async (admin, { account: accountId }: { account?: bigint }) => {
+    const bans = await allBans(admin, accountId);
+    const none = accountId === undefined ? 'No key is banned.' : `No key of account ${accountId} is banned.`;
+    return { json: bans, text: bans.length === 0 ? none : table(bans.map(toRow)) };
+  });
 }
 
 export async function allBans(admin: Admin, accountId?: bigint): Promise<BanOfKey[]> {
