@@ -19,6 +19,7 @@ import { ConfigError } from './platform/config/setting.ts';
 import { DRAIN_MS } from './platform/config/times.ts';
 import { edgeService } from './platform/edge/edge-service.ts';
 import { addEdgeHeaders, origins } from './platform/edge/origins.ts';
+import { READINESS_SERVICE } from './platform/edge-headers.ts';
 import { tooMany } from './platform/errors.ts';
 import type { EventFeed } from './platform/events/feed.ts';
 import { audit } from './platform/interceptors/audit.ts';
@@ -44,7 +45,6 @@ import type { Call } from './platform/rpc/chain.ts';
 import { createHealth } from './platform/rpc/health.ts';
 import { implement } from './platform/rpc/methods.ts';
 import { OpenCalls } from './platform/rpc/open-calls.ts';
-import { READINESS_SERVICE, Readiness } from './platform/rpc/readiness.ts';
 import { reflection } from './platform/rpc/reflection.ts';
 import { createGrpcServer, serve } from './platform/rpc/server.ts';
 import { Turns } from './platform/rpc/turns.ts';
@@ -129,8 +129,7 @@ export function createServer(config: Config, parts: Parts) {
   const open = all.flatMap(({ path, isPublic }) => (isPublic ? (path.split('/')[1] ?? '') : []));
   const listed = ['grpc.health.v1.Health', ...new Set(open)];
   const healthNames = ['', READINESS_SERVICE, ...listed];
-  const readiness = new Readiness();
-  const health = createHealth(healthNames, (name, call) => readiness.recordCheck(name, call));
+  const health = createHealth(healthNames);
   const { plans } = bounds;
   const admin = adminService({ store, plans, onChange: keys.invalidate, limiter, flushUsage: recorder.flush });
   const edge = implement<EdgeServiceServer>(EdgeServiceService, edgeService(all));
@@ -170,7 +169,7 @@ export function createServer(config: Config, parts: Parts) {
     /** Fails Envoy's health check, but keeps serving. Resolves when every edge sends new calls to other servers. */
     async startDraining() {
       health.set([READINESS_SERVICE], false);
-      await readiness.seenByEdges();
+      await health.seenByEdges();
     },
 
     /** Ends all streams of events. Their readers go on elsewhere, or later. */

@@ -3,8 +3,7 @@ import { CLUSTERS } from '../../src/identity.ts';
 import type { EdgeConfig, TracesConfig } from '../../src/platform/config/config.ts';
 import { MAX_CALLS_PER_SERVER } from '../../src/platform/config/constants.ts';
 import { HEALTH_CHECK } from '../../src/platform/config/times.ts';
-import { EDGE_HEADERS } from '../../src/platform/edge-headers.ts';
-import { READINESS_SERVICE } from '../../src/platform/rpc/readiness.ts';
+import { EDGE_HEADERS, READINESS_SERVICE } from '../../src/platform/edge-headers.ts';
 import { any, extension, header, literal, type Message, seconds } from './message.ts';
 import { endpoints, type Files, listServers, serverTls } from './servers.ts';
 

@@ -77,6 +77,9 @@ export const EDGE_HEADERS = Object.fromEntries(rows) as Readonly<Record<keyof ty
 /** What no caller may send. */
 export const TO_SERVER = rows.flatMap(([, name, [way]]) => (way === 'to the server' ? [name] : []));
 
+/** The service in Envoy's health checks. Its health is whether a server takes new calls. */
+export const READINESS_SERVICE = `${NAME}.TakesCalls`;
+
 /** Takes the place of a Host that HTTP/2 does not allow. No host has this name (RFC 2606). */
 export const BAD_HOST = 'host.invalid';
 

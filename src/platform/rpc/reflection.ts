@@ -4,7 +4,6 @@
  * nobody has to ask for the extensions of a type, and such questions get an error.
  */
 import { create, type DescFile, type Message, toBinary } from '@bufbuild/protobuf';
-import { BinaryWriter, WireType } from '@bufbuild/protobuf/wire';
 import { FileDescriptorProtoSchema } from '@bufbuild/protobuf/wkt';
 import { status as Code } from '@grpc/grpc-js';
 import { tooMany } from '../errors.ts';
@@ -14,9 +13,6 @@ import type { Call } from './chain.ts';
 import { type Implementation, RAW } from './methods.ts';
 
 const PATHS = ['v1', 'v1alpha'].map((version) => `/grpc.reflection.${version}.ServerReflection/ServerReflectionInfo`);
-
-/** The field numbers of `file_descriptor_response` in a response, and of `file_descriptor_proto` in that. */
-const [FILES, FILE] = [4, 1];
 
 /** For each of as many bytes a response counts as one more request: 75 KB cost three times as much as a refusal. */
 export const BYTES_OF_ONE = 32_768;
@@ -43,18 +39,15 @@ export function reflection(
   services: readonly string[],
   spend: (address: string) => void,
 ): Implementation {
-  const files = withImports([...services, 'google.rpc.ErrorInfo'].flatMap((name) => registry.get(name)?.file ?? []));
-  /** Each as a field of a response: with its imports a file has 100 KB, whose encoding takes more than all else. */
-  const bytesOf = new Map(
-    [...files].map((file) => [file, asField(FILE, toBinary(FileDescriptorProtoSchema, file.proto))]),
-  );
+  const shown = withImports([...services, 'google.rpc.ErrorInfo'].flatMap((name) => registry.get(name)?.file ?? []));
+  /** Encoded once: with its imports a file has 100 KB. */
+  const files = new Map([...shown].map((file) => [file, toBinary(FileDescriptorProtoSchema, file.proto)]));
 
   const find = (kind: string | undefined, name = ''): DescFile | undefined => {
-    if (kind === 'fileByFilename') return [...files].find(({ proto }) => proto.name === name);
-    const dot = name.lastIndexOf('.');
-    const [service, method] = [name.slice(0, Math.max(dot, 0)), name.slice(dot + 1)];
-    const isMethod = registry.getService(service)?.methods.some((one) => one.name === method);
-    const file = kind === 'fileContainingSymbol' ? registry.get(isMethod ? service : name)?.file : undefined;
+    if (kind === 'fileByFilename') return files.keys().find(({ proto }) => proto.name === name);
+    const [service = '', method] = name.split(/\.(?=[^.]*$)/);
+    const withMethod = registry.getService(service)?.methods.find((one) => one.name === method)?.parent;
+    const file = kind === 'fileContainingSymbol' ? (withMethod ?? registry.get(name))?.file : undefined;
     return file !== undefined && files.has(file) ? file : undefined;
   };
 
@@ -68,21 +61,20 @@ export function reflection(
     }
     const unsent = [...withImports([file])].filter((one) => one === file || !sent.has(one));
     for (const one of unsent) sent.add(one);
-    return unsent.flatMap((one) => bytesOf.get(one) ?? []);
+    const fileDescriptorProto = unsent.flatMap((one) => files.get(one) ?? []);
+    return { case: 'fileDescriptorResponse', value: { fileDescriptorProto } };
   };
 
-  async function* reflect(call: Call): AsyncIterable<Buffer> {
+  async function* reflect(call: Call): AsyncIterable<Uint8Array> {
     const { input, output } = call.operation;
     const sent = new Set<DescFile>();
     let sentBytes = 0;
     for await (const bytes of call.messages()) {
       spend(call.address);
       const originalRequest = readRequest({ input }, bytes) as Request;
-      const found = responseTo(originalRequest, sent);
-      const [messageResponse, parts] = Array.isArray(found) ? [undefined, found] : [found, undefined];
+      const messageResponse = responseTo(originalRequest, sent);
       const response: Record<string, unknown> = { validHost: originalRequest.host, originalRequest, messageResponse };
-      const head = toBinary(output, create(output, response));
-      const sending = Buffer.concat(parts === undefined ? [head] : [head, asField(FILES, Buffer.concat(parts))]);
+      const sending = toBinary(output, create(output, response));
       for (let bytes = BYTES_OF_ONE; bytes < sending.length; bytes += BYTES_OF_ONE) spend(call.address);
       sentBytes += sending.length;
       if (sentBytes > MAX_BYTES) throw tooMany(MAX_BYTES, 'stream', `address:${call.address}`);
@@ -90,11 +82,6 @@ export function reflection(
     }
   }
   return PATHS.map((path) => ({ codec: { path, ...RAW }, handler: reflect }));
-}
-
-/** A field of a message that has these bytes. */
-function asField(number: number, bytes: Uint8Array): Uint8Array {
-  return new BinaryWriter().tag(number, WireType.LengthDelimited).bytes(bytes).finish();
 }
 
 function withImports(files: readonly DescFile[]): ReadonlySet<DescFile> {
