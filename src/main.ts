@@ -41,7 +41,7 @@ async function main(config: Config): Promise<void> {
     if (message === 'end feeds') service.endEventStreams();
     if (message !== 'drain') return;
     logger.info('no longer ready');
-    void service.startDraining(); // the launcher asks Envoy itself when it knows
+    void service.startDraining(); // the launcher waits as long
   });
 
   const signal = await stopped;

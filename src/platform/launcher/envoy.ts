@@ -27,16 +27,6 @@ const CONFIG_HEAD = '# Written at each start, from envoy/config. The comments ar
 /** The prefix of Envoy's runtime keys for the limits of calls. */
 const CIRCUIT_BREAKERS = `circuit_breakers.${CLUSTERS.calls}.default`;
 
-/** A server, from Envoy's point of view. */
-export interface Host {
-  /** Whether every cluster sends new requests to it. */
-  readonly isHealthy: boolean;
-  /** Whether no cluster sends new requests to it. */
-  readonly isExcluded: boolean;
-  /** Open connections for requests; health checks have their own. */
-  readonly connections: number;
-}
-
 export function findEnvoy({ envoy }: Config): string {
   const binary = envoy ?? PINNED_ENVOY;
   if (!existsSync(binary)) throw new ConfigError(`there is no Envoy at ${binary}: run "npm start", or set ENVOY`);
@@ -118,21 +108,12 @@ export class Envoy extends Component {
     await callAdmin(this.#config, 'POST', '/reopen_logs');
   }
 
-  /** Resolves with the server on a private port; undefined while Envoy can't tell: it is busy or restarting. */
-  async host(port: number): Promise<Host | undefined> {
+  /** Whether all clusters send requests to the server on this port; false while Envoy is busy or restarting, too. */
+  async isHealthy(port: number): Promise<boolean> {
     const text = await callAdmin(this.#config, 'GET', '/clusters').catch(() => '');
     const clusters = Object.values(CLUSTERS);
-    const valuesOf = (name: string) =>
-      [...text.matchAll(new RegExp(`^(?:${clusters.join('|')})::\\S+:${port}::${name}::(.*)$`, 'gm'))].map(
-        ([, value]) => value,
-      );
-    const failed = valuesOf('health_flags').map((flags) => flags?.includes('failed_active_hc'));
-    if (failed.length !== clusters.length) return undefined;
-    return {
-      isHealthy: !failed.includes(true),
-      isExcluded: !failed.includes(false),
-      connections: valuesOf('cx_active').reduce((sum, count) => sum + Number(count), 0),
-    };
+    const flags = text.match(new RegExp(`^(${clusters.join('|')})::\\S+:${port}::health_flags::.*$`, 'gm')) ?? [];
+    return flags.length === clusters.length && !flags.some((line) => line.includes('failed_active_hc'));
   }
 
   /**

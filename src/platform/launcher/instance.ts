@@ -66,9 +66,9 @@ export class Instance extends Component {
     this.child.send('reopen');
   }
 
-  /** Makes a process of the server end all streams of events, for good: Envoy would wait for them. */
-  endEventStreams(child = this.child): void {
-    child.send('end feeds');
+  /** Makes the server end all streams of events, for good: Envoy would wait for them. */
+  endEventStreams(): void {
+    this.child.send('end feeds');
   }
 
   /** Makes the server's health checks fail, while it still accepts calls. Returns its process. */
