@@ -29,12 +29,7 @@ export function createMetrics(dataDir: string) {
   build.set({ version: version(), node: process.versions.node }, 1);
   return {
     calls: callMetrics(registry),
-    /**
-     * Opens the port. Reads `dependencies` at each scrape; calls `onFailure` when that throws. Resolves with a function
-     * that closes the port.
-     *
-     * @throws ConfigError when the port can't be opened.
-     */
+    /** Opens the port, as listener.ts does. */
     listen(config: MetricsConfig, dependencies: Dependencies, onFailure: (error: unknown) => void) {
       dependencyMetrics(registry, dataDir, dependencies);
       const backups = () => readFile(join(dataDir, 'backup.prom'), 'utf8').catch(() => '');

@@ -12,13 +12,12 @@
  */
 import { AsyncLocalStorage } from 'node:async_hooks';
 import { ROOT_CONTEXT, type Span, SpanKind, SpanStatusCode, type TextMapGetter, trace } from '@opentelemetry/api';
-import { type ExportResult, ExportResultCode, W3CTraceContextPropagator } from '@opentelemetry/core';
+import { ExportResultCode, W3CTraceContextPropagator } from '@opentelemetry/core';
 import { OTLPTraceExporter } from '@opentelemetry/exporter-trace-otlp-proto';
 import { resourceFromAttributes } from '@opentelemetry/resources';
 import {
   BatchSpanProcessor,
   ParentBasedSampler,
-  type ReadableSpan,
   type SpanExporter,
   TraceIdRatioBasedSampler,
   TracerProvider,
@@ -50,7 +49,7 @@ export type Tracing = ReturnType<typeof startTracing>;
 export function startTracing({ endpoint, ratio }: TracesConfig, logger: Pick<Logger, 'info' | 'warn'>) {
   const exporter = new OTLPTraceExporter({ url: `${endpoint}/v1/traces`, timeoutMillis: EXPORT_MS });
   const processor = new BatchSpanProcessor({
-    exporter: withLog(exporter, logger),
+    exporter: logFailures(exporter, logger),
     maxQueueSize: MAX_SPANS,
     maxExportBatchSize: BATCH,
     scheduledDelayMillis: BATCH_EVERY_MS,
@@ -109,23 +108,17 @@ export function startTracing({ endpoint, ratio }: TracesConfig, logger: Pick<Log
 }
 
 /** Logs once when exports begin to fail and once when they succeed again. */
-function withLog(exporter: SpanExporter, logger: Pick<Logger, 'info' | 'warn'>): SpanExporter {
-  let isFailing = false;
-  const report = ({ code, error }: ExportResult) => {
-    const hasFailed = code !== ExportResultCode.SUCCESS;
-    if (hasFailed === isFailing) return;
-    isFailing = hasFailed;
-    const cause = error?.message || 'it does not respond';
-    if (hasFailed) logger.warn({ cause }, 'traces can not be sent: spans are dropped until they can');
-    else logger.info('traces are sent again');
-  };
-  return {
-    export(spans: ReadableSpan[], done) {
-      exporter.export(spans, (result) => {
-        report(result);
-        done(result);
-      });
-    },
-    shutdown: () => exporter.shutdown(),
-  };
+function logFailures(exporter: SpanExporter, logger: Pick<Logger, 'info' | 'warn'>): SpanExporter {
+  let wasFailing = false;
+  const send = exporter.export.bind(exporter);
+  exporter.export = (spans, done) =>
+    send(spans, (result) => {
+      const isFailing = result.code !== ExportResultCode.SUCCESS;
+      const cause = result.error?.message || 'it does not respond';
+      if (isFailing && !wasFailing) logger.warn({ cause }, 'traces can not be sent: spans are dropped until they can');
+      if (wasFailing && !isFailing) logger.info('traces are sent again');
+      wasFailing = isFailing;
+      done(result);
+    });
+  return exporter;
 }
