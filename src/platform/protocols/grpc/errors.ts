@@ -40,30 +40,30 @@ export function unpadded(bytes: Uint8Array): string {
     .replace(/={1,2}$/, '');
 }
 
-export function toDetails(error: ApiError): Status {
-  const details = [
-    pack('google.rpc.ErrorInfo', ErrorInfo.encode({ reason: error.code, domain: NAME, metadata: {} }).finish()),
-  ];
-  if (error.violations.length > 0) {
-    const fieldViolations = error.violations.map(({ path, description }) => ({
-      field: path,
-      description,
-      reason: '',
-      localizedMessage: undefined,
-    }));
-    details.push(pack('google.rpc.BadRequest', BadRequest.encode({ fieldViolations }).finish()));
+export function toDetails({
+  code,
+  grpcStatus,
+  message,
+  violations,
+  retryAfterSeconds,
+  quotaSubject,
+}: ApiError): Status {
+  const details = [pack('ErrorInfo', ErrorInfo.encode({ reason: code, domain: NAME, metadata: {} }))];
+  if (violations.length > 0) {
+    const fields = violations.map(({ path: field, description }) => ({ field, description }));
+    details.push(pack('BadRequest', BadRequest.encode(BadRequest.fromPartial({ fieldViolations: fields }))));
   }
-  if (error.retryAfterSeconds !== undefined) {
-    const retryDelay = { seconds: BigInt(error.retryAfterSeconds), nanos: 0 };
-    details.push(pack('google.rpc.RetryInfo', RetryInfo.encode({ retryDelay }).finish()));
+  if (retryAfterSeconds !== undefined) {
+    const retryDelay = { seconds: BigInt(retryAfterSeconds), nanos: 0 };
+    details.push(pack('RetryInfo', RetryInfo.encode({ retryDelay })));
   }
-  if (error.quotaSubject !== undefined) {
-    const violation = QuotaFailure_Violation.fromPartial({ subject: error.quotaSubject, description: error.message });
-    details.push(pack('google.rpc.QuotaFailure', QuotaFailure.encode({ violations: [violation] }).finish()));
+  if (quotaSubject !== undefined) {
+    const violation = QuotaFailure_Violation.fromPartial({ subject: quotaSubject, description: message });
+    details.push(pack('QuotaFailure', QuotaFailure.encode({ violations: [violation] })));
   }
-  return { code: error.grpcStatus, message: error.message, details };
+  return { code: grpcStatus, message, details };
 }
 
-function pack(typeName: string, value: Uint8Array): Any {
-  return { typeUrl: `type.googleapis.com/${typeName}`, value: Buffer.from(value) };
+function pack(name: string, encoded: { finish(): Uint8Array }): Any {
+  return { typeUrl: `type.googleapis.com/google.rpc.${name}`, value: Buffer.from(encoded.finish()) };
 }
