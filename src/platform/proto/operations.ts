@@ -141,13 +141,14 @@ export function toOperation(method: DescMethod, registry: Registry, verbs = verb
   const [rule, options] = [httpRule(method, registry), operationOptions(method, registry)];
   const base = { path: `/${parent.typeName}/${method.name}`, input, output };
   const bindings = bindingsOf(rule);
-  const [paths, bodyField] = [bindings.map(pathOf), rule?.body || undefined];
-  const isInQuery = ({ name }: DescField) => name !== bodyField && !isInPath(name, paths);
+  const [path] = bindings;
+  const bodyField = rule?.body || undefined;
+  const isInQuery = ({ name }: DescField) => name !== bodyField && !isInPath(name, bindings);
   const inQuery = rule === undefined || bodyField === '*' ? [] : input.fields.filter(isInQuery);
   const isRaw = output.typeName === HTTP_BODY;
-  if (rule !== undefined) {
-    const inBody = bodyOf({ input, bodyField, routes: paths })?.fields ?? [];
-    checkForms({ rule, path: pathOf(rule), method, isRaw, inBody, inQuery });
+  if (rule !== undefined && path !== undefined) {
+    const inBody = bodyOf({ input, bodyField, routes: bindings })?.fields ?? [];
+    checkForms({ rule, path, method, isRaw, inBody, inQuery });
   }
   const routes = toRoutes(bindings, verbs);
   const [route] = routes;
@@ -183,48 +184,36 @@ export function toOperation(method: DescMethod, registry: Registry, verbs = verb
 /** The verbs of all paths: of `/things/{id}:close` it is `close`. */
 export function verbsOf(registry: Registry): readonly string[] {
   const methods = [...registry].flatMap((type) => (type.kind === 'service' ? type.methods : []));
-  const paths = methods.flatMap((method) => bindingsOf(httpRule(method, registry)).map(pathOf));
-  return [...new Set(paths.flatMap(({ verb }) => verb ?? []))];
+  const bindings = methods.flatMap((method) => bindingsOf(httpRule(method, registry)));
+  return [...new Set(bindings.flatMap(({ verb }) => verb ?? []))];
 }
 
 /** Stands for all methods that do not exist. */
 export const UNKNOWN: Operation = {
-  path: '/unknown',
-  isPublic: false,
-  input: EmptySchema,
-  output: EmptySchema,
-  isStream: false,
-  isEventStream: false,
-  isRaw: false,
-  isOwned: false,
-  isRead: false,
-  isIdempotent: false,
-  routes: [],
+  ...{ path: '/unknown', input: EmptySchema, output: EmptySchema, routes: [], queryParameters: new Map() },
+  ...{ isPublic: false, isStream: false, isEventStream: false, isRaw: false, isOwned: false, isRead: false },
+  ...{ isIdempotent: false, isTagged: false, takesIdempotencyKey: false },
   response: { status: 204 },
-  isTagged: false,
-  queryParameters: new Map(),
-  takesIdempotencyKey: false,
   counting: 'always',
 };
 
-function bindingsOf(rule: HttpRule | undefined): readonly HttpRule[] {
-  return rule === undefined ? [] : [rule, ...rule.additionalBindings];
-}
+type Binding = Omit<RestRoute, 'pattern'>;
 
-/** `NAME.` is the service's name. */
-function pathOf({ pattern }: HttpRule): Path {
-  const text = pattern.case === 'custom' ? pattern.value.path : (pattern.value ?? '');
-  return readPath(text.replace('{file=NAME.', `{file=${NAME}.`));
+/** In a path `NAME.` is the service's name. */
+function bindingsOf(rule: HttpRule | undefined): readonly Binding[] {
+  const rules = rule === undefined ? [] : [rule, ...rule.additionalBindings];
+  return rules.map(({ pattern }) => {
+    const [method, path = ''] =
+      pattern.case === 'custom'
+        ? [pattern.value.kind, pattern.value.path]
+        : [String(pattern.case).toUpperCase(), pattern.value];
+    return { ...readPath(path.replace('{file=NAME.', `{file=${NAME}.`)), method };
+  });
 }
 
 /** Those of the bindings, and one for HEAD with each GET (RFC 9110, section 9.3.2). */
-function toRoutes(bindings: readonly HttpRule[], verbs: readonly string[]): readonly RestRoute[] {
-  const routes = bindings.map((binding) => {
-    const { pattern } = binding;
-    const path = pathOf(binding);
-    const method = pattern.case === 'custom' ? pattern.value.kind : String(pattern.case).toUpperCase();
-    return { ...path, method, pattern: toRegExp(path, verbs) };
-  });
+function toRoutes(bindings: readonly Binding[], verbs: readonly string[]): readonly RestRoute[] {
+  const routes = bindings.map((binding) => ({ ...binding, pattern: toRegExp(binding, verbs) }));
   return [...routes, ...routes.filter(({ method }) => method === 'GET').map((route) => ({ ...route, method: 'HEAD' }))];
 }
 
