@@ -115,7 +115,7 @@ export class IncomingCall implements Call {
   async receive(inTurn?: InTurn): Promise<void> {
     this.#isReceiving = true;
     try {
-      const bytes = (await this.#exchange.read())?.();
+      const bytes = await this.#exchange.read();
       if (bytes === undefined) throw unreadable('there is no message', Status.UNIMPLEMENTED);
       if ((await this.#exchange.read()) !== undefined)
         throw unreadable('there is more than one message', Status.UNIMPLEMENTED);
@@ -131,7 +131,7 @@ export class IncomingCall implements Call {
   }
 
   async *messages(): AsyncIterable<Buffer> {
-    for (let next = await this.#exchange.read(); next !== undefined; next = await this.#exchange.read()) yield next();
+    for (let next = await this.#exchange.read(); next !== undefined; next = await this.#exchange.read()) yield next;
   }
 
   /** Called now and then: ends what has waited for the caller for too long. A stream has a maximum age. */

@@ -3,9 +3,8 @@
  * others are around what follows: `(call, next) => response`. Each says what it needs, what it leaves, and what must be
  * before it. A chain in another order does not start.
  *
- * An interceptor works on a call of our own, not on grpc-js's, so it is a plain function that can be tested without a
- * server. The chain starts as soon as the headers of a call have arrived. The interceptor `readMessage` reads
- * the message, for calls that the interceptors before it have admitted.
+ * The chain starts as soon as the headers of a call have arrived. The interceptor `readMessage` reads the message, for
+ * calls that the interceptors before it have admitted.
  *
  * Streams: the response of a method that streams is a sequence of messages. The chain ends when the sequence is there,
  * before its first message. How a call ended, a stream too, only observers learn.
@@ -120,16 +119,13 @@ export interface HttpResponse {
   readonly trailers?: Readonly<Record<string, string>>;
 }
 
-/** A message that has arrived: returns its bytes, decompressed. @throws ApiError */
-export type Encoded = () => Buffer;
-
 /** Reads the messages of a request, one at a time, when it is asked for. */
 export interface MessageReader {
   /** The largest message, compressed or not. */
   maxBytes: number;
   add(chunk: Buffer): void;
-  /** Takes the next message; undefined while it has not arrived, or when there is none. @throws ApiError */
-  next(hasEnded: boolean): Encoded | undefined;
+  /** Takes the next message, decompressed; undefined while it has not arrived, or for none. @throws ApiError */
+  next(hasEnded: boolean): Buffer | undefined;
 }
 
 /** What the headers of a request say of its messages and its time. */
@@ -178,13 +174,8 @@ interface Rules {
 }
 
 /** Refuses the call by an error, or lets it go on. A promise only where it waits: each costs a microsecond. */
-export interface Check extends Rules {
-  check(call: Call): void | Promise<void>;
-}
-
-interface Around extends Rules {
-  run(call: Call, next: Next): Promise<Response>;
-}
+export type Check = Rules & { check(call: Call): void | Promise<void> };
+type Around = Rules & { run(call: Call, next: Next): Promise<Response> };
 
 export type Interceptor = Check | Around;
 
@@ -208,11 +199,7 @@ export function around<Needs extends Left = never, Leaves extends Left = never>(
   return { ...rules, run };
 }
 
-/**
- * Composes the interceptors and the handler of a method. The first interceptor is the outermost.
- *
- * @throws Error when the order is not one that the interceptors allow.
- */
+/** Composes the interceptors, the outermost first, and the handler. @throws Error for an order that they forbid. */
 export function chain(interceptors: readonly Interceptor[], handler: Next): Next {
   const left = new Set<Left>();
   for (const [index, { name, needs = [], leaves = [], after = {} }] of interceptors.entries()) {

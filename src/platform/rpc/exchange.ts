@@ -22,7 +22,7 @@
 import { constants, type Http2Session, type ServerHttp2Stream } from 'node:http2';
 import { MAX_FRAMES } from '../config/constants.ts';
 import { apiError } from '../errors.ts';
-import type { Encoded, HttpResponse, MessageReader, StreamStart } from './chain.ts';
+import type { HttpResponse, MessageReader, StreamStart } from './chain.ts';
 import { unreadable } from './errors.ts';
 
 /** How long a caller who has the response may go on sending. */
@@ -37,7 +37,7 @@ export class Exchange {
   readonly #stream: ServerHttp2Stream;
   readonly #messages: MessageReader;
   /** Settles the read in progress. */
-  #reading: PromiseWithResolvers<Encoded | undefined> | undefined;
+  #reading: PromiseWithResolvers<Buffer | undefined> | undefined;
   /** An error in the request, found while nothing was being read. */
   #earlyError: unknown;
   #closeListeners: (() => void)[] = [];
@@ -79,10 +79,10 @@ export class Exchange {
   }
 
   /** Reads the next message; undefined when the caller has sent everything. */
-  read(): Promise<Encoded | undefined> {
+  read(): Promise<Buffer | undefined> {
     if (this.#earlyError !== undefined) return Promise.reject(this.#earlyError);
     if (this.isLate) return Promise.reject(apiError('DEADLINE_EXCEEDED'));
-    const reading = Promise.withResolvers<Encoded | undefined>();
+    const reading = Promise.withResolvers<Buffer | undefined>();
     this.#reading = reading;
     this.#takeMessage(); // perhaps at once
     return reading.promise;
@@ -95,11 +95,7 @@ export class Exchange {
     this.#reading = undefined;
   }
 
-  /**
-   * Responds with all of this, and these headers besides its own.
-   *
-   * @throws TypeError for a header that is invalid in HTTP. The call is reset then.
-   */
+  /** Responds with this, and these headers too. @throws TypeError for an invalid header; the call is reset then. */
   respond(response: HttpResponse, headers: ReadonlyMap<string, string>): void {
     if (this.#state !== 'open') return;
     const { body, trailers } = response;
@@ -109,11 +105,7 @@ export class Exchange {
     this.#end(isAll ? undefined : body); // to Envoy, frames without bytes are an attack
   }
 
-  /**
-   * Begins a stream with the headers of this response, and with these. Its trailers will be sent by `finish`.
-   *
-   * @throws TypeError for a header that is invalid in HTTP. The call is reset then.
-   */
+  /** Begins a stream with its headers and these; `finish` sends its trailers. @throws TypeError as `respond` does. */
   begin(start: StreamStart, headers: ReadonlyMap<string, string>): void {
     if (this.#state !== 'open') return;
     this.#state = 'streaming';
@@ -151,10 +143,7 @@ export class Exchange {
     else this.reset();
   }
 
-  /**
-   * Ends the stream at once, whatever is unread. The caller sees an error: `close` would send the end of the body
-   * first, as if it were complete.
-   */
+  /** Ends the stream at once, with an error: `close` would send the end of the body first, as if it were complete. */
   reset(): void {
     if (this.#state === 'closed') return;
     this.#state = 'ending';

@@ -1,12 +1,12 @@
 /**
  * The messages of a gRPC request (PROTOCOL-HTTP2.md and compression.md of gRPC). Each begins with a byte that says
- * whether it is compressed, and four for its length. One is read at a time, when it is asked for.
+ * whether it is compressed, and four for its length.
  */
 import { gunzipSync, inflateSync } from 'node:zlib';
 import { status as Status } from '@grpc/grpc-js';
 import { MAX_BODY_BYTES } from '../../config/constants.ts';
 import { type ApiError, apiError, errorSaying } from '../../errors.ts';
-import type { Encoded, MessageReader } from '../../rpc/chain.ts';
+import type { MessageReader } from '../../rpc/chain.ts';
 import { unreadable } from '../../rpc/errors.ts';
 
 const PREFIX_BYTES = 5;
@@ -35,7 +35,7 @@ export class Messages implements MessageReader {
     this.#bytes += chunk.length;
   }
 
-  next(hasEnded: boolean): Encoded | undefined {
+  next(hasEnded: boolean): Buffer | undefined {
     if (!ENCODINGS.has(this.#encoding)) {
       throw unreadable(`grpc-encoding must be one of ${[...ENCODINGS.keys()].join(', ')}`, Status.UNIMPLEMENTED);
     }
@@ -47,7 +47,7 @@ export class Messages implements MessageReader {
       const isWhole = bytes.length >= end;
       const rest = isWhole ? bytes.subarray(end) : bytes;
       [this.#chunks, this.#bytes, this.#wanted] = [[rest], rest.length, isWhole ? PREFIX_BYTES : end];
-      if (isWhole) return () => this.#decompressed(bytes.readUInt8(), bytes.subarray(PREFIX_BYTES, end));
+      if (isWhole) return this.#decompressed(bytes.readUInt8(), bytes.subarray(PREFIX_BYTES, end));
     }
     if (hasEnded && this.#bytes > 0) throw unreadable('it ends within a message');
     return undefined;
