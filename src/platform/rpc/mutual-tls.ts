@@ -5,7 +5,6 @@
  * (grpc-js has `FileWatcherCertificateProvider`, but it refuses new connections while files do not match, and can't
  * require TLS 1.3.)
  */
-import { setTimeout as delay } from 'node:timers/promises';
 import type { SecureContextOptions } from 'node:tls';
 import { ServerCredentials } from '@grpc/grpc-js';
 import type { Logger } from 'pino';
@@ -16,8 +15,18 @@ const POLL_MS = 5_000;
 
 /** Watches the files until the process ends. @throws ConfigError when a file is missing or invalid. */
 export async function mutualTls(files: InternalTls, logger: Logger): Promise<MutualTls> {
-  const credentials = new MutualTls(await readInternalTls(files));
-  void credentials.watchFiles(files, logger);
+  const read = () => readInternalTls(files);
+  const credentials = new MutualTls(await read());
+  const check = watchCertificates({
+    read,
+    use(pem, isRenewal) {
+      credentials.use(pem);
+      if (isRenewal) logger.info('loaded the renewed files of INTERNAL_TLS');
+    },
+    warn: (line) => logger.warn(line),
+  });
+  void check();
+  setInterval(check, POLL_MS).unref();
   return credentials;
 }
 
@@ -29,17 +38,9 @@ export class MutualTls extends ServerCredentials {
     this.ends = pem.ends;
   }
 
-  async watchFiles(files: InternalTls, logger: Logger): Promise<void> {
-    const check = watchCertificates({
-      read: () => readInternalTls(files),
-      use: (pem, isRenewal) => {
-        this.ends = pem.ends;
-        this.updateSecureContextOptions(toContext(pem));
-        if (isRenewal) logger.info('loaded the renewed files of INTERNAL_TLS');
-      },
-      warn: (line) => logger.warn(line),
-    });
-    for (; ; await delay(POLL_MS, undefined, { ref: false })) await check();
+  use(pem: InternalPem): void {
+    this.ends = pem.ends;
+    this.updateSecureContextOptions(toContext(pem));
   }
 
   override _equals(other: ServerCredentials): boolean {

@@ -8,8 +8,7 @@
  *   server is crowded. Then a call of an account past its share is refused if there are others, and those of its calls
  *   end that wait for their caller. So nobody can keep slots by holding calls open.
  *
- * A stream of events waits nearly all of the time, and is bounded apart from the calls: by its account, with
- * Redis over all servers.
+ * Streams of events, which wait nearly all of the time, are bounded apart: by account, with Redis over all servers.
  *
  * A sweep ends what waits for its caller for too long: a message, a reader, a forgotten stream. So no call needs timers
  * of its own.
@@ -47,22 +46,20 @@ export class OpenCalls {
   readonly #byAddress = new Counts<string>();
   readonly #byAccount = new Counts<AccountId>();
   readonly #eventStreamsByAccount = new Counts<AccountId>();
-  readonly #maxEventStreams: number;
-  readonly #countEventStreams: OpenCallsOptions['countEventStreams'];
+  readonly #options: OpenCallsOptions;
   readonly #timers: readonly NodeJS.Timeout[];
   #endsEventStreams = false;
   #isDraining = false;
 
-  constructor({ maxEventStreams, countEventStreams, ...maxAges }: OpenCallsOptions) {
-    this.#maxEventStreams = maxEventStreams;
-    this.#countEventStreams = countEventStreams;
+  constructor(options: OpenCallsOptions) {
+    this.#options = options;
     const sweep = () => {
       for (const call of this.#calls) {
         const { isStream, isEventStream, isRaw } = call.operation;
         const hasOwnEnd = isRaw || !isStream; // a file is sent to its end
         if (isEventStream ? this.#endsEventStreams : this.#isDraining && !hasOwnEnd)
           call.giveUp(apiError('UNAVAILABLE'));
-        call.checkAge(maxAges);
+        call.checkAge(options);
         const account = isEventStream ? undefined : call.caller?.accountId; // it holds no slot
         if (account !== undefined && call.isStalled && this.#isPastShare(account)) call.giveUp(pastShare(account));
         if (call.identify !== undefined) void endUnlessValid(call, call.identify);
@@ -109,9 +106,8 @@ export class OpenCalls {
   }
 
   /**
-   * Counts a call against the account of its caller until it is closed. Throws TOO_MANY_STREAMS for one stream of
-   * events too many; RATE_LIMITED past the share of a crowded server; UNAVAILABLE when the server has no room for more
-   * calls of an account that is alone.
+   * Counts a call against the account of its caller until it is closed. Throws TOO_MANY_STREAMS for a stream of events
+   * too many; RATE_LIMITED past the share of a crowded server, UNAVAILABLE past that of an account that is alone.
    */
   holdForAccount(call: Call, account: AccountId): void | Promise<void> {
     if (call.operation.isEventStream) return this.#holdEventStream(call, account);
@@ -123,12 +119,12 @@ export class OpenCalls {
   }
 
   async #holdEventStream(call: Call, account: AccountId): Promise<void> {
-    const [streams, max] = [this.#eventStreamsByAccount, this.#maxEventStreams];
+    const [streams, max] = [this.#eventStreamsByAccount, this.#options.maxEventStreams];
     const tooManyStreams = () => apiError('TOO_MANY_STREAMS', { streams: max });
     if (streams.of(account) >= max) throw tooManyStreams();
     if (this.#endsEventStreams || streams.total >= MAX_EVENT_STREAMS) throw apiError('UNAVAILABLE');
     const release = streams.hold(account, call);
-    if (await this.#countEventStreams(account, streams.of(account), max)) {
+    if (await this.#options.countEventStreams(account, streams.of(account), max)) {
       call.onClose(() => this.#tellEventStreams(account));
       return;
     }
@@ -137,7 +133,8 @@ export class OpenCalls {
   }
 
   #tellEventStreams(account: AccountId): void {
-    void this.#countEventStreams(account, this.#eventStreamsByAccount.of(account), Number.MAX_SAFE_INTEGER);
+    const own = this.#eventStreamsByAccount.of(account);
+    void this.#options.countEventStreams(account, own, Number.MAX_SAFE_INTEGER);
   }
 
   /** From now on streams of events end, with UNAVAILABLE. Everything else goes on. */
