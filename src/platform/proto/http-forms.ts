@@ -40,20 +40,15 @@ const FORMS: readonly (readonly [found: (subject: Subject) => string | false | u
   [({ method }) => isStreamOfRequests(method) && 'a stream of requests', 'leave google.api.http out: it is for gRPC'],
   [({ path }) => path.template.includes('*') && 'a wildcard', 'write {field} for a segment'],
   [({ path, isRaw }) => !isRaw && path.template.includes('=') && 'a field with a value', 'write {field} or the value'],
-  [({ path }) => fieldsIn(path).find((name) => name.includes('.')), 'a path has fields of the request itself'],
+  [
+    ({ path, method }) => fieldsIn(path).find((name) => !method.input.fields.some(isSingle(name))),
+    'a field of a path is one of the request: a whole number of int32 or int64, a string, a bool or an enum, no list',
+  ],
   [
     ({ path, isRaw }) => !isRaw && !PATH.test(path.template) && `the path "${path.template}"`,
     'write segments of letters, digits, "-", ".", "_" and "~", or of one {field} each, and perhaps a :verb',
   ],
   [({ path }) => fieldsIn(path).find((name, index, all) => all.indexOf(name) < index), 'a path has each field once'],
-  [
-    ({ path, method }) => fieldsIn(path).find((name) => !has(method.input, name)),
-    'the request has no such field, which the path names',
-  ],
-  [
-    ({ path, method }) => fieldsIn(path).find((name) => !method.input.fields.some(isSingle(name))),
-    'a field of a path is a whole number of int32 or int64, a string, a bool or an enum, and no list',
-  ],
   [({ rule }) => rule.body !== '' && rule.pattern.case === 'get' && 'a body of GET', 'write post, or leave body out'],
   [
     ({ rule: { body }, method }) =>
@@ -92,10 +87,6 @@ function placeOf({ proto, parent }: DescMethod): string {
 
 function isStreamOfRequests({ methodKind }: DescMethod): boolean {
   return methodKind === 'client_streaming' || methodKind === 'bidi_streaming';
-}
-
-function has({ fields }: DescMessage, name: string): boolean {
-  return fields.some((field) => field.name === name);
 }
 
 function isSingle(name: string) {
