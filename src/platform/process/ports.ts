@@ -33,13 +33,10 @@ export async function checkFree(listeners: readonly Listener[]): Promise<void> {
     try {
       await once(server.listen({ host, port, exclusive: true }), 'listening');
     } catch (error) {
-      throw new ConfigError(describe(setting, host, port, error as NodeJS.ErrnoException));
+      const { code, message } = error as NodeJS.ErrnoException;
+      const isBusy = code === 'EADDRINUSE';
+      if (!isBusy) throw new ConfigError(`${setting} can't be opened on ${host}, port ${port}: ${message}`);
+      throw new ConfigError(`port ${port} is busy: stop what listens there, or set ${setting} to another port`);
     }
   }
-}
-
-function describe(setting: string, host: string, port: number, { code, message }: NodeJS.ErrnoException): string {
-  return code === 'EADDRINUSE'
-    ? `port ${port} is busy: stop what listens there, or set ${setting} to another port`
-    : `${setting} can't be opened on ${host}, port ${port}: ${message}`;
 }

@@ -1,14 +1,14 @@
 /**
- * `GET /metrics`, and nothing else, in plain HTTP. Clients can't burden the service: the metrics are collected once a
- * second at most, and connections are few and short.
+ * `GET /metrics` in plain HTTP. Metrics are collected once a second at most, and connections are few and short.
  *
  * A request for a name that is not this port's gets nothing: it may be of a web page whose name resolves to this
  * machine (DNS rebinding). Such a page can't make a browser send an address, or the name of another site.
  */
+import { once } from 'node:events';
 import { createServer } from 'node:http';
 import { isIP } from 'node:net';
 import type { Registry } from 'prom-client';
-import { ConfigError, type MetricsConfig } from '../../config/config.ts';
+import type { MetricsConfig } from '../../config/config.ts';
 
 const MAX_CONNECTIONS = 32;
 const TIMEOUT_MS = 5_000;
@@ -17,11 +17,7 @@ const FRESH_MS = 1_000;
 
 type Source = Pick<Registry, 'contentType' | 'metrics'>;
 
-/**
- * `onFailure` is called when the metrics can't be collected. Resolves with a function that closes the port.
- *
- * @throws ConfigError when the port can't be opened.
- */
+/** Resolves with what closes the port. `onFailure` is called when metrics can't be collected. */
 export async function listen(
   source: Source,
   { host, port }: MetricsConfig,
@@ -46,13 +42,8 @@ export async function listen(
   );
   server.setTimeout(TIMEOUT_MS); // also for clients that do not read the response
   server.maxConnections = MAX_CONNECTIONS;
-  await new Promise<void>((resolve, reject) => {
-    // Also for a connection that can't be accepted later, for lack of files: the next one may be.
-    server.on('error', (error) => {
-      reject(new ConfigError(`METRICS_PORT can't be opened on ${host}, port ${port}: ${error.message}`));
-    });
-    server.listen(port, host, resolve);
-  });
+  server.on('error', () => undefined); // a connection can't be accepted, for lack of files: the next one may be
+  await once(server.listen(port, host), 'listening');
   return () => {
     server.close();
     server.closeAllConnections();
