@@ -1,11 +1,10 @@
 /**
- * Admission control of a client's calls: a few are in flight at a time, in the order in which they began to wait, and
- * none is sent while the account is over its limit.
+ * Admission control of a client's calls: a few are in flight at a time, in the order in which they began to wait. One
+ * refusal pauses all. A call with an earlier deadline fails at once with the refusal; the others wait.
  *
  * grpc-js's own retries are not enough for RESOURCE_EXHAUSTED: a call whose deadline comes before the time that the
  * server named hangs and loses the server's error; each of a thousand calls finds out by itself that the limit is
- * reached, and twenty refusals ban the key; and a message that is too large has the same status. So one refusal pauses
- * all calls. A call with an earlier deadline fails at once with the refusal; the others wait.
+ * reached, and twenty refusals ban the key; and a message that is too large has the same status.
  */
 import { status } from '@grpc/grpc-js';
 import { CallError, clientError } from './call-error.ts';
@@ -24,7 +23,7 @@ export interface Expiry {
 }
 
 interface WaitingCall {
-  readonly expiry: Expiry;
+  readonly deadlineMs: number;
   /** Sends the call, or fails it with an error. */
   readonly end: (error?: unknown) => void;
 }
@@ -37,9 +36,9 @@ export class Admission {
   #refusal: { readonly error: CallError; readonly endsAtMs: number } | undefined;
   #pausedUntilMs = 0;
   #pauseTimer: NodeJS.Timeout | undefined;
-  #closed: Promise<void> | undefined;
-  /** Called when no call is in flight. */
-  #onIdle = () => {};
+  #isClosed = false;
+  /** Resolves when no call is in flight and none will be. */
+  readonly #idle = Promise.withResolvers<void>();
 
   constructor(maxInFlight: number) {
     this.#maxInFlight = maxInFlight;
@@ -73,16 +72,13 @@ export class Admission {
 
   /** Rejects every call that waits, and every later one, as CANCELLED. Resolves when those in flight are over. */
   close(): Promise<void> {
-    this.#closed ??= new Promise((resolve) => {
-      this.#onIdle = resolve;
-    });
+    this.#isClosed = true;
     this.#dispatch();
-    return this.#closed;
+    return this.#idle.promise;
   }
 
   /** Resolves when the call counts as one in flight. */
-  #turn(expiry: Expiry): Promise<void> {
-    const { deadlineMs, signal } = expiry;
+  #turn({ deadlineMs, signal }: Expiry): Promise<void> {
     return new Promise((resolve, reject) => {
       const end = (error?: unknown) => {
         clearTimeout(timer);
@@ -92,7 +88,7 @@ export class Admission {
         this.#inFlight += 1;
         resolve();
       };
-      const call = { expiry, end };
+      const call = { deadlineMs, end };
       const onAbort = () => end(signal?.reason);
       const onDeadline = () =>
         end(clientError('DEADLINE_EXCEEDED', 'the deadline passed before the call could be sent'));
@@ -107,16 +103,16 @@ export class Admission {
   #dispatch(): void {
     const nowMs = performance.now();
     const refusal = this.#pausedUntilMs > nowMs ? this.#refusal : undefined;
-    for (const { expiry, end } of this.#waiting) {
-      if (this.#closed !== undefined) end(clientError('CANCELLED', 'the client is closed'));
+    for (const { deadlineMs, end } of this.#waiting) {
+      if (this.#isClosed) end(clientError('CANCELLED', 'the client is closed'));
       else if (refusal !== undefined) {
         const { error, endsAtMs } = refusal;
         const retryAfterMs = Math.ceil(endsAtMs - nowMs);
-        if (expiry.deadlineMs <= endsAtMs) end(new CallError(error.message, { ...error, retryAfterMs }));
+        if (deadlineMs <= endsAtMs) end(new CallError(error.message, { ...error, retryAfterMs }));
       } else if (this.#inFlight < this.#maxInFlight) end();
       else break;
     }
-    if (this.#inFlight === 0) this.#onIdle();
+    if (this.#isClosed && this.#inFlight === 0) this.#idle.resolve();
     clearTimeout(this.#pauseTimer);
     if (refusal === undefined || this.#waiting.size === 0) return;
     this.#pauseTimer = setTimeout(() => this.#dispatch(), this.#pausedUntilMs - nowMs);
