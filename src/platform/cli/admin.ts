@@ -54,10 +54,7 @@ async function findServer(command: Command, config: Config): Promise<Server> {
   return { address: formatAddress(host, port), tls: await toTls(config, host) };
 }
 
-/**
- * Mutual TLS if it is configured, with this host's certificate. A server that is addressed by IP must be this host: its
- * certificate must have the name in this one.
- */
+/** Mutual TLS with this host's certificate, if it has one. A server that an IP address names must be this host. */
 async function toTls({ internalTls }: Config, host: string): Promise<TlsOptions | false> {
   if (internalTls === undefined) return false;
   const { ca, cert, key, certificate } = await readInternalTls(internalTls);
@@ -76,10 +73,7 @@ async function findOperatorKey({ operatorKey, dataDir }: Config): Promise<{ key:
   throw failure('OPERATOR_KEY_MISSING', `no operator key can be read from ${source}: ${advice}`);
 }
 
-/**
- * What went wrong and what to do about it, in one line. Messages of the server are unchanged. `keySource` tells where
- * the operator key is from.
- */
+/** What went wrong and what to do about it, in one line. Messages of the server are unchanged. */
 function explain(error: CallError, { address, tls }: Server, keySource: string): Error {
   const { code, grpcStatus, retryAfterMs } = error;
   if (code === 'OPERATOR_KEY_INVALID')

@@ -31,10 +31,7 @@ function format(value: Fields[string]): string {
   return typeof value === 'number' ? count(value) : printable(String(value ?? ''));
 }
 
-/**
- * Without characters that could move the cursor or begin a line, and without those that change the direction of what
- * follows them: a label may contain them, and the name of a resource, which any caller sets, the latter.
- */
+/** Without characters that move the cursor, begin a line or change the direction of a text: labels may have them. */
 function printable(text: string): string {
   return text.replaceAll(/[\p{Cc}\p{Bidi_Control}\u2028\u2029]/gu, '\u{fffd}');
 }

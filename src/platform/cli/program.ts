@@ -46,9 +46,7 @@ export function report(error: unknown, args: readonly string[], err: Writer): nu
 }
 
 /** Determined here, as parsing may fail before it reads the option. */
-function wantsJson(args: readonly string[]): boolean {
-  return args.includes('--json');
-}
+const wantsJson = (args: readonly string[]) => args.includes('--json');
 
 /** Builds the command. `isJson`: write nothing but JSON. */
 function program(isJson: boolean, out: Writer, err: Writer): Command {

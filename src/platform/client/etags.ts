@@ -1,7 +1,4 @@
-/**
- * The entity tags of responses (RFC 9110, section 8.8.3). They arrive as metadata and are kept apart from the messages,
- * so that a message has only the fields of its proto file.
- */
+/** The entity tags of responses, kept apart from them: a message has only the fields of its proto file. */
 import type { Metadata } from '@grpc/grpc-js';
 
 const etags = new WeakMap<object, string>();

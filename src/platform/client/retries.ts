@@ -1,6 +1,5 @@
 /**
- * The service config with which grpc-js retries calls, with exponential backoff, when the server is unavailable or too
- * slow.
+ * The service config with which grpc-js retries calls when the server is unavailable or too slow.
  *
  * The server may have done the work of such a call. So only two kinds of methods are retried: those that the proto
  * files declare idempotent (`idempotency_level`), and those that create a resource, whose attempts all have the same

@@ -30,10 +30,7 @@ function parse(address: string, tls: boolean | TlsOptions | undefined) {
   return { target: host + (port ?? (isSecure ? ':443' : ':80')), tls: isSecure && (tls ?? true) };
 }
 
-/**
- * Throws when the address is none, when a certificate or key can't be parsed, when `cert` or `key` is missing, or when
- * the server has no name.
- */
+/** Throws for a bad address, certificate or key, for one of `cert` and `key` alone, or without a name of the server. */
 export function security(address: string, given: boolean | TlsOptions | undefined) {
   const { target, tls } = parse(address, given);
   if (tls === false) return { target, credentials: boundHandshake(credentials.createInsecure()), options: {} };
@@ -58,10 +55,9 @@ function toBuffer(pem: string | Uint8Array | undefined): Buffer | null {
 const HANDSHAKE_MS = 10_000;
 
 /**
- * Makes the channels of these credentials close a new connection on which the server says nothing, so that they open
- * another. grpc-js would wait for its first frame without end, and keepalive begins only after that: one connection to
- * a frozen machine behind a load balancer would hold up all later calls. (It has no option for it, and this is no
- * public method of it.)
+ * Closes a new connection on which the server says nothing, so that another is opened. grpc-js would wait for its first
+ * frame without end: one connection to a frozen machine behind a load balancer would hold up all later calls. (It has
+ * no option for it, and this is no public method of it.)
  */
 function boundHandshake(credentials: ChannelCredentials): ChannelCredentials {
   const create = credentials._createSecureConnector.bind(credentials);

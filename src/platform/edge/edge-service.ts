@@ -1,7 +1,6 @@
 /**
- * EdgeService: the errors for requests that Envoy has refused itself. The interceptors have checked the key and the
- * limits by then. What is left is to find out what was wrong, from the routes in the proto files and json.lua's
- * finding.
+ * EdgeService: the errors for requests that Envoy has refused itself, once the interceptors have checked the key and
+ * the limits. What was wrong is found by the routes in the proto files and json.lua's finding.
  */
 import type { DescField } from '@bufbuild/protobuf';
 import { status as Status } from '@grpc/grpc-js';

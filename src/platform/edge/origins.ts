@@ -24,9 +24,8 @@ const EDGE: Protocol = { ...GRPC, name: 'edge', renderError: restError };
 /**
  * Finds out where a call comes from, and which connections are an edge's.
  *
- * Only Envoy knows the address of a caller. It is believed when it shows the secret that the launcher has given to
- * both, or over mutual TLS. Everybody else speaks gRPC and counts by the address of the connection: any user of this
- * machine reaches the private port.
+ * Envoy is believed when it shows the secret that the launcher has given to both, or over mutual TLS. Everybody else
+ * counts by the address of the connection: any user of this machine reaches the private port.
  */
 export function origins(operations: Iterable<Operation>, edgeSecret: string | undefined) {
   const rest = restProtocol(operations);

@@ -1,7 +1,6 @@
 /**
- * Writes each call of the operator to the audit log: time, method, address and outcome. Attempts with a wrong key are
- * logged too, but few of all together: nobody may push the operator's calls out of the log, and any user of this
- * machine has thousands of addresses.
+ * Writes each call of the operator to the audit log. Attempts with a wrong key are logged too, but few of all together:
+ * nobody may push the operator's calls out of the log, and any user of this machine has thousands of addresses.
  *
  * Of a request only ids, plans, numbers and times are logged; of a response only the ids of what was created.
  */
@@ -51,14 +50,12 @@ export function audit(log: Pick<Logger, 'info' | 'warn'>, nowMs = () => performa
 }
 
 function fieldsOf(call: Call, outcome: string) {
+  const userAgent = call.header('user-agent');
   return {
     method: call.operation.path.split('/').at(-1),
     outcome,
     address: call.address,
-    userAgent: call
-      .header('user-agent')
-      ?.slice(0, MAX_USER_AGENT)
-      .replaceAll(/[^ -~]/g, '?'),
+    userAgent: userAgent?.slice(0, MAX_USER_AGENT).replaceAll(/[^ -~]/g, '?'),
     requestId: call.requestId,
   };
 }

@@ -1,7 +1,7 @@
 /**
  * Adds entity tags to responses, and reads the conditions If-Match and If-None-Match (RFC 9110, sections 8.8.3, 13.1.1
- * and 13.1.2). If-Match is only parsed here: the write evaluates it in its transaction. Only REST has the other. A list
- * has a tag only if exactly one id is asked for: that of the resource.
+ * and 13.1.2). The write evaluates If-Match in its transaction. Only REST has the other. A list has a tag only if
+ * exactly one id is asked for: that of the resource.
  */
 import { BinaryReader } from '@bufbuild/protobuf/wire';
 import { invalidArgument } from '../errors.ts';

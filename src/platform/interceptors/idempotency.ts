@@ -1,6 +1,5 @@
 /**
- * Idempotency keys: a caller who got no response sends the same request again, with the same `Idempotency-Key`, and the
- * request is carried out once.
+ * Idempotency keys: a request that is sent again, with the same `Idempotency-Key`, is carried out once.
  *
  * The record of a successful request is stored in the same transaction as its effect, so neither exists without the
  * other. Of concurrent requests with one key, on one server or several, the database accepts one record: the other

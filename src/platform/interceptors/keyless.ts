@@ -2,10 +2,7 @@
 import type { RequestLimits } from '../access/limits/request-limits.ts';
 import { check } from '../rpc/chain.ts';
 
-/**
- * The largest message of a service that needs no key. The name of a file, a symbol or a service is shorter. To read
- * 64 KiB of unknown fields takes 50 times as long as a refusal, and they may be compressed to 100 bytes.
- */
+/** Names are shorter. To read 64 KiB of unknown fields, perhaps sent as 100 bytes, takes as long as 50 refusals. */
 const MAX_KEYLESS_BYTES = 1_024;
 
 export const keyless = ({ holdForAddress }: Pick<RequestLimits, 'holdForAddress'>) =>

@@ -1,7 +1,4 @@
-/**
- * Admits only the operator. A request without the operator's key counts against its address: beyond the limit it gets a
- * 429, before that a 401, of which `refused` learns.
- */
+/** Admits only the operator. Other requests count against their address: a 401, of which `refused` learns, or a 429. */
 import { timingSafeEqual } from 'node:crypto';
 import { bearerToken, hashKey } from '../access/keys/format.ts';
 import type { RequestLimits } from '../access/limits/request-limits.ts';

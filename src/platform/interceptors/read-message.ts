@@ -1,7 +1,4 @@
-/**
- * Reads the request message, and checks it against the `buf.validate` rules of the proto files. The interceptors before
- * this one decide by the headers alone; those behind it have the message that was checked, and no other.
- */
+/** Reads the request message and checks its rules. The interceptors before this one decide by the headers alone. */
 import { invalidArgument } from '../errors.ts';
 import type { FindViolations } from '../proto/validation-rules.ts';
 import { check } from '../rpc/chain.ts';

@@ -1,7 +1,6 @@
 /**
  * A child process in its own process group, so that Ctrl-C reaches only the launcher. If the log is a file, the
- * launcher reads the process's stdout and stderr, which is little, and writes it there. If the log is stdout, the
- * process inherits it.
+ * launcher writes the little there that the process writes to stdout and stderr. It inherits stdout as a log.
  */
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
@@ -18,10 +17,7 @@ export interface ChildOptions {
 
 const STDOUT = 1;
 
-/**
- * Replaces the shell with the program, and leaves a background process that stops the program (`$$`) when the pipe on
- * fd 3 closes. Only this process has the other end of the pipe.
- */
+/** Becomes the program, beside a process that stops it (`$$`) when the pipe on fd 3 closes, as this process ends. */
 const END_WITH_PARENT = '(read -r line <&3; kill "$$") 2>/dev/null & exec "$@" 3<&-';
 
 export class Child {

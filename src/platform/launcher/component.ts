@@ -1,7 +1,4 @@
-/**
- * A component of the service, a server or Envoy: a child process, which a new one replaces when it ends. The stack
- * starts the first one, and its supervisor all others.
- */
+/** A server or Envoy: a child process, which a new one replaces. The stack starts the first one, supervisors others. */
 import { CLOSE_MS } from '../config/times.ts';
 import type { LogFile } from '../observe/logging/log-file.ts';
 import type { Child } from './child.ts';

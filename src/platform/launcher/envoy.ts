@@ -75,10 +75,7 @@ export class Envoy extends Component {
     this.#args = [...args, '--log-level', 'warning', ...log];
   }
 
-  /**
-   * Writes the configuration once, so that a restart works on a full disk. `servers` is how many start with it: none
-   * with a standalone edge. Throws ConfigError for a bad certificate.
-   */
+  /** Writes the configuration once, for so many servers: a restart works on a full disk. @throws ConfigError */
   static async prepare(config: EdgeConfig, binary: string, servers: number): Promise<Envoy> {
     await writeSecrets(config);
     // Hot restart is not used. Its socket has no permissions: any user of the machine could stop Envoy.
@@ -116,10 +113,7 @@ export class Envoy extends Component {
     return flags.length === clusters.length && !flags.some((line) => line.includes('failed_active_hc'));
   }
 
-  /**
-   * Allows as many open calls as the reachable servers of a standalone edge can have: a name in SERVERS may resolve to
-   * any number of them, and they come and go. Only such an edge has the runtime layer for it.
-   */
+  /** Allows as many open calls as the reachable servers of a standalone edge can have: they come and go. */
   async adjustCallLimit(): Promise<void> {
     const stats = `/stats?filter=^cluster.${CLUSTERS.calls}.membership_healthy$`;
     const healthy = /: (\d+)/.exec(await callAdmin(this.#config, 'GET', stats))?.[1];

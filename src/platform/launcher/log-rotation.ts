@@ -31,8 +31,8 @@ export async function rotateLogs(
 }
 
 /**
- * Rotates the file if it is large. Returns whether the writer has to reopen it: also when it is missing, as a full disk
- * refused a new file, or somebody has deleted it. Creating it here lets its writer open it on a full disk.
+ * Rotates the file if it is large. Returns whether the writer has to reopen it: also one that a full disk refused, or
+ * that somebody has deleted. Creating it here lets its writer open it on a full disk.
  */
 function rotate(file: string, { logMaxBytes, logFiles: maxFiles }: Limits): boolean {
   try {

@@ -13,10 +13,7 @@ interface Program {
   readonly startMessage: (config: Config) => string;
 }
 
-/**
- * Resolves when a signal has stopped the service. The first one stops it cleanly, during the start too; a second one
- * kills it. SIGUSR2 starts a rolling restart.
- */
+/** Resolves when a signal has stopped the service, also during its start. A second signal kills it. */
 export async function runInForeground({ config, isEdge = false, report, startMessage }: Program): Promise<void> {
   // Writing to a closed terminal fails. That must not end the process.
   for (const stream of [process.stdout, process.stderr]) stream.on('error', () => undefined);

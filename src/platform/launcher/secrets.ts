@@ -1,10 +1,8 @@
 /**
  * Certificates for Envoy, as SDS files. Certificate and key are in one file, which is replaced atomically. So Envoy
- * never sees half of a renewal, and restarts with the last valid pair. It uses a new file for new connections; open
- * ones are not affected.
+ * never sees half of a renewal, and restarts with the last valid pair. Open connections are not affected.
  *
- * (Envoy can watch PEM files itself, but only for renames, and Certbot replaces its links. And an Envoy that restarts
- * during a renewal would find half of it.)
+ * (Envoy can watch PEM files itself, but only for renames, and Certbot replaces its links.)
  */
 import { rename, rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';

@@ -1,8 +1,6 @@
 /**
- * Envoy and the gRPC servers behind it: the whole service on one machine, or an edge, which is Envoy alone. The servers
- * of an edge are started elsewhere; it starts even if none can be reached, and callers get a 503 until then.
- *
- * Starts the components, keeps them running, stops them. A component that fails too often ends the service.
+ * Starts, keeps running and stops Envoy and the gRPC servers behind it: the whole service on one machine, or an edge,
+ * which is Envoy alone and starts even if no server can be reached. A component that fails too often ends the service.
  */
 import { randomBytes } from 'node:crypto';
 import { once } from 'node:events';
@@ -45,10 +43,7 @@ interface StackOptions {
   readonly report?: (line: string) => void;
 }
 
-/**
- * Starts servers and Envoy and resolves when Envoy sends calls to all servers. `env` is added to the environment of the
- * servers. If it rejects, nothing is left running.
- */
+/** Resolves when Envoy sends calls to all servers, whose environment has `env` too. A failed start leaves nothing. */
 export async function startStack(
   given: Config,
   env: Readonly<Record<string, string>> = {},

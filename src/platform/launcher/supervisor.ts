@@ -1,7 +1,7 @@
 /**
- * Keeps a component of the service running. Restarts a process that ends, with exponential backoff, and kills one that
- * does not respond (it is frozen, or in an endless loop). A process that has served is restarted however often it ends:
- * what ends it may be a request that somebody repeats, and the next one serves all others meanwhile.
+ * Keeps a component running. Restarts a process that ends, with exponential backoff, and kills one that does not
+ * respond. A process that has served is restarted however often it ends: what ends it may be a request that somebody
+ * repeats, and the next one serves all others meanwhile.
  *
  * Too many starts in a row that fail end the service, unless other components do the same work. Temporary failures (the
  * disk is full, the database is unavailable) don't count.

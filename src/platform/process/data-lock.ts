@@ -1,7 +1,6 @@
 /**
- * The lock of a data folder, which one service can use at a time. The launcher holds an SQLite lock on a file in it: an
- * `fcntl` lock, which the operating system releases when the process ends for any reason. A pid file alone is not
- * enough, as another process may have got the pid; `service.pid` is for people.
+ * The lock of a data folder, which one service can use at a time: SQLite's lock of a file in it, which the operating
+ * system releases when the process ends for any reason. `service.pid` is for people: another process may get the pid.
  */
 import { existsSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';

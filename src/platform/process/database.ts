@@ -11,11 +11,7 @@ import { openSqlite } from '../storage/sqlite.ts';
 import { isLocked, isUnusable } from '../storage/sqlite-connection.ts';
 import { StoreUnavailable } from '../storage/store-errors.ts';
 
-/**
- * Opens the database and, if the settings allow it, migrates its schema.
- *
- * @throws ConfigError or TemporaryFailure with one line that explains why the database can't be used.
- */
+/** Opens the database and, if the settings allow it, migrates its schema. @throws ConfigError or TemporaryFailure */
 export async function openEngine(
   config: Config,
   migrations: readonly Migration[],

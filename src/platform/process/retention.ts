@@ -1,8 +1,7 @@
 /**
- * Deletes rows past their retention time at start and every hour, by the clock of the limits. Rows are deleted in small
- * statements with a pause between them, so that other writes wait for one statement at most.
- *
- * Failure: rows that could not be deleted are deleted the next time. Several servers may delete at the same time.
+ * Deletes rows past their retention time at start and every hour, by the clock of the limits, in small statements with
+ * pauses: other writes wait for one at most. What could not be deleted is deleted the next time. Several servers may
+ * delete at the same time.
  */
 import { setTimeout as delay } from 'node:timers/promises';
 import type { Logger } from 'pino';

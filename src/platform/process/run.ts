@@ -38,10 +38,7 @@ export async function run(main: (config: Config) => Promise<void>): Promise<void
   }
 }
 
-/**
- * Calls `stop` at the first SIGINT, SIGTERM or SIGHUP (the terminal has closed), and `kill` at a second SIGINT or
- * SIGTERM. A second SIGHUP changes nothing: a terminal may send several.
- */
+/** Calls `stop` at the first signal, and `kill` at a second one, but for SIGHUP: a terminal may send several. */
 export function onStopSignals(stop: (signal: string) => void, kill: () => void): void {
   let stoppedMs: number | undefined;
   for (const signal of STOP_SIGNALS) {

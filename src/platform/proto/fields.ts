@@ -84,10 +84,7 @@ export function fieldAt({ input, bodyField }: RequestOf, path: string): FoundFie
 
 const SPACE = /\p{White_Space}/u;
 
-/**
- * Removes Unicode white space at both ends, like `trim` in the validation rules of the proto files. JavaScript's `trim`
- * also removes U+FEFF, which could leave an empty name after validation.
- */
+/** Removes Unicode white space at both ends, like `trim` in the validation rules. JavaScript's also removes U+FEFF. */
 export function trimmed(name: string): string {
   let [start, end] = [0, name.length];
   while (start < end && SPACE.test(name.charAt(start))) start += 1;

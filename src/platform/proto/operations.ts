@@ -105,11 +105,7 @@ export interface Operations {
   readonly byPath: ReadonlyMap<string, Operation>;
 }
 
-/**
- * Loads the operations of the proto files in `gen/`, or of other descriptors.
- *
- * @throws Error when a method has routes on the REST side that Envoy would send nowhere, or to two methods.
- */
+/** Loads the operations. @throws Error when Envoy would send what is on REST nowhere, or to two methods. */
 export function loadOperations(
   descriptors: FileDescriptorSet = fromBinary(FileDescriptorSetSchema, readFileSync(DESCRIPTOR_SET)),
 ): Operations {

@@ -1,7 +1,4 @@
-/**
- * The options of our proto files, read from descriptors, which the server and the generator of the description have. No
- * code is generated for them.
- */
+/** The options of our proto files, read from descriptors. No code is generated for them. */
 import {
   createRegistry,
   type DescField,

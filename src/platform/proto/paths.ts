@@ -50,10 +50,7 @@ export function shapeOf({ parts, verb }: Pick<Path, 'parts' | 'verb'>): string {
   return shape + behind(verb, '');
 }
 
-/**
- * The order in which the transcoder tries paths that match the same one: segment by segment, a text before a field; and
- * a verb first.
- */
+/** The order in which the transcoder tries paths: by segments, a text before a field; and one with a verb first. */
 export function compareAsEnvoy(one: Path, other: Path): number {
   const [first, second] = [one, other].map((path) => {
     const segments = shapeOf({ ...path, verb: undefined }).split('/');

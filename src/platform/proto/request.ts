@@ -1,7 +1,6 @@
 /**
- * Reads request messages, for all who need one. `@bufbuild/protobuf` merges the pieces of a message, as Protobuf
- * demands. But it takes any wire type for that of the field, and lets a field run over the end of its message. So the
- * wire form is checked before, and what does not fit is refused.
+ * Reads request messages. `@bufbuild/protobuf` merges the pieces of a message, as Protobuf demands. But it takes any
+ * wire type for that of the field, and lets a field run over the end of its message. So the wire form is checked first.
  */
 import { type DescField, type DescMessage, fromBinary, type Message, ScalarType } from '@bufbuild/protobuf';
 import { BinaryReader, WireType } from '@bufbuild/protobuf/wire';

@@ -9,10 +9,7 @@ import type { Violation } from '../errors.ts';
 import { fieldAt, noneOf } from './fields.ts';
 import type { Operation } from './operations.ts';
 
-/**
- * Finds the rules that a request message violates. An absent REST body is validated as an empty message, so the
- * violations name its required fields. The message stays as it is, but for lists that are too long.
- */
+/** Finds the rules that a message violates; an absent REST body as an empty one. Lists that are too long are cut. */
 export type FindViolations = (operation: Operation, message: Message) => readonly Violation[];
 
 export function createValidation(registry: FileRegistry): FindViolations {

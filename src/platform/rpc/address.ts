@@ -3,9 +3,8 @@ import { isIPv6 } from 'node:net';
 import ipaddr from 'ipaddr.js';
 
 /**
- * The caller's address: an IPv4 address, or the /64 prefix of an IPv6 address. `forwarded` is X-Forwarded-For, if it
- * can be believed: Envoy sets its last entry to the one address that it has verified. Without it, the other end of the
- * connection, `peer`, counts.
+ * An IPv4 address, or the /64 prefix of an IPv6 address. `forwarded` is X-Forwarded-For, if it can be believed: Envoy
+ * has verified its last entry. `peer` is the other end of the connection.
  */
 export function addressOf(forwarded: string | undefined, peer: () => string): string {
   const last = forwarded === undefined ? '' : forwarded.slice(forwarded.lastIndexOf(',') + 1).trim();

@@ -1,6 +1,5 @@
 /**
- * Entity tags (RFC 9110, section 8.8.3), and the lists of them in If-Match and If-None-Match. A tag is kept as it is
- * written, with its quotes: `"abc"`, or `W/"abc"` for a weak one.
+ * Entity tags (RFC 9110, section 8.8.3), and the lists of them in conditions. A tag is kept with its quotes: `"abc"`.
  *
  * The service's tags are digests of the message in protobuf's binary form, which has each set field once, in the order
  * of the field numbers. So a tag is the same for REST and gRPC, on every engine, and in later releases.

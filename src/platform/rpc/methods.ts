@@ -1,7 +1,6 @@
 /**
- * A service has a function per method, from request message to response message, or to a sequence of messages for a
- * method that streams. It throws ApiError for errors that the caller sees, and does not depend on metadata, HTTP or
- * SQL.
+ * A service has a function per method: from a request message to a response message, or to a sequence of them. It
+ * throws ApiError for errors that the caller sees, and knows no metadata, HTTP or SQL.
  */
 import type { handleServerStreamingCall, handleUnaryCall } from '@grpc/grpc-js';
 import type { WritingCall } from '../tables/store.ts';

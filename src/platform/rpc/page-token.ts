@@ -1,7 +1,4 @@
-/**
- * Page tokens, which are opaque to callers. A token encodes the number of the list and the place of the page's last row
- * in its order as base64url, so that a token of another list is refused.
- */
+/** Page tokens, opaque to callers: the number of the list, and the place of the page's last row, as base64url. */
 import { invalidArgument } from '../errors.ts';
 import { mayBe } from '../tables/ids.ts';
 import { BY_ID, isBehind, type Key, type Page, type PageRequest, type SortOrder } from '../tables/sort-order.ts';
@@ -15,7 +12,7 @@ interface ListRequest {
 
 /**
  * The tokens of the list with this number, from 1 to 255. Callers hold tokens, so a list keeps its number and its order
- * for good, and no other list gets the number: test/rest/paging.test.ts has all of them.
+ * for good: test/rest/paging.test.ts has all of them.
  */
 export function pageTokens(list: number, order: SortOrder = BY_ID) {
   const whole: Pick<PageRequest, 'after' | 'until'> = { after: order.start };

@@ -30,10 +30,7 @@ type Request = Message & {
   };
 };
 
-/**
- * Both versions of reflection, which list `services`. A request is read when the response to the last is sent. Each
- * spends from the allowance of its address: `spend` throws when nothing is left.
- */
+/** Both versions of reflection. Each request spends from its address's allowance: `spend` throws when none is left. */
 export function reflection(
   { registry }: Operations,
   services: readonly string[],

@@ -1,9 +1,6 @@
 /**
- * The gRPC server: passes each call to the chain of its method as soon as its headers have arrived, and responds
- * with what the chain returns.
- *
- * Failure: whatever goes wrong while a call runs, or while its response is encoded or sent, ends that call as an error
- * of the table, and is reported as that error to the observers.
+ * The gRPC server: passes each call to the chain of its method as soon as its headers have arrived, and responds with
+ * what the chain returns. Whatever goes wrong ends the call as an error of the table, of which observers learn.
  */
 import type { IncomingHttpHeaders } from 'node:http2';
 import { Server } from '@grpc/grpc-js';

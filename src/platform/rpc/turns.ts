@@ -1,7 +1,7 @@
 /**
- * Turns for the work of a call that takes long: to read a large message, and to find and write a page of a list. An
- * account has so much of it under way at once, in rows or what costs as much, and the rest waits. Then the event loop
- * and the database come to the calls of others after some milliseconds, however many an account has sent at once.
+ * Turns for work that takes long: to read a large message, and to find and write a page of a list. An account has so
+ * much of it under way at once, in rows or what costs as much, and the rest waits. So the event loop and the database
+ * come to the calls of others after some milliseconds.
  */
 import type { AccountId } from './caller.ts';
 

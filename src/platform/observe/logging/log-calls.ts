@@ -1,7 +1,4 @@
-/**
- * Logs the end of each call: at `debug`, or at `error` with the cause when the server is at fault. Request headers and
- * bodies are never logged.
- */
+/** Logs the end of each call: at `debug`, or at `error` with the cause of a fault of ours. Never headers or bodies. */
 import type { Logger } from 'pino';
 import type { Observer } from '../../rpc/chain.ts';
 

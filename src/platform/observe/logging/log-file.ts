@@ -1,8 +1,6 @@
 /**
  * A log file, or stdout. A failed write never ends the process (the disk is full, or fails): the line is kept and
- * written later, the lines after it are dropped.
- *
- * Writes are synchronous, so that a crash loses no lines. They only go to the page cache.
+ * written later, the lines after it are dropped. Writes are synchronous, so that a crash loses no lines.
  */
 import { closeSync, openSync, writeSync } from 'node:fs';
 

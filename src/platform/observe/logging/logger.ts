@@ -4,10 +4,7 @@ import { hideKeys, REDACTED } from '../../access/keys/format.ts';
 import type { Config } from '../../config/config.ts';
 import { LogFile } from './log-file.ts';
 
-/**
- * Redacts keys in whole lines, because a key may occur in any field: in a caller's request id, in an error message. An
- * operator key that the operator has chosen has no known form, so it is matched literally.
- */
+/** Redacts keys in whole lines: any field may have one. A chosen operator key has no form: it is matched literally. */
 export function createLogger(
   { logLevel, operatorKey }: Pick<Config, 'logLevel' | 'operatorKey'>,
   destination: DestinationStream = new LogFile(),

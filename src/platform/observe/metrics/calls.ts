@@ -1,8 +1,6 @@
 /**
- * Metrics of calls, errors and bans. Labels are methods, codes and plans, never text from a caller.
- *
- * A call whose caller has left counts as CANCELLED, whatever its outcome: when Envoy hedges a read, the slower of the
- * two calls is no failure.
+ * Metrics of calls, errors and bans. Labels are never text from a caller. A call whose caller has left counts as
+ * CANCELLED: when Envoy hedges a read, the slower of the two calls is no failure.
  */
 import { status as Status } from '@grpc/grpc-js';
 import { Counter, Histogram, type Registry } from 'prom-client';

@@ -1,6 +1,5 @@
 /**
- * Traces by OpenTelemetry, sent to a collector over OTLP/HTTP. Names follow its semantic conventions. This is loaded
- * only when a collector is configured, so that tracing costs nothing without one.
+ * Traces by OpenTelemetry, sent to a collector over OTLP/HTTP. Names follow its semantic conventions.
  *
  * The `traceparent` of a call says whether it is recorded. It is trusted: only Envoy reaches the private port, and
  * Envoy decides for external callers. Of the calls without one, the configured ratio is recorded.

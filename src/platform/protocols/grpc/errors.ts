@@ -1,7 +1,4 @@
-/**
- * Errors of gRPC. An ApiError is a status: the canonical code, the message, and standard details
- * (`google.rpc.ErrorInfo`, `BadRequest` and so on).
- */
+/** An ApiError as a status of gRPC: the canonical code, the message, and standard details (google.rpc). */
 import type { Any } from '../../../../gen/google/protobuf/any.ts';
 import {
   BadRequest,

@@ -1,7 +1,6 @@
 /**
- * Server-sent events (HTML Standard, section 9.2). A message has either an `event`, with `id` and `type`, or
- * a `checkpoint`, with `id`. The first message is a checkpoint: it becomes the event `ready`. The others become
- * comments, with their id: a browser that reconnects goes on there.
+ * Server-sent events (HTML Standard, section 9.2). A message has either an `event` or a `checkpoint`. The first one, a
+ * checkpoint, becomes the event `ready`; the others comments with their id: a browser that reconnects goes on there.
  */
 import type { DescMessage } from '@bufbuild/protobuf';
 import { invalidArgument } from '../../errors.ts';

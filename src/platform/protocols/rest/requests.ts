@@ -16,11 +16,9 @@ export function checkContentType(contentType: string | undefined): void {
 }
 
 /**
- * Throws for unknown query parameters, for those without a value, for repeated ones that may occur only once, and for
- * values of the path or the query that are none of their fields.
- *
- * The query is read as the transcoder reads it, which sets the fields: parameters are separated by `&`, and the name is
- * what stands before the first `=`, percent-decoded. What has no `=` is skipped there, so it is refused here.
+ * Throws for values of the path or the query that are none of their fields, and for wrong parameters. The query is read
+ * as the transcoder reads it, which sets the fields: parameters are separated by `&`, and the name is what stands
+ * before the first `=`, percent-decoded. What has no `=` is skipped there, so it is refused here.
  */
 export function checkParameters(path: string, operation: Operation): void {
   const [pathname = '', query = ''] = path.split(/\?(.*)/s, 2);

@@ -3,8 +3,7 @@
  * Modified (RFC 9110, section 13.1.2). Each operation's response is compiled once, at start: what can't be compiled,
  * such as a field of a type that JSON is not written for yet, fails there and not after a commit.
  *
- * Envoy turns REST requests into gRPC calls. Its transcoder passes a response that is not gRPC through unchanged. So
- * the server sends the final response: nothing is translated a second time, and headers and body leave in one write.
+ * Envoy's transcoder passes a response that is not gRPC through unchanged. So the server sends the final response.
  */
 import type { HttpBody } from '../../../../gen/google/api/httpbody.ts';
 import { EDGE_HEADERS, isHead, ORIGINAL_PATH } from '../../edge-headers.ts';
