@@ -6,39 +6,31 @@
  */
 import { rename, rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import type { Config, InternalTls } from '../config/config.ts';
-import { type Reading, readAuthorities, readIdentity, watchCertificates } from '../files/tls-files.ts';
+import type { Config } from '../config/config.ts';
+import { type Identity, type Reading, readAuthorities, readIdentity, watchCertificates } from '../files/tls-files.ts';
 import { repeat } from './repeat.ts';
 import type { Supervision } from './supervisor.ts';
 
 const POLL_MS = 1_000;
 
 /** A certificate and its key, or the trusted authorities. */
-interface Secret extends Reading {
-  /** The fields of Envoy's Secret message. */
-  readonly fields: object;
-}
+type Secret = Identity | Reading;
 
 /** What reads each secret, by its name in Envoy's configuration. All throw ConfigError for a bad PEM file. */
 function readers({ tls, internalTls }: Pick<Config, 'tls' | 'internalTls'>) {
   return Object.entries<() => Promise<Secret>>({
-    ...(tls && { public: () => readPair('TLS', tls) }),
+    ...(tls && { public: () => readIdentity('TLS', tls) }),
     ...(internalTls && {
-      internal: () => readPair('INTERNAL_TLS', internalTls),
-      internal_ca: () => readTrusted(internalTls),
+      internal: () => readIdentity('INTERNAL_TLS', internalTls),
+      internal_ca: () => readAuthorities(internalTls),
     }),
   });
 }
 
-async function readPair(prefix: string, files: Pick<InternalTls, 'cert' | 'key'>): Promise<Secret> {
-  const found = await readIdentity(prefix, files);
-  const pair = { certificate_chain: inline(found.cert), private_key: inline(found.key) };
-  return { ...found, fields: { tls_certificate: pair } };
-}
-
-async function readTrusted(files: InternalTls): Promise<Secret> {
-  const found = await readAuthorities(files);
-  return { ...found, fields: { validation_context: { trusted_ca: inline(found.content) } } };
+/** The fields of Envoy's Secret message. */
+function fieldsOf(secret: Secret) {
+  if (!('key' in secret)) return { validation_context: { trusted_ca: inline(secret.content) } };
+  return { tls_certificate: { certificate_chain: inline(secret.cert), private_key: inline(secret.key) } };
 }
 
 function inline(bytes: Buffer) {
@@ -74,10 +66,11 @@ export async function watchSecrets(
   await Promise.all(readers(config).map(watch));
 }
 
-async function write(config: Config, name: string, { fields }: Secret): Promise<void> {
-  const secret = { '@type': 'type.googleapis.com/envoy.extensions.transport_sockets.tls.v3.Secret', name, ...fields };
+async function write(config: Config, name: string, found: Secret): Promise<void> {
+  const type = 'type.googleapis.com/envoy.extensions.transport_sockets.tls.v3.Secret';
   const file = secretFile(config, name);
   const next = `${file}.next`;
-  await writeFile(next, JSON.stringify({ resources: [secret] }), { mode: 0o600 });
+  const resources = [{ '@type': type, name, ...fieldsOf(found) }];
+  await writeFile(next, JSON.stringify({ resources }), { mode: 0o600 });
   await rename(next, file);
 }
