@@ -119,14 +119,10 @@ export function loadOperations(
   if (astray !== undefined) {
     throw new Error(`${astray.path} has a path on REST: move it to ${API_PACKAGE}, the API_PACKAGE of src/identity.ts`);
   }
-  const owners = new Map<string, string>();
-  for (const { path, routes } of operations) {
-    for (const route of routes) {
-      const at = `${route.method} ${shapeOf(route)}`;
-      const other = owners.get(at);
-      if (other !== undefined) throw new Error(`${other} and ${path} are both at ${at} on REST: move one`);
-      owners.set(at, path);
-    }
+  const routed = operations.flatMap(({ path, routes }) => routes.map((route) => ({ path, route })));
+  const byPlace = Map.groupBy(routed, ({ route }) => `${route.method} ${shapeOf(route)}`);
+  for (const [at, [one, other]] of byPlace) {
+    if (other !== undefined) throw new Error(`${one?.path} and ${other.path} are both at ${at} on REST: move one`);
   }
   return { registry, byPath: new Map(operations.map((operation) => [operation.path, operation])) };
 }

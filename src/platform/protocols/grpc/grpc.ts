@@ -42,11 +42,8 @@ export function openAs(name: string, description: string): Protocol['open'] {
     const timeoutMs = parseTimeout(timeout?.toString());
     const messages = new Messages(encoding?.toString());
     if (timeoutMs !== undefined) return { messages, timeoutMs };
-    return {
-      messages,
-      timeoutMs: Number.POSITIVE_INFINITY,
-      error: invalidArgument([{ path: name, name, description }]),
-    };
+    const error = invalidArgument([{ path: name, name, description }]);
+    return { messages, timeoutMs: Number.POSITIVE_INFINITY, error };
   };
 }
 
