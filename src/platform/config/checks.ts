@@ -134,9 +134,7 @@ export function toServer(entry: string): ServerAddress | undefined {
 }
 
 /** Whether it is a name or an IPv4 address. A last label of digits is one, or a mistake (RFC 3696, section 2). */
-function isHost(text: string): boolean {
-  return isIPv4(text) || (DNS_NAME.test(text) && !/(^|\.)\d+$/.test(text));
-}
+const isHost = (text: string) => isIPv4(text) || (DNS_NAME.test(text) && !/(^|\.)\d+$/.test(text));
 
 /** The URL of an OTLP/HTTP collector, without a trailing slash. */
 export function toCollector(text: string): string | Expected {

@@ -9,6 +9,7 @@
  */
 import { setTimeout as delay } from 'node:timers/promises';
 import { HEARTBEAT_MS } from '../config/times.ts';
+import type { Call } from '../rpc/chain.ts';
 import { StoreUnavailable } from '../storage/store-errors.ts';
 import type { Owner, OwnerId } from '../tables/ids.ts';
 import type { Page } from '../tables/sort-order.ts';
@@ -42,9 +43,7 @@ interface Batch {
 }
 
 /** What the feed uses of a call that follows it. */
-export interface Following extends Owner {
-  onClose(listener: () => void): void;
-}
+export type Following = Owner & Pick<Call, 'onClose'>;
 
 /** What a stream has to send next: events, or a checkpoint when there are none. */
 export interface Progress {

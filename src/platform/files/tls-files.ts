@@ -19,24 +19,17 @@ export interface Reading {
   readonly ends: Readonly<Record<string, Date>>;
 }
 
-/** A certificate chain without the root, and its private key. */
-export interface Identity extends Reading {
-  readonly cert: Buffer;
-  readonly key: Buffer;
-  readonly certificate: X509Certificate;
-}
-
 interface PemFile {
   readonly setting: string;
   readonly file: string;
 }
 
 /**
- * Reads the files of the settings `<prefix>_CERT` and `<prefix>_KEY`.
+ * Reads the certificate chain, without the root, and its private key of the settings `<prefix>_CERT` and `<prefix>_KEY`.
  *
  * @throws ConfigError when a file is invalid or the key does not belong to the certificate.
  */
-export async function readIdentity(prefix: string, files: Pick<InternalTls, 'cert' | 'key'>): Promise<Identity> {
+export async function readIdentity(prefix: string, files: Pick<InternalTls, 'cert' | 'key'>) {
   const cert = { setting: `${prefix}_CERT`, file: files.cert };
   const key = { setting: `${prefix}_KEY`, file: files.key };
   const [certPem, keyPem] = await Promise.all([readPem(cert), readPem(key)]);
@@ -65,12 +58,10 @@ export async function readAuthorities({ ca }: Pick<InternalTls, 'ca'>): Promise<
   return { content, ends: firstEnd(file, content) };
 }
 
-export interface InternalPem extends Identity {
-  readonly ca: Buffer;
-}
+export type InternalPem = Awaited<ReturnType<typeof readInternalTls>>;
 
 /** @throws ConfigError when a file is missing or invalid. */
-export async function readInternalTls(files: InternalTls): Promise<InternalPem> {
+export async function readInternalTls(files: InternalTls) {
   const [authorities, identity] = await Promise.all([readAuthorities(files), readIdentity('INTERNAL_TLS', files)]);
   const { validTo, validToDate } = identity.certificate;
   if (validToDate.getTime() < Date.now())

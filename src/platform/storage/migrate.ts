@@ -94,6 +94,4 @@ async function prepareTable(trx: Knex.Transaction): Promise<void> {
   });
 }
 
-function namesOf(migrations: readonly Migration[]): readonly string[] {
-  return migrations.map(({ name }) => name);
-}
+const namesOf = (migrations: readonly Migration[]): readonly string[] => migrations.map(({ name }) => name);

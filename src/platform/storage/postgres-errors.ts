@@ -64,9 +64,7 @@ export function is(kind: keyof typeof KINDS, error: unknown): boolean {
 }
 
 /** Whether the error means that the database is unavailable, rather than slow or busy. */
-export function isAway(error: unknown): boolean {
-  return !(error instanceof DatabaseError) || is('away', error);
-}
+export const isAway = (error: unknown) => !(error instanceof DatabaseError) || is('away', error);
 
 /** Node combines the errors for each address of a host in an AggregateError without a message. */
 function messageOf(error: unknown): string {

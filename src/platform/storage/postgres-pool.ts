@@ -151,8 +151,6 @@ export class PostgresPool implements PoolUse {
   #shrink(): void {
     this.#pool.options.max = this.#pool.totalCount - 1;
     clearTimeout(this.#growing);
-    this.#growing = setTimeout(() => {
-      this.#pool.options.max = this.size;
-    }, GROW_MS).unref();
+    this.#growing = setTimeout(() => (this.#pool.options.max = this.size), GROW_MS).unref();
   }
 }

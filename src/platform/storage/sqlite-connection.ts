@@ -120,9 +120,7 @@ const UNAVAILABLE = ['SQLITE_FULL', 'SQLITE_IOERR', 'SQLITE_BUSY', 'SQLITE_NOMEM
 const UNUSABLE = ['SQLITE_CORRUPT', 'SQLITE_NOTADB', 'SQLITE_CANTOPEN', 'SQLITE_READONLY'];
 
 /** Whether another process has locked the file. */
-export function isLocked(error: unknown): boolean {
-  return hasCode(error, ['SQLITE_BUSY']);
-}
+export const isLocked = (error: unknown) => hasCode(error, ['SQLITE_BUSY']);
 
 /** Returns the error that storage throws for an error of sqlite3. */
 export function toStoreError(error: unknown): unknown {
@@ -132,9 +130,7 @@ export function toStoreError(error: unknown): unknown {
 }
 
 /** Whether the file itself can't be used: a retry would not help. */
-export function isUnusable(error: unknown): error is Error {
-  return hasCode(error, UNUSABLE);
-}
+export const isUnusable = (error: unknown): error is Error => hasCode(error, UNUSABLE);
 
 function hasCode(error: unknown, codes: readonly string[]): error is Error {
   return error instanceof Error && 'code' in error && codes.includes(String(error.code));

@@ -62,9 +62,7 @@ export function toJson(callers: readonly Params[], names: readonly string[]): st
 }
 
 /** Encodes values as a JSON array, bytes in hexadecimal. */
-export function toJsonArray(values: readonly SqlValue[]): string {
-  return `[${values.map(toJsonValue).join()}]`;
-}
+export const toJsonArray = (values: readonly SqlValue[]) => `[${values.map(toJsonValue).join()}]`;
 
 function toJsonValue(value: SqlValue): string {
   if (typeof value === 'bigint') return String(value);

@@ -19,6 +19,4 @@ export const CATEGORIES = table<Category>('categories', {
   description: optional(longText('description')),
 });
 
-export function categoryTable(engine: Engine) {
-  return resource(engine, CATEGORIES, { isShared: true });
-}
+export const categoryTable = (engine: Engine) => resource(engine, CATEGORIES, { isShared: true });

@@ -102,6 +102,4 @@ export function fromProtoStatus(status: ProtoStatus | undefined): PetStatus | un
   return PET_STATUSES.find((name) => ProtoStatus[name] === status);
 }
 
-export function toProtoStatus(status: PetStatus): ProtoStatus {
-  return ProtoStatus[status];
-}
+export const toProtoStatus = (status: PetStatus) => ProtoStatus[status];

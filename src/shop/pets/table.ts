@@ -30,9 +30,7 @@ export const PETS = table<Pet>('pets', {
 });
 
 /** The name that transactions which lock a pet queue under. */
-export function contendedPet(id: PetId): string {
-  return `pet ${id}`;
-}
+export const contendedPet = (id: PetId) => `pet ${id}`;
 
 export function petTable(engine: Engine) {
   const { knex } = engine;

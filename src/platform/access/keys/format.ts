@@ -24,9 +24,7 @@ export const KEY_PATTERN = new RegExp(FORM, 'g');
 
 export const REDACTED = '(a key)';
 
-export function hideKeys(text: string): string {
-  return text.replaceAll(KEY_PATTERN, REDACTED);
-}
+export const hideKeys = (text: string) => text.replaceAll(KEY_PATTERN, REDACTED);
 
 export function generateKey(kind: KeyKind = 'account'): string {
   // randomInt is uniform: a random byte modulo 62 would favour some characters.
@@ -41,13 +39,9 @@ export function isWellFormed(key: string, kind: KeyKind = 'account'): boolean {
   return checksum(key.slice(0, -CHECKSUM_LENGTH)) === key.slice(-CHECKSUM_LENGTH);
 }
 
-export function hashKey(key: string): Buffer {
-  return hash('sha256', key, 'buffer');
-}
+export const hashKey = (key: string) => hash('sha256', key, 'buffer');
 
-export function displayPrefix(key: string): string {
-  return key.slice(0, DISPLAY_LENGTH);
-}
+export const displayPrefix = (key: string) => key.slice(0, DISPLAY_LENGTH);
 
 function checksum(body: string): string {
   let rest = crc32(body);
@@ -62,6 +56,4 @@ function checksum(body: string): string {
 const BEARER = /^Bearer +([^\s]+) *$/i; // RFC 9110, section 11.1: the scheme is case-insensitive
 
 /** The token of an Authorization header (RFC 6750, section 2.1), if it has one. So reads `normalize` in keys.lua. */
-export function bearerToken(authorization = ''): string | undefined {
-  return BEARER.exec(authorization)?.[1];
-}
+export const bearerToken = (authorization = ''): string | undefined => BEARER.exec(authorization)?.[1];

@@ -7,13 +7,8 @@ import { AlreadyDone } from '../../storage/store-errors.ts';
 import type { AccessStore } from '../tables/tables.ts';
 import { displayPrefix, generateKey, hashKey, isWellFormed } from './format.ts';
 
-export function demoKeyFile(dataDir: string): string {
-  return join(dataDir, 'demo.key');
-}
-
-export function operatorKeyFile(dataDir: string): string {
-  return join(dataDir, 'operator.key');
-}
+export const demoKeyFile = (dataDir: string) => join(dataDir, 'demo.key');
+export const operatorKeyFile = (dataDir: string) => join(dataDir, 'operator.key');
 
 /**
  * Creates the demo account, on the Business plan, and its key, if the database has no account yet. Of several servers

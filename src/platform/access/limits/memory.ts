@@ -128,9 +128,8 @@ export function createMemoryLimiter(options: LimiterOptions) {
       return drained;
     },
     restoreUsage(rows) {
-      for (const { accountId, dayIndex, ...day } of rows) {
+      for (const { accountId, dayIndex, ...day } of rows)
         restoreDay(find({ kind: 'account', accountId }, dayStartMs(dayIndex), true), day);
-      }
     },
     restoreBans(restored) {
       for (const { keyId, untilMs } of restored) bans.restore(keyId, untilMs, 0);

@@ -8,6 +8,7 @@
  * A counter follows a clock that jumps, ahead or back: a wrong clock costs a window.
  */
 import { type LimitWindow, type Quota, WINDOWS } from '../../config/plans.ts';
+import type { DayUsage } from '../tables/usage.ts';
 
 /** Their lengths. Unix time has no leap seconds. */
 export const LENGTHS_MS = WINDOWS.map(({ seconds }) => seconds * 1_000);
@@ -34,17 +35,9 @@ export interface WindowUse {
   readonly resetAtSeconds: number;
 }
 
-export function minuteIndexAt(nowMs: number): number {
-  return Math.floor(nowMs / MINUTE_MS);
-}
-
-export function dayIndexAt(nowMs: number): number {
-  return Math.floor(nowMs / DAY_MS);
-}
-
-export function dayStartMs(dayIndex: number): number {
-  return dayIndex * DAY_MS;
-}
+export const minuteIndexAt = (nowMs: number) => Math.floor(nowMs / MINUTE_MS);
+export const dayIndexAt = (nowMs: number) => Math.floor(nowMs / DAY_MS);
+export const dayStartMs = (dayIndex: number) => dayIndex * DAY_MS;
 
 export function newCounter(nowMs: number): Counter {
   return { indices: LENGTHS_MS.map((ms) => Math.floor(nowMs / ms)), counts: LENGTHS_MS.map(() => 0), refused: 0 };
@@ -63,9 +56,7 @@ export function add({ counts }: Counter): void {
 }
 
 /** Whole seconds until a moment in the future, rounded up: at least 1. */
-export function secondsUntil(momentMs: number, nowMs: number): number {
-  return Math.ceil((momentMs - nowMs) / 1_000);
-}
+export const secondsUntil = (momentMs: number, nowMs: number) => Math.ceil((momentMs - nowMs) / 1_000);
 
 /** Resets the counts of other windows than those of now. */
 export function enterWindows({ indices, counts }: Counter, nowMs: number): void {
@@ -82,10 +73,7 @@ export function readDay({ indices, counts, refused }: Readonly<Counter>) {
   return { dayIndex: indices[DAY] ?? 0, requests: counts[DAY] ?? 0, refused };
 }
 
-export function restoreDay(
-  counter: Counter,
-  { requests, refused }: Omit<ReturnType<typeof readDay>, 'dayIndex'>,
-): void {
+export function restoreDay(counter: Counter, { requests, refused }: Pick<DayUsage, 'requests' | 'refused'>): void {
   counter.counts[DAY] = requests;
   counter.refused = refused;
 }
