@@ -1,7 +1,4 @@
-/**
- * `npm run migrate`: migrates the database and exits, as a job before servers are started. All migrations run in one
- * transaction. While another process migrates, this one waits, 60 s at most.
- */
+/** `npm run migrate`: migrates the database, in one transaction, and exits: a job before servers are started. */
 import { makePrivate } from './platform/files/private-folder.ts';
 import { createLogger } from './platform/observe/logging/logger.ts';
 import { openEngine } from './platform/process/database.ts';

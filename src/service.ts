@@ -32,7 +32,6 @@ const loadRedis = () => import('./platform/access/limits/redis.ts');
 
 export type Service = Awaited<ReturnType<typeof openService>>;
 
-/** Where log lines are written. */
 interface Logs {
   readonly log: DestinationStream;
   readonly auditLog: DestinationStream;
@@ -40,10 +39,7 @@ interface Logs {
   readonly onMigration?: (name: string | undefined) => void;
 }
 
-/**
- * @throws ConfigError when a database, folder or file of the settings can't be used.
- * @throws TemporaryFailure when it can't be used now.
- */
+/** @throws ConfigError when a database, folder or file of the settings can't be used; TemporaryFailure, if only now. */
 export async function createService(config: Config, logs: Logs, settings = readShopSettings()): Promise<Service> {
   const opened = new AsyncDisposableStack();
   try {

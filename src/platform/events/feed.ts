@@ -100,10 +100,7 @@ export class EventFeed {
     return { events: visible(rows, accountId, types), next: hasMore ? (rows.at(-1)?.id ?? after) : undefined };
   }
 
-  /**
-   * The stream's content, until the call is closed: first a checkpoint, then events, a checkpoint when none come.
-   * Without `after` it begins now; without `types` it has all. Throws like `SettledEvents.check`.
-   */
+  /** First a checkpoint, then events, or a checkpoint when none come. By default it begins now. Throws like `page`. */
   async *follow(call: Following, after: EventId | undefined, types: readonly string[]): AsyncGenerator<Progress, void> {
     if (after !== undefined) await this.#events.check(after);
     let [isClosed, woken] = [false, Promise.withResolvers<void>()];
@@ -219,10 +216,7 @@ export class EventFeed {
     return this.#last !== undefined && after < this.#last;
   }
 
-  /**
-   * The batch after an id; undefined when it is not kept. Neither is one around an id that no event in it has: a stream
-   * that was ahead of the loop may have seen that before the history of the database changed.
-   */
+  /** The batch after an id, if both are kept: a stream ahead of the loop may have seen an id of another history. */
   #kept(after: EventId): Batch | undefined {
     const batch = this.#isBehind(after) ? this.#batches.findLast((one) => one.after <= after) : undefined;
     if (batch === undefined || batch.after === after) return batch;

@@ -62,10 +62,7 @@ export interface Engine {
   transaction<T>(work: (tx: Runner) => Promise<T>, isCancelled?: IsCancelled, contended?: string): Promise<T>;
   /** As in store.ts. `statements` is 2 with an idempotency record, which needs the first's row; 1 needs no BEGIN. */
   write<T>(work: (tx: Runner) => Promise<T>, isCancelled?: IsCancelled, statements?: 1 | 2): Promise<T>;
-  /**
-   * The transactions in progress that have locked rows of the table, or are about to: they may have taken ids that are
-   * not visible yet. Empty on an engine that runs all transactions one at a time.
-   */
+  /** The transactions that change rows of the table, or are about to: they may have taken ids that are not visible. */
   writersOf(table: string): Promise<ReadonlySet<string>>;
   /** Closes the database. All calls must have ended. */
   close(): Promise<void>;

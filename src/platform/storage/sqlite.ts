@@ -9,7 +9,7 @@ import makeKnex, { type Knex } from 'knex';
 import { ConfigError } from '../config/setting.ts';
 import { Availability } from './availability.ts';
 import type { Engine, EngineOptions } from './engine.ts';
-import { GroupCommit } from './group-commit.ts';
+import { groupCommit } from './group-commit.ts';
 import { type Migration, migrate } from './migrate.ts';
 import { isLocked, openDatabase, SqliteConnection, toStoreError } from './sqlite-connection.ts';
 import { SqliteWriter } from './sqlite-writer.ts';
@@ -71,7 +71,7 @@ export async function openSqlite(
   }
   const writer = new SqliteWriter(await openDatabase(file, [...PRAGMAS, IN_MEMORY]));
   const reader = new SqliteConnection(await openDatabase(file, [...PRAGMAS, IN_MEMORY, 'PRAGMA query_only = ON']));
-  const commits = new GroupCommit(writer);
+  const commit = groupCommit(writer);
   const text = "the database can't be written to: calls that change something fail";
   const availability = new Availability(options.logger, text);
   const observed = async <T>(write: Promise<T>): Promise<T> => {
@@ -109,8 +109,8 @@ export async function openSqlite(
     // Its rowid is its own order, so that a statement in the order of the keys sorts nothing.
     elementsOf: (name) => knex.raw('(select value, rowid as key from json_each(?))', [param(name)]),
     fromHex: (sql) => `unhex(${sql})`,
-    transaction: (work, isCancelled) => observed(commits.submit(work, isCancelled)),
-    write: (work, isCancelled) => observed(commits.submit(work, isCancelled, true)),
+    transaction: (work, isCancelled) => observed(commit(work, isCancelled)),
+    write: (work, isCancelled) => observed(commit(work, isCancelled, true)),
     writersOf: async () => new Set(),
     async close() {
       // In sequence, since the last connection to close writes the WAL back to the file.

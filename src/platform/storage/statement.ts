@@ -1,8 +1,7 @@
 /**
- * Statements that knex composes once and the driver runs as prepared statements.
+ * Statements that knex composes once, which costs about 60 µs, and the driver runs as prepared statements.
  *
- * `param('name')` marks a parameter in a query. When the statement runs, `bind` puts the named values in the order of
- * the SQL's placeholders. Composing a query costs about 60 µs, so it is not done per request.
+ * `param('name')` marks a parameter in a query. `bind` puts the named values in the order of the SQL's placeholders.
  */
 import type { Knex } from 'knex';
 

@@ -1,7 +1,6 @@
 /**
- * Batches reads. While a load from the database is in progress, new reads wait and share the next load. A single read
- * is not delayed; many concurrent reads cost one load. When a load is slow, the waiting reads start the next one beside
- * it. While the database hangs, its engine refuses them: each load waits for it for a bounded time.
+ * Batches reads. While a load from the database is in progress, new reads wait and share the next one, which they start
+ * beside it when it is slow. While the database hangs, its engine refuses them after a bounded time.
  *
  * A read never joins a load that began before it, so a caller always sees its own writes.
  */
@@ -9,10 +8,7 @@
 /** After this time the waiting reads do not wait for a load any longer. */
 const SLOW_MS = 20;
 
-/**
- * Returns a function that reads a key. `load` loads several, at most `maxKeys`, and resolves with their results in
- * order, or with a promise of each. Keys with the same name are loaded once.
- */
+/** Returns a function that reads a key. `load` loads `maxKeys` at most, in order; those with the same name once. */
 export function sharedReads<Key, T>(
   load: (keys: readonly Key[]) => Promise<readonly (T | Promise<T>)[]>,
   nameOf: (key: Key) => unknown = (key) => key,

@@ -17,10 +17,7 @@ export function inventoryService(store: ShopStore): Service<InventoryServiceServ
     async listInventory(request) {
       const filter = { status: fromProtoStatus(request.status) };
       const page = await store.pets.page(PAGES.toPageRequest(request), filter);
-      return {
-        items: page.rows.map(inventoryMessage),
-        nextPageToken: PAGES.next(page, ({ id }) => id),
-      };
+      return { items: page.rows.map(inventoryMessage), nextPageToken: PAGES.next(page, ({ id }) => id) };
     },
 
     getInventoryItem: async ({ petId }) =>

@@ -3,8 +3,6 @@
  * half second, so that no request pays for a write: a crash loses the last half second at most, a clean stop loses
  * nothing. When keys were last used is stored every half minute, for the operator.
  *
- * One statement stores many rows but not all: other writes may wait for it.
- *
  * Failure: rows that could not be stored are stored the next time, with whatever was added since; the limits go on.
  * Rows of an account or a key that is gone, as after a restore, are dropped.
  */
@@ -19,7 +17,7 @@ import { dayIndexAt } from './windows.ts';
 
 const FLUSH_INTERVAL_MS = 500;
 const KEY_USES_INTERVAL_MS = 30_000;
-/** The maximum of rows in one statement, which then takes a few milliseconds. */
+/** The maximum of rows in one statement, which then takes a few milliseconds: other writes may wait for it. */
 const MAX_ROWS = 250;
 
 export type LimitsRecorder = ReturnType<typeof createLimitsRecorder>;
