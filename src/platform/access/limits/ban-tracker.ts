@@ -29,67 +29,54 @@ interface Offender {
   bannedUntilMs: number;
 }
 
-export class BanTracker {
-  readonly #policy: BanPolicy;
-  readonly #offenders = new Map<KeyId, Offender>();
-  #droppedMs = Number.NEGATIVE_INFINITY;
+export function createBanTracker({ refusals, windowMs, graceMs, durationMs }: BanPolicy) {
+  const offenders = new Map<KeyId, Offender>();
+  let droppedMs = Number.NEGATIVE_INFINITY;
 
-  constructor(policy: BanPolicy) {
-    this.#policy = policy;
-  }
-
-  get size(): number {
-    return this.#offenders.size;
-  }
-
-  /** Records a refusal of a key that is not banned. Returns the end of the ban that it begins, or 0. */
-  recordRefusal(keyId: KeyId, nowMs: number): number {
-    const offender = this.#track(keyId, nowMs);
-    const { timesMs, firstMs } = offender;
-    const { refusals, windowMs, graceMs, durationMs } = this.#policy;
-    if (minuteIndexAt(firstMs) !== minuteIndexAt(nowMs)) offender.firstMs = nowMs;
-    else if (nowMs < firstMs + graceMs) return 0;
-    timesMs.push(nowMs);
-    const oldestMs = timesMs.length < refusals ? undefined : timesMs.shift();
-    if (oldestMs === undefined || Math.abs(nowMs - oldestMs) > windowMs) return 0;
-    offender.bannedUntilMs = nowMs + durationMs;
-    timesMs.length = 0;
-    return offender.bannedUntilMs;
-  }
-
-  /** Returns the end of the ban if the key is banned now, else 0. The end itself is not part of the ban. */
-  bannedUntil(keyId: KeyId, nowMs: number): number {
-    const endMs = this.lastEnd(keyId);
-    return nowMs < endMs && endMs <= nowMs + this.#policy.durationMs ? endMs : 0;
-  }
-
-  /** Returns the end of the key's last ban, whether it holds or not; 0 if none is known. */
-  lastEnd(keyId: KeyId): number {
-    return this.#offenders.get(keyId)?.bannedUntilMs ?? 0;
-  }
-
-  restore(keyId: KeyId, untilMs: number, nowMs: number): void {
-    this.#track(keyId, nowMs).bannedUntilMs = untilMs;
-  }
-
-  forget(keyId: KeyId): void {
-    this.#offenders.delete(keyId);
-  }
-
-  #track(keyId: KeyId, nowMs: number): Offender {
-    const known = this.#offenders.get(keyId);
+  function track(keyId: KeyId, nowMs: number): Offender {
+    const known = offenders.get(keyId);
     if (known !== undefined) return known;
-    if (Math.abs(nowMs - this.#droppedMs) > this.#policy.windowMs) this.#dropIdle(nowMs);
+    if (Math.abs(nowMs - droppedMs) > windowMs) dropIdle(nowMs);
     const offender = { timesMs: [], firstMs: Number.NEGATIVE_INFINITY, bannedUntilMs: 0 };
-    this.#offenders.set(keyId, offender);
+    offenders.set(keyId, offender);
     return offender;
   }
 
-  #dropIdle(nowMs: number): void {
-    this.#droppedMs = nowMs;
-    for (const [keyId, { timesMs, bannedUntilMs }] of this.#offenders) {
-      const isRecent = nowMs - (timesMs.at(-1) ?? 0) <= this.#policy.windowMs;
-      if (!isRecent && bannedUntilMs <= nowMs) this.#offenders.delete(keyId);
+  function dropIdle(nowMs: number): void {
+    droppedMs = nowMs;
+    for (const [keyId, { timesMs, bannedUntilMs }] of offenders) {
+      const isRecent = nowMs - (timesMs.at(-1) ?? 0) <= windowMs;
+      if (!isRecent && bannedUntilMs <= nowMs) offenders.delete(keyId);
     }
   }
+
+  /** Returns the end of the key's last ban, whether it holds or not; 0 if none is known. */
+  const lastEnd = (keyId: KeyId) => offenders.get(keyId)?.bannedUntilMs ?? 0;
+
+  return {
+    lastEnd,
+    size: () => offenders.size,
+    /** Records a refusal of a key that is not banned. Returns the end of the ban that it begins, or 0. */
+    recordRefusal(keyId: KeyId, nowMs: number): number {
+      const offender = track(keyId, nowMs);
+      const { timesMs, firstMs } = offender;
+      if (minuteIndexAt(firstMs) !== minuteIndexAt(nowMs)) offender.firstMs = nowMs;
+      else if (nowMs < firstMs + graceMs) return 0;
+      timesMs.push(nowMs);
+      const oldestMs = timesMs.length < refusals ? undefined : timesMs.shift();
+      if (oldestMs === undefined || Math.abs(nowMs - oldestMs) > windowMs) return 0;
+      offender.bannedUntilMs = nowMs + durationMs;
+      timesMs.length = 0;
+      return offender.bannedUntilMs;
+    },
+    /** Returns the end of the ban if the key is banned now, else 0. The end itself is not part of the ban. */
+    bannedUntil(keyId: KeyId, nowMs: number): number {
+      const endMs = lastEnd(keyId);
+      return nowMs < endMs && endMs <= nowMs + durationMs ? endMs : 0;
+    },
+    restore(keyId: KeyId, untilMs: number, nowMs: number): void {
+      track(keyId, nowMs).bannedUntilMs = untilMs;
+    },
+    forget: (keyId: KeyId) => offenders.delete(keyId),
+  };
 }

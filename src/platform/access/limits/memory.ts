@@ -4,17 +4,15 @@
  * Algorithm: fixed windows (`windows.ts`) and a sliding count of refusals (`ban-tracker.ts`). A decision is
  * synchronous, so that no other request can come between its reading and its counting: that makes it exact.
  *
- * Memory: fixed windows end for all at once, so nothing has to be swept. All addresses are dropped when a minute
- * begins, all accounts after three days. The operator decides how many accounts there are. Anybody can use many
+ * Memory: all addresses are dropped when a minute begins, all accounts after three days. Anybody can use many
  * addresses, so at most `maxAddresses` of them have counters of their own until the minute ends. The requests of all
  * others share one: a flood of addresses can turn the 401 of a new address into a 429. Their guesses of keys are not
- * counted, since one of them may be the first use of a valid key: that is a look-up for each, as with a new address.
+ * counted, since one of them may be the first use of a valid key.
  *
- * Failure: nothing here can fail. For a crash, the owner stores the day's counts (`drain`, twice a second) and the
- * bans that begin, and restores them at the start. The minute's counts start from zero.
+ * A crash loses the minute's counts. The owner stores the day's (`drain`) and the bans that begin, and restores them.
  */
 import type { AccountId, KeyId } from '../../rpc/caller.ts';
-import { BanTracker } from './ban-tracker.ts';
+import { createBanTracker } from './ban-tracker.ts';
 import type { Attempt, Limiter, LimiterOptions, Outcome, Subject } from './limiter.ts';
 import { subjectName, toDecision } from './limiter.ts';
 import {
@@ -39,7 +37,7 @@ export function createMemoryLimiter(options: LimiterOptions) {
   // With the days beside today: counts go on when a clock that was a day wrong is right again.
   const accounts = windows(dayIndexAt, 3);
   const addresses = windows(minuteIndexAt, 1);
-  const bans = new BanTracker(options.ban);
+  const bans = createBanTracker(options.ban);
   /** The counters that have changed since the last drain. */
   let changed = new Map<Counter, AccountId>();
   /** When keys were last used, since the last drain. */
