@@ -67,9 +67,8 @@ function list<T>(parse: (entry: string) => T | undefined, expected: string): Par
   };
 }
 
-export function toYesOrNo(text: string): boolean | Expected {
-  return text === 'yes' || text === 'no' ? text === 'yes' : new Expected('be yes or no');
-}
+export const toYesOrNo: Parser<boolean> = (text) =>
+  text === 'yes' || text === 'no' ? text === 'yes' : new Expected('be yes or no');
 
 /** Schemes of which no page is. */
 const NO_PAGES = ['file:', 'ftp:', 'ws:', 'wss:'];

@@ -3,7 +3,7 @@
 export const PLANS = ['free', 'pro', 'business', 'enterprise'] as const;
 export type Plan = (typeof PLANS)[number];
 
-/** The windows of the limits. The first and shortest is the only one of an address; the counts of the day are stored. */
+/** The windows of the limits: first the shortest, the only one of an address, last the day, which is stored. */
 export const WINDOWS = [
   { name: 'minute', seconds: 60, quota: 'perMinute' },
   { name: 'day', seconds: 86_400, quota: 'perDay' },

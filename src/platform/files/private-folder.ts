@@ -73,6 +73,4 @@ export function diskFull(folder: string, cause: Error): TemporaryFailure {
   return new TemporaryFailure(`there is no room to write in ${folder} (${cause.message}): ${wayOut}`, { cause });
 }
 
-function unusable(path: string, why: string, advice: string): ConfigError {
-  return new ConfigError(`${path} ${why}: ${advice}`);
-}
+const unusable = (path: string, why: string, advice: string) => new ConfigError(`${path} ${why}: ${advice}`);

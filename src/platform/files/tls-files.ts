@@ -25,7 +25,7 @@ interface PemFile {
 }
 
 /**
- * Reads the certificate chain, without the root, and its private key of the settings `<prefix>_CERT` and `<prefix>_KEY`.
+ * Reads the files of `<prefix>_CERT`, a certificate chain without the root, and `<prefix>_KEY`, its private key.
  *
  * @throws ConfigError when a file is invalid or the key does not belong to the certificate.
  */

@@ -97,10 +97,7 @@ export async function atWork(
   return new Set(rows.map(({ pid }) => pid));
 }
 
-/**
- * Whether PgBouncer in transaction mode is in between: a free session goes to whoever asks next, or the connection that
- * had it gets another one. False where none can be reached, or a connection waits for a session of its own.
- */
+/** Whether PgBouncer in transaction mode is in between: two connections have one session, or one has two. */
 export async function sharesSessions(url: string): Promise<boolean> {
   const processOf = async (client: Client) => (await client.query('SELECT pg_backend_pid() AS pid')).rows[0]?.pid;
   const compare = async (one: Client, other: Client) => {

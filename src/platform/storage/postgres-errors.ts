@@ -53,9 +53,7 @@ function isOfConnection(error: unknown): boolean {
 }
 
 /** Returns the error that storage throws when no connection can be opened. */
-export function unavailable(error: unknown): StoreUnavailable {
-  return new StoreUnavailable(messageOf(error), { cause: error });
-}
+export const unavailable = (error: unknown) => new StoreUnavailable(messageOf(error), { cause: error });
 
 /** Whether the server's error is of this kind, or that which a StoreUnavailable was thrown for. */
 export function is(kind: keyof typeof KINDS, error: unknown): boolean {

@@ -89,7 +89,6 @@ export function since<T>(value: T, { read, ...field }: Field<T>): Field<T> {
   return { ...field, read: (row) => (field.columns.every((column) => row[column] === undefined) ? value : read(row)) };
 }
 
-/** A record within a record. */
 export function record<T extends object>(fields: Fields<T>): Field<T> {
   const all = Object.entries(fields) as [keyof T, Field<T[keyof T]>][];
   return {

@@ -98,8 +98,5 @@ export function petMessage({ id, name, categoryId, status }: Pet): PetMessage {
 }
 
 /** Undefined for an absent status. Validation refuses the unspecified one. */
-export function fromProtoStatus(status: ProtoStatus | undefined): PetStatus | undefined {
-  return PET_STATUSES.find((name) => ProtoStatus[name] === status);
-}
-
+export const fromProtoStatus = (status?: ProtoStatus) => PET_STATUSES.find((name) => ProtoStatus[name] === status);
 export const toProtoStatus = (status: PetStatus) => ProtoStatus[status];

@@ -38,7 +38,6 @@ export function toAccountMessage(account: Account, plans: PlanQuotas): AccountMe
   return { ...described, ...quotaOf(plan, agreed, plans) };
 }
 
-/** The ban and the last use of the key are looked up apart. */
 export function toKeyMessage(apiKey: ApiKey, ban?: Ban, lastUsedAtMs?: number): ApiKeyMessage {
   const { createdAtMs, expiresAtMs, revokedAtMs, permission, ...key } = apiKey;
   return {

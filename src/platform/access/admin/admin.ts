@@ -27,9 +27,6 @@ const ACCOUNT_PAGES = pageTokens(5);
 const KEY_PAGES = pageTokens(6);
 const BAN_PAGES = pageTokens(7);
 
-/** The write of a ban that has ended belongs to no call: it is made also when the caller has gone. */
-const ENDED_BAN: WritingCall = { isCancelled: () => false };
-
 const DEFAULT_USAGE_DAYS = 30;
 const DEFAULT_OVERLAP_SECONDS = 86_400;
 
@@ -152,7 +149,8 @@ export function adminService(parts: AdminParts): Service<AdminServiceServer, Wri
       const [ban] = await store.bans.ofKeys([keyId], await limiter.now());
       if (!(await limiter.unban(key.accountId, keyId))) throw apiError('BAN_NOT_ENDED');
       const endMs = await limiter.now();
-      await store.forCall(ENDED_BAN).write(({ bans }) => bans.end(keyId, endMs));
+      const ofNoCall = { isCancelled: () => false }; // it is stored also when the caller has gone
+      await store.forCall(ofNoCall).write(({ bans }) => bans.end(keyId, endMs));
       return { apiKey: toKeyMessage(key), ended: ban && toBanMessage(ban) };
     },
 

@@ -83,10 +83,7 @@ export interface Limiter {
   close(): Promise<void>;
 }
 
-/**
- * What became of a request: whether it was admitted, unless it was only looked at; the counts of its subject after it;
- * the end of the key's ban, which begins with the request if that was refused, or 0.
- */
+/** What became of a request, or \`seen\` of a look; the counts after it; the end of the key's ban, or 0. */
 export interface Outcome {
   readonly status: 'admitted' | 'refused' | 'banned' | 'seen';
   readonly counter: Readonly<Counter>;

@@ -103,10 +103,7 @@ export class RedisClient {
     await Promise.race([this.#recovery, delay(START_MS, undefined, { ref: false })]);
   }
 
-  /**
-   * Sends a command. Resolves with the reply; with undefined if Redis is or becomes unavailable before it, or a slot
-   * moves: then this server has begun to count by itself, and the reply would hide what it has counted.
-   */
+  /** Sends a command. Undefined without Redis, or while a slot moves: this server counts by itself then. */
   async run<T>(command: () => Promise<T>): Promise<T | undefined> {
     const connection = this.#connection;
     const isInUse = () => this.#isAvailable && this.#connection === connection;
