@@ -24,6 +24,8 @@ interface PemFile {
   readonly file: string;
 }
 
+export type Identity = Awaited<ReturnType<typeof readIdentity>>;
+
 /**
  * Reads the files of `<prefix>_CERT`, a certificate chain without the root, and `<prefix>_KEY`, its private key.
  *
