@@ -107,9 +107,7 @@ export function operationAt(method: string, path: string) {
   if (operation === undefined) throw new Error(`there is no operation ${method} ${path}`);
   const [, id] = operation.routes[0]?.pattern.exec(pathname) ?? [];
   const ofPath = operation.idName === undefined ? {} : { [operation.idName]: id };
-  const lists = operation.input.fields.filter(
-    ({ fieldKind, jsonName }) => fieldKind === 'list' && searchParams.has(jsonName),
-  );
-  const ofLists = lists.map(({ jsonName }) => [jsonName, searchParams.getAll(jsonName)]);
+  const lists = operation.input.fields.filter(({ fieldKind }) => fieldKind === 'list').map(({ jsonName }) => jsonName);
+  const ofLists = lists.filter((name) => searchParams.has(name)).map((name) => [name, searchParams.getAll(name)]);
   return { operation, fields: { ...Object.fromEntries([...searchParams, ...ofLists]), ...ofPath } };
 }

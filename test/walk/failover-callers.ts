@@ -58,10 +58,8 @@ export class Account {
     const answer = await caller.send({ method, path, json, key });
     this.#seen.slowestMs = Math.max(this.#seen.slowestMs, performance.now() - startMs);
     this.counted += caller.counted - counted;
-    assert.ok(
-      caller.remaining <= remaining || caller.counted - counted !== 1,
-      `${caller.remaining} after ${remaining}`,
-    );
+    const isLess = caller.remaining <= remaining || caller.counted - counted !== 1;
+    assert.ok(isLess, `${caller.remaining} after ${remaining}`);
     return answer;
   }
 

@@ -9,7 +9,7 @@ import { setTimeout as delay } from 'node:timers/promises';
 import type { ExecutionContext } from 'ava';
 import { until } from '../support/until.ts';
 import { Account, Follower, Seen } from './failover-callers.ts';
-import { type Machines, World } from './failover-world.ts';
+import { type Machines, startWorld, type World } from './failover-world.ts';
 import type { FailOver, Scene } from './failovers.ts';
 import { isCampaign } from './walk.ts';
 
@@ -23,7 +23,7 @@ const LONG_MS = 60_000;
 
 /** Lets a fail-over happen. Throws if a promise does not hold. */
 export async function walkFailOver(t: ExecutionContext, machines: Machines, failOver: FailOver) {
-  const world = await World.start(t, machines, SERVERS, failOver.through ?? 'address');
+  const world = await startWorld(t, machines, SERVERS, failOver.through ?? 'address');
   const seen = new Seen();
   const newAccount = async () => {
     const key = await world.servers[0]?.operator.keyOf({ perMinute: MAX, perDay: MAX });
@@ -146,9 +146,9 @@ async function check(
     const isRight = used <= account.sent && (limits !== 'exact' || used >= account.counted);
     assert.ok(isRight, `${used} of ${account.counted} were counted`);
   }
-  assert.deepEqual(
-    world.outages().map((lines) => lines.map((line) => said.find((begin) => line.startsWith(begin)) ?? line)),
-    world.servers.map(() => said),
-  );
+  for (const lines of world.outages()) {
+    const begins = lines.map((line) => said.find((begin) => line.startsWith(begin)) ?? line);
+    assert.deepEqual(begins, said);
+  }
   return { written: written.size, lost: lost.length, refused };
 }

@@ -32,63 +32,42 @@ export async function startMachines(t: Scope) {
   });
 }
 
-export class World {
-  readonly #t: ExecutionContext;
-  readonly #count: number;
-  readonly #settings: Readonly<Record<string, string>>;
-  readonly machines: Machines;
-  /** The database by PostgreSQL's own address. */
-  readonly database: string;
-  /** The last that were started. */
-  servers: readonly TestServer[] = [];
-  /** What was acknowledged later must not be lost. */
-  lostMs = 0;
-  readonly folder: string;
+export type World = Awaited<ReturnType<typeof startWorld>>;
 
-  private constructor(t: ExecutionContext, machines: Machines, count: number, database: string, url: string) {
-    this.#t = t;
-    this.#count = count;
-    this.machines = machines;
-    this.database = database;
-    this.folder = temporaryFolder(t);
-    const { urls } = machines.cluster.config;
-    const REDIS_URL = urls.map((one, index) => (index === 0 ? one : new URL(one).host)).join(',');
-    this.#settings = { DATABASE_URL: url, REDIS_URL, DEMO_ACCOUNT: 'no', DATABASE_CONNECTIONS: '5' };
-  }
-
-  static async start(t: ExecutionContext, machines: Machines, count: number, through: Through): Promise<World> {
-    for (const node of machines.cluster.nodes) await node.command('FLUSHALL').catch(() => undefined); // a replica
-    const database = await machines.primary.createDatabase();
-    const url = Object.assign(new URL(machines.urls[through]), { pathname: new URL(database).pathname }).href;
-    const world = new World(t, machines, count, database, url);
-    if (through === 'PgBouncer') Object.assign(world.#settings, { PGBOUNCER: 'yes' });
-    await world.startServers();
-    return world;
-  }
-
-  async startServers(): Promise<void> {
-    const servers: TestServer[] = [];
-    for (let index = 0; index < this.#count; index += 1) servers.push(await startTestServer(this.#t, this.#settings));
-    this.servers = servers;
-  }
-
-  async stopServers(): Promise<void> {
-    await Promise.all(this.servers.map(({ close }) => close()));
-  }
-
-  /** `host:port` of a server, counted round and round. */
-  addressOf(index: number): string {
-    return this.servers[index % this.#count]?.address ?? '';
-  }
-
-  /** The rows of a statement on the primary. */
-  query(sql: string) {
-    return query(onPort(this.database, portOf(this.machines.primary)), sql);
-  }
-
-  /** The lines of each server about what is away and back. */
-  outages(): string[][] {
-    const lines = this.servers.map(({ logs }) => logs.map(({ msg }) => String(msg)));
-    return lines.map((all) => all.filter((line) => /^(the database is|Redis is|(A|The) slot of Redis)/.test(line)));
-  }
+export async function startWorld(t: ExecutionContext, machines: Machines, count: number, through: Through) {
+  const { primary, cluster, urls } = machines;
+  for (const node of cluster.nodes) await node.command('FLUSHALL').catch(() => undefined); // a replica
+  const database = await primary.createDatabase();
+  const [first, ...others] = cluster.config.urls;
+  const settings = {
+    DATABASE_URL: Object.assign(new URL(urls[through]), { pathname: new URL(database).pathname }).href,
+    REDIS_URL: [first, ...others.map((one) => new URL(one).host)].join(','),
+    ...{ DEMO_ACCOUNT: 'no', DATABASE_CONNECTIONS: '5', PGBOUNCER: through === 'PgBouncer' ? 'yes' : 'no' },
+  };
+  const world = {
+    /** By PostgreSQL's own address. */
+    database,
+    folder: temporaryFolder(t),
+    /** The last that were started. */
+    servers: [] as readonly TestServer[],
+    /** What was acknowledged later must not be lost. */
+    lostMs: 0,
+    async startServers() {
+      const servers: TestServer[] = [];
+      while (servers.length < count) servers.push(await startTestServer(t, settings));
+      world.servers = servers;
+    },
+    stopServers: () => Promise.all(world.servers.map(({ close }) => close())),
+    /** `host:port` of a server, counted round and round. */
+    addressOf: (index: number) => world.servers[index % count]?.address ?? '',
+    /** The rows of a statement on the primary. */
+    query: (sql: string) => query(onPort(database, portOf(machines.primary)), sql),
+    /** The lines of each server about what is away and back. */
+    outages(): string[][] {
+      const lines = world.servers.map(({ logs }) => logs.map(({ msg }) => String(msg)));
+      return lines.map((all) => all.filter((line) => /^(the database is|Redis is|(A|The) slot of Redis)/.test(line)));
+    },
+  };
+  await world.startServers();
+  return world;
 }

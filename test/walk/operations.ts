@@ -12,13 +12,16 @@ export interface WalkOperation {
 
 const CHANGES = PUBLIC.filter(({ isRead, routes }) => !isRead && routes.length > 0);
 
-const EVERY: readonly WalkOperation[] = CHANGES.map((operation) => ({
-  name: `${operation.method} ${operation.template}`,
-  prepare: async (caller) => [await requestTo(caller, operation)],
-}));
+const EVERY = CHANGES.map(
+  (operation): WalkOperation => ({
+    name: `${operation.method} ${operation.template}`,
+    prepare: async (caller) => [await requestTo(caller, operation)],
+  }),
+);
 
-const REPLAYS: readonly WalkOperation[] = CHANGES.filter(({ takesIdempotencyKey }) => takesIdempotencyKey).map(
-  (operation) => ({
+const CREATING = CHANGES.filter(({ takesIdempotencyKey }) => takesIdempotencyKey);
+const REPLAYS = CREATING.map(
+  (operation): WalkOperation => ({
     name: `a replay of ${operation.method} ${operation.template}`,
     async prepare(caller) {
       const request = { ...(await requestTo(caller, operation)), key: randomUUID() };

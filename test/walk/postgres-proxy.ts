@@ -3,8 +3,9 @@
  * a message of a client: the start of a connection, a simple query, or a parse, bind or execute. An error is the
  * server's own, raised in the place of the step, so that the session has the state that a real one leaves.
  */
+import { openProxy } from '../support/machine/tcp-proxy.ts';
 import type { Scope } from '../support/scope.ts';
-import { newSteps, openStepProxy } from './steps.ts';
+import { newSteps } from './steps.ts';
 
 const ERRORS = ['57014', '53100', '40001', '25006', 'XX000'];
 const ENDS = ['57P01', 'closes before', 'closes after', 'holds before', 'holds after'];
@@ -54,7 +55,7 @@ export async function openPostgresProxy(t: Scope, targetPort: number, kinds: rea
     kinds.includes(type)
       ? steps.next(`${type} ${bytes.toString('latin1', 5, 60).replaceAll(/[^ -~]+/g, ' ')}`)
       : undefined;
-  const proxy = await openStepProxy(t, targetPort, (near, far, close) => {
+  const proxy = await openProxy(t, targetPort, (near, far, close) => {
     /** Up to the next ReadyForQuery, in both directions: its number, and how many parses and binds there were. */
     const sent = { group: 0, P: 0, B: 0 };
     const got = { group: 0, 1: 0, 2: 0 };

@@ -96,12 +96,10 @@ function row(begin: Begin, ends: string, limits: Costs['limits'], said: FailOver
     until: ends,
     said,
     async happen({ machines: { cluster }, world, begins }) {
-      const all = (line: string, maxMs?: number) =>
-        until(
-          () => world.outages().every((lines) => lines.some((one) => one.startsWith(line))),
-          `${line} in time`,
-          maxMs,
-        );
+      const all = (line: string, maxMs?: number) => {
+        const haveSaid = () => world.outages().every((lines) => lines.some((one) => one.startsWith(line)));
+        return until(haveSaid, `${line} in time`, maxMs);
+      };
       await begins();
       const end = await begin(cluster);
       if (limits === 'alone') await all(LOST);

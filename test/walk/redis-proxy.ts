@@ -3,8 +3,9 @@
  * command. An error is Redis's own, raised in the place of the command.
  */
 import { randomUUID } from 'node:crypto';
+import { openProxy } from '../support/machine/tcp-proxy.ts';
 import type { Scope } from '../support/scope.ts';
-import { newSteps, openStepProxy } from './steps.ts';
+import { newSteps } from './steps.ts';
 
 const ERRORS = [
   ...['OOM', 'READONLY', 'LOADING', 'CLUSTERDOWN', 'MASTERDOWN', 'TRYAGAIN', 'NOSCRIPT', 'NOPERM', 'NOAUTH', 'BUSY'],
@@ -52,7 +53,7 @@ function cutter() {
 /** Forwards a free port of the loopback to Redis's, until the end of the test. */
 export async function openRedisProxy(t: Scope, targetPort: number) {
   const steps = newSteps();
-  const proxy = await openStepProxy(t, targetPort, (near, far, close) => {
+  const proxy = await openProxy(t, targetPort, (near, far, close) => {
     /** What Redis says when the failed command is done. Before it nothing is passed on. */
     const marker = randomUUID();
     let after: string | undefined;

@@ -16,47 +16,44 @@ test.serial('Walk - any step on SQLite fails once, and nothing is lost, done twi
   await walkServer(t, server, { ...driver, ways: WAYS, internal: INTERNAL, repeated: SEVERAL });
 });
 
-test.serial(
-  'Walk - any step of a group of writes on SQLite fails: each is there with its record, or not',
-  async (t) => {
-    t.timeout(600_000);
-    const driver = failingDriver(t);
-    const { file, open } = createTestDatabase(t);
-    const store = createStore(await open(), TABLES);
-    t.teardown(() => store.close());
-    const { id: categoryId } = await store.write((tx) => tx.categories.insert(CATS));
-    const reader = new DatabaseSync(file, { readOnly: true });
-    t.teardown(() => reader.close());
-    const count = (table: string, column: string, id: string) =>
-      Number(reader.prepare(`SELECT count(*) AS rows FROM ${table} WHERE ${column} = ?`).get(id)?.rows);
-    const [requestDigest, response, isCancelled] = [Buffer.alloc(0), Buffer.alloc(0), () => false];
-    /** Side by side in batches of several statements, but for the sixth; the fourth is refused. */
-    const write = (id: string, index: number): Promise<unknown> => {
-      const call = store.forCall({ isCancelled, remember: () => ({ id, requestDigest, response, createdAtMs: 0 }) });
-      const pet = { name: id, categoryId, status: 'sold' } as const;
-      if (index === 3) return call.write(() => Promise.reject(new Error('refused')));
-      if (index === 5) return call.transaction(({ pets }) => pets.insert(pet));
-      if (index % 2 === 0) return call.write(({ categories }) => categories.insert({ ...CATS, name: id }));
-      return call.write(({ pets }) => pets.insert(pet));
-    };
-    let number = 0;
-    const { failed } = await walkSteps({ ways: WAYS, isWhole: true }, async (step, way) => {
-      const ids = Array.from({ length: 7 }, () => `${number++}`);
-      driver.fail(step, way);
-      const outcomes = await Promise.allSettled(ids.map(write));
-      const { hasFailed, steps } = driver.heal();
-      for (const [index, id] of ids.entries()) {
-        const found = count('pets', 'name', id) + count('categories', 'name', id);
-        const where = `write ${index}, ${way} at step ${step}\n${steps.join('\n')}`;
-        t.is(found, count('idempotency_records', 'id', id), where);
-        if (outcomes[index]?.status === 'fulfilled') t.is(found, 1, where);
-      }
-      await store.write((tx) => tx.categories.insert(CATS)); // nothing is left of the failure
-      return hasFailed;
-    });
-    t.log(`${WAYS.length} ways: ${failed} failures`);
-  },
-);
+test.serial('Walk - any step of grouped writes on SQLite fails: each is there with its record, or not', async (t) => {
+  t.timeout(600_000);
+  const driver = failingDriver(t);
+  const { file, open } = createTestDatabase(t);
+  const store = createStore(await open(), TABLES);
+  t.teardown(() => store.close());
+  const { id: categoryId } = await store.write((tx) => tx.categories.insert(CATS));
+  const reader = new DatabaseSync(file, { readOnly: true });
+  t.teardown(() => reader.close());
+  const count = (table: string, column: string, id: string) =>
+    Number(reader.prepare(`SELECT count(*) AS rows FROM ${table} WHERE ${column} = ?`).get(id)?.rows);
+  const [requestDigest, response, isCancelled] = [Buffer.alloc(0), Buffer.alloc(0), () => false];
+  /** Side by side in batches of several statements, but for the sixth; the fourth is refused. */
+  const write = (id: string, index: number): Promise<unknown> => {
+    const call = store.forCall({ isCancelled, remember: () => ({ id, requestDigest, response, createdAtMs: 0 }) });
+    const pet = { name: id, categoryId, status: 'sold' } as const;
+    if (index === 3) return call.write(() => Promise.reject(new Error('refused')));
+    if (index === 5) return call.transaction(({ pets }) => pets.insert(pet));
+    if (index % 2 === 0) return call.write(({ categories }) => categories.insert({ ...CATS, name: id }));
+    return call.write(({ pets }) => pets.insert(pet));
+  };
+  let number = 0;
+  const { failed } = await walkSteps({ ways: WAYS, isWhole: true }, async (step, way) => {
+    const ids = Array.from({ length: 7 }, () => `${number++}`);
+    driver.fail(step, way);
+    const outcomes = await Promise.allSettled(ids.map(write));
+    const { hasFailed, steps } = driver.heal();
+    for (const [index, id] of ids.entries()) {
+      const found = count('pets', 'name', id) + count('categories', 'name', id);
+      const where = `write ${index}, ${way} at step ${step}\n${steps.join('\n')}`;
+      t.is(found, count('idempotency_records', 'id', id), where);
+      if (outcomes[index]?.status === 'fulfilled') t.is(found, 1, where);
+    }
+    await store.write((tx) => tx.categories.insert(CATS)); // nothing is left of the failure
+    return hasFailed;
+  });
+  t.log(`${WAYS.length} ways: ${failed} failures`);
+});
 
 test.serial('Walk - any step of a start on SQLite fails, and the next start completes it', async (t) => {
   t.timeout(1_200_000);

@@ -9,9 +9,10 @@ import { until } from '../support/until.ts';
 import { Caller, operationAt } from './caller.ts';
 import { OPERATIONS, type WalkOperation } from './operations.ts';
 import { normalized, Oracle } from './oracle.ts';
+import type { Steps } from './steps.ts';
 
 /** What lets a step of an engine fail. */
-export interface Faults {
+export interface Faults extends Pick<Steps, 'fail' | 'heal'> {
   readonly ways: readonly string[];
   /** The ways that may make an answer INTERNAL. */
   readonly internal: readonly string[];
@@ -19,10 +20,6 @@ export interface Faults {
   readonly repeated?: readonly string[];
   /** Of how many steps one fails in `npm test`, where each takes long. */
   readonly stride?: number;
-  /** Lets the step after `before` others fail, once. */
-  fail(before: number, way: string): void;
-  /** Lets nothing fail from now on. Returns whether a step has failed, and which ones there were up to it. */
-  heal(): { readonly hasFailed: boolean; readonly steps: readonly string[] };
 }
 
 /** Set by scripts/walk.ts. Otherwise a step fails in one way, which the seed chooses; of many callers, a few steps. */

@@ -93,9 +93,8 @@ async function lookAtAll(
   const { publicAddress, servers, launcher } = deployment;
   const allRun = async () => (await deployment.serverPids()).length === servers;
   if (!(await until(allRun, 'all servers', RESTARTED_MS).catch(() => false))) {
-    wrong.push(
-      `not all ${servers} servers run: ${launcher.hasEnded ? launcher.output.slice(-500) + launcher.errors : ''}`,
-    );
+    const said = launcher.hasEnded ? launcher.output.slice(-500) + launcher.errors : '';
+    wrong.push(`not all ${servers} servers run: ${said}`);
   }
   // Nothing was done twice.
   const rest = new RestClient(`http://${publicAddress}`, key);

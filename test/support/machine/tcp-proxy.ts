@@ -7,8 +7,14 @@ import { freePorts } from './ports.ts';
 
 export type TcpProxy = Awaited<ReturnType<typeof openProxy>>;
 
-/** Forwards a free port of the loopback to another one, until the end of the test. */
-export async function openProxy(t: Scope, targetPort: number) {
+/** What is done with the two ends of a connection. Returns whether the target's end is kept from the client. */
+export type Speak = (near: Socket, far: Socket, close: () => void) => () => boolean;
+
+/**
+ * Forwards a free port of the loopback to another one, until the end of the test. `speak` does so in place of the
+ * proxy, which then can only cut connections.
+ */
+export async function openProxy(t: Scope, targetPort: number, speak?: Speak) {
   const [port = 0] = await freePorts(1);
   const sockets = new Set<Socket>();
   let delayMs = 0;
@@ -41,19 +47,23 @@ export async function openProxy(t: Scope, targetPort: number) {
     }
   };
   // Each side learns the end of the other by `pass`: while there is silence not even that.
-  const server = createServer({ allowHalfOpen: true }, (near) => {
+  const allowHalfOpen = speak === undefined;
+  const server = createServer({ allowHalfOpen }, (near) => {
     proxy.accepted += 1;
     if (isRefusing) return void near.resetAndDestroy();
-    const far = connect({ port: proxy.targetPort, host: '127.0.0.1', allowHalfOpen: true });
+    const far = connect({ port: proxy.targetPort, host: '127.0.0.1', allowHalfOpen });
+    const close = () => [near, far].forEach((one) => void one.destroy());
+    const isSilent = speak?.(near, far, close);
     for (const socket of [near, far]) {
       sockets.add(socket);
       socket.setNoDelay(true);
       socket.on('error', () => undefined); // the other side's connection ends too
       socket.once('close', () => {
         sockets.delete(socket);
-        for (const one of [near, far]) one.destroy();
+        if (socket === near || !isSilent?.()) close();
       });
     }
+    if (speak !== undefined) return;
     void pass(near, far, unchanged);
     void pass(far, near, (chunk) => change(chunk));
   });
@@ -61,6 +71,7 @@ export async function openProxy(t: Scope, targetPort: number) {
     port,
     targetPort,
     accepted: 0,
+    connections: () => sockets.size / 2,
     /** Ends all connections. New ones are accepted. */
     cut() {
       for (const socket of sockets) socket.resetAndDestroy();
