@@ -178,17 +178,6 @@ test('Gap - an event is not seen before one with a smaller id that is yet to com
   t.deepEqual(await idsAfter(settled), [1, 2, 3, 4]);
 });
 
-test('Gap - a reader who starts behind it passes it as soon as it is settled', async (t) => {
-  const { settled, connect } = t.context;
-  for (let round = 0; round < 3; round += 1) {
-    await add(t.context);
-    await (await takeId(connect)).query('ROLLBACK');
-  }
-  await add(t.context);
-  t.deepEqual(await idsAfter(settled), [1, 3, 5, 7]);
-  t.deepEqual(await idsAfter(settled, toEventId(3n)), [5, 7]);
-});
-
 test('Head - waits for what has been begun, and not for what begins later', async (t) => {
   const { store, connect } = t.context;
   await add(t.context);
