@@ -1,5 +1,5 @@
 /** Finds and runs programs of the machine. Unlike programs.ts it does not need ava. */
-import { execFile, execFileSync } from 'node:child_process';
+import { execFile, spawnSync } from 'node:child_process';
 import { accessSync, constants } from 'node:fs';
 import { delimiter, join } from 'node:path';
 import { promisify } from 'node:util';
@@ -25,13 +25,7 @@ export function missing(program: string, debianPackage = program, folders?: read
 /** A Node of the oldest version in PATH. */
 export function findOldestNode(): string | undefined {
   const nodes = (process.env.PATH ?? '').split(delimiter).map((folder) => join(folder, 'node'));
-  return [...new Set(nodes)].find((node) => {
-    try {
-      return execFileSync(node, ['--version'], { encoding: 'utf8', stdio: 'pipe' }).startsWith(`v${OLDEST_NODE}.`);
-    } catch {
-      return false;
-    }
-  });
+  return nodes.find((node) => String(spawnSync(node, ['--version']).stdout).startsWith(`v${OLDEST_NODE}.`));
 }
 
 /** What is missing without that Node, for `testUnless`. */

@@ -1,7 +1,5 @@
 /** A PostgreSQL server for a test file: the installed one, on a free port, with its data in a temporary folder. */
-import { spawn } from 'node:child_process';
 import { randomUUID } from 'node:crypto';
-import { once } from 'node:events';
 import { existsSync, readdirSync, realpathSync } from 'node:fs';
 import { chown, readFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
@@ -9,6 +7,7 @@ import { dirname, join } from 'node:path';
 import { Client } from 'pg';
 import type { Scope } from '../scope.ts';
 import { childrenOf, signal } from '../service/launcher.ts';
+import { Program } from '../service/process.ts';
 import { until } from '../until.ts';
 import { findProgram, missing, sh } from './find-program.ts';
 import { temporaryFolder } from './folder.ts';
@@ -42,26 +41,20 @@ export async function startPostgres(t: Scope, extraSettings: readonly string[] =
   const options = [...settings, 'max_connections=200', ...extraSettings].flatMap((setting) => ['-c', setting]);
   const url = `postgres://postgres@127.0.0.1:${port}/postgres`;
   const onSocket = `${url}?host=${folder}`;
-  const pid = async () => Number((await readFile(join(data, 'postmaster.pid'), 'utf8')).split('\n')[0]);
 
-  let ended: Promise<unknown> = Promise.resolve();
+  let server: Program | undefined;
   const start = async () => {
-    const program = join(dirname(initdb), 'postgres');
-    const server = spawn(program, ['-D', data, ...options], { ...owner, cwd: tmpdir(), stdio: 'ignore' });
-    ended = once(server, 'exit');
+    server = new Program(join(dirname(initdb), 'postgres'), ['-D', data, ...options], { ...owner, cwd: tmpdir() });
     await until(() => query(onSocket, 'SELECT 1').catch(() => undefined), 'PostgreSQL');
   };
-  const end = async (signal: NodeJS.Signals) => {
-    process.kill(await pid(), signal);
-    await ended;
-  };
+  const end = (name: NodeJS.Signals) => server?.end(name);
+  const pid = () => server?.pid ?? -1;
   const signalAll = async (name: NodeJS.Signals) => {
-    const postmaster = await pid();
     // The main process first, so that it starts no other one.
-    process.kill(postmaster, name);
-    for (const child of await childrenOf(postmaster)) signal(child.pid, name);
+    signal(pid(), name);
+    for (const child of await childrenOf(pid())) signal(child.pid, name);
   };
-  t.teardown(() => end('SIGQUIT').catch(() => undefined)); // a test may have ended it
+  t.teardown(() => end('SIGQUIT'));
   await start();
   return {
     /** As PostgreSQL's programs find it. */

@@ -69,10 +69,8 @@ export type TestCluster = Awaited<ReturnType<typeof startRedisCluster>>;
 /** Starts a cluster of three masters, each with a third of the slots, and of as many replicas of each. */
 export async function startRedisCluster(t: Scope, replicas = 0) {
   const settings = ['--cluster-enabled', 'yes', '--cluster-node-timeout', '2000', '--repl-diskless-sync-delay', '0'];
-  const start = async () => {
-    // The nodes communicate on a second port, which must be free too.
-    return startRedis(t, [...settings, '--cluster-port', String((await freePorts(1))[0])]);
-  };
+  // The nodes communicate on a second port, which must be free too.
+  const start = async () => startRedis(t, [...settings, '--cluster-port', String((await freePorts(1))[0])]);
   const nodes = await Promise.all(Array.from({ length: 3 * (1 + replicas) }, start));
   const addresses = nodes.map(({ port }) => `127.0.0.1:${port}`);
   const run = async (command: string, ...args: readonly string[]) => {

@@ -3,7 +3,7 @@ import type { IncomingHttpHeaders } from 'node:http2';
 import { Metadata, status as Status } from '@grpc/grpc-js';
 import { origins } from '../../../src/platform/edge/origins.ts';
 import type { ApiError } from '../../../src/platform/errors.ts';
-import { loadOperations, type Operation } from '../../../src/platform/proto/operations.ts';
+import { loadOperations } from '../../../src/platform/proto/operations.ts';
 import { readRequest } from '../../../src/platform/proto/request.ts';
 import { toAccountId, toKeyId } from '../../../src/platform/rpc/caller.ts';
 import type { Call, Codec, End, Next, Response, UnaryResponse } from '../../../src/platform/rpc/chain.ts';
@@ -14,16 +14,8 @@ import type { Settings } from './unlimited.ts';
 const { byPath, registry } = loadOperations();
 
 const { originOf } = origins([...byPath.values()], undefined);
-const PEER = '127.0.0.1';
 
 export const protoRegistry = registry;
-
-/** The operation at a gRPC path, `PetService/GetPet` for one of petstore.v1. */
-function operation(path: string): Operation {
-  const found = byPath.get(path) ?? byPath.get(`/petstore.v1.${path}`);
-  if (found === undefined) throw new Error(`there is no operation ${path}`);
-  return found;
-}
 
 const jsonCodec: Codec = {
   responseSerialize: (message) => Buffer.from(JSON.stringify(message)),
@@ -42,28 +34,24 @@ export interface TestCall extends Call {
   close(): void;
 }
 
+/** A call of the operation at a gRPC path, `PetService/GetPet` for one of petstore.v1. */
 export function newCall(
   path: string,
   { bytes = new Uint8Array() as Uint8Array, metadata = {} as Settings, requestId = 'request-1' } = {},
 ): TestCall {
   const received = new Metadata();
   for (const [name, value] of Object.entries(metadata)) received.set(name, value);
-  const found = operation(path);
+  const operation = byPath.get(path) ?? byPath.get(`/petstore.v1.${path}`);
+  if (operation === undefined) throw new Error(`there is no operation ${path}`);
   const onClose: (() => void)[] = [];
   // Only through Envoy do callers speak anything but gRPC.
   const isByEdge =
-    found.path.startsWith('/apiplatform.edge.v1.') ||
+    operation.path.startsWith('/apiplatform.edge.v1.') ||
     ['x-envoy-original-path', 'x-petstore-connect'].some((name) => received.get(name).length > 0);
-  const arrival = {
-    operation: found,
-    header(name: string) {
-      const values = received.get(name);
-      return values.length === 0 ? undefined : values.join();
-    },
-  };
   return {
-    ...arrival,
-    ...originOf(received.toHttp2Headers() as IncomingHttpHeaders, found, isByEdge, () => PEER),
+    operation,
+    header: (name) => (received.get(name).length === 0 ? undefined : received.get(name).join()),
+    ...originOf(received.toHttp2Headers() as IncomingHttpHeaders, operation, isByEdge, () => '127.0.0.1'),
     metadata: received,
     codec: jsonCodec,
     receive: async () => undefined,
@@ -72,7 +60,7 @@ export function newCall(
       yield Buffer.from(bytes);
     },
     get request() {
-      return readRequest(this.operation, bytes);
+      return readRequest(operation, bytes);
     },
     requestId,
     isCancelled: () => false,

@@ -8,8 +8,7 @@ import { temporaryFolder } from '../machine/folder.ts';
 import { testUnless } from '../machine/programs.ts';
 import { openProxy } from '../machine/tcp-proxy.ts';
 import { until } from '../until.ts';
-import { missesNothing } from './following-programs.ts';
-import { Program } from './process.ts';
+import { missesNothing, runGroup } from './following-programs.ts';
 import type { TestStack } from './stack.ts';
 
 export const grpcPage = description.tags.find(({ name }) => name === 'gRPC')?.description ?? '';
@@ -90,13 +89,7 @@ export async function ordersOnce(
   const before = await orders();
   const proxy = await openProxy(t, config.port);
   proxy.slow(1_000);
-  const ordering = new Program('bash', ['-euc', commands], {
-    cwd,
-    env: { ...env, API: `http://127.0.0.1:${proxy.port}` },
-    detached: true,
-  });
-  const kill = () => ordering.hasEnded || process.kill(-ordering.pid, 'SIGKILL');
-  t.teardown(kill);
+  const ordering = runGroup(t, commands, { cwd, env: { ...env, API: `http://127.0.0.1:${proxy.port}` } });
   const hasOrdered = async () => {
     if (ordering.hasEnded) throw new Error(ordering.errors);
     return (await orders()) > before;
@@ -106,7 +99,6 @@ export async function ordersOnce(
   proxy.restore();
   await ordering.says(says, 60_000);
   t.is(await orders(), before + 1);
-  kill();
-  await ordering.ended;
+  await ordering.kill();
   await rm(join(cwd, 'cursor'), { force: true });
 }

@@ -5,6 +5,7 @@ import { setTimeout as delay } from 'node:timers/promises';
 import type { ExecutionContext } from 'ava';
 import { readAll } from '../calls/pages.ts';
 import { change } from '../machine/database.ts';
+import type { Scope } from '../scope.ts';
 import { until } from '../until.ts';
 import { Program } from './process.ts';
 import type { TestStack } from './stack.ts';
@@ -19,6 +20,17 @@ interface Follower {
   readonly env: NodeJS.ProcessEnv;
   /** Of one that writes before it follows, so that the feed is never older than its cursor: what it prints then. */
   readonly writes?: RegExp;
+}
+
+/** Commands of bash in a process group, until the end of the test: a shell does not end its program. */
+export function runGroup(t: Scope, commands: string, options: Pick<Follower, 'cwd' | 'env'>) {
+  const program = new Program('bash', ['-euc', commands], { ...options, detached: true });
+  const kill = async () => {
+    if (!program.hasEnded) process.kill(-program.pid, 'SIGKILL');
+    await program.ended;
+  };
+  t.teardown(kill);
+  return Object.assign(program, { kill });
 }
 
 type Victim = 'a server' | 'Envoy' | 'all in turn';
@@ -62,16 +74,7 @@ export async function missesNothing(
   { commands, writes, ...options }: Follower,
 ): Promise<void> {
   t.timeout(600_000, 'the service restarts several times');
-  const kill = async (program: Program) => {
-    // The group, since a shell does not end its program.
-    if (!program.hasEnded) process.kill(-program.pid, 'SIGKILL');
-    await program.ended;
-  };
-  const start = () => {
-    const program = new Program('bash', ['-euc', commands], { ...options, detached: true });
-    t.teardown(() => kill(program));
-    return program;
-  };
+  const start = () => runGroup(t, commands, options);
   const says = async (text: RegExp) => {
     const program = start();
     await program.ended;
@@ -102,12 +105,12 @@ export async function missesNothing(
   over.abort();
   await writing;
   await caughtUp(first);
-  await kill(first);
+  await first.kill();
   await stack.rest.category('While it does not run');
   const second = start();
   await caughtUp(second);
   t.deepEqual([...linesOf(first), ...linesOf(second)], await listed(stack));
-  await kill(second);
+  await second.kill();
   for (let i = 0; i < 2; i += 1) await stack.rest.category('Soon expired');
   change(stack.config.dataDir, 'DELETE FROM events WHERE id < (SELECT max(id) FROM events)');
   await says(/EVENTS_EXPIRED|not kept any more/);

@@ -67,20 +67,13 @@ export async function childrenOf(pid: number): Promise<Running[]> {
   });
 }
 
-export function isRunning({ pid }: Pick<Running, 'pid'>): boolean {
+/** Sends a signal to a process. Returns whether it was there; 0 is none. */
+export function signal(pid: number, name: NodeJS.Signals | 0): boolean {
   try {
-    process.kill(pid, 0);
-    return true;
+    return process.kill(pid, name);
   } catch {
     return false;
   }
 }
 
-/** Sends a signal to a process that may have ended. */
-export function signal(pid: number, name: NodeJS.Signals): void {
-  try {
-    process.kill(pid, name);
-  } catch {
-    // it has ended
-  }
-}
+export const isRunning = ({ pid }: Pick<Running, 'pid'>) => signal(pid, 0);

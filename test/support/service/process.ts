@@ -20,30 +20,21 @@ export class Program {
 
   constructor(command: string, args: readonly string[], options: SpawnOptions = {}) {
     this.process = spawn(command, args, { ...options, stdio: ['ignore', 'pipe', 'pipe'] });
-    this.process.stdout?.on('data', (chunk: Buffer) => {
-      this.output += chunk.toString();
-    });
-    this.process.stderr?.on('data', (chunk: Buffer) => {
-      this.errors += chunk.toString();
-    });
+    this.process.stdout?.setEncoding('utf8').on('data', (text: string) => (this.output += text));
+    this.process.stderr?.setEncoding('utf8').on('data', (text: string) => (this.errors += text));
     // "close" comes after "exit", when all output has been read.
     this.ended = new Promise((resolve) => this.process.once('close', (code, signal) => resolve({ code, signal })));
-    void this.ended.then(() => {
-      this.hasEnded = true;
-    });
+    this.process.once('close', () => (this.hasEnded = true));
   }
 
   /** Waits until stdout matches. Rejects if the process exits first, or after `giveUpMs`. */
   async says(pattern: RegExp, giveUpMs?: number): Promise<RegExpExecArray> {
-    return until(
-      () => {
-        const match = pattern.exec(this.output.slice(this.#skipped));
-        if (match === null && this.hasEnded) throw new Error(`it ended: ${this.output}${this.errors}`);
-        return match;
-      },
-      String(pattern),
-      giveUpMs,
-    );
+    const look = () => {
+      const match = pattern.exec(this.output.slice(this.#skipped));
+      if (match === null && this.hasEnded) throw new Error(`it ended: ${this.output}${this.errors}`);
+      return match;
+    };
+    return until(look, String(pattern), giveUpMs);
   }
 
   /** From now on `says` looks only at what is written later. */

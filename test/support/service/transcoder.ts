@@ -1,9 +1,8 @@
 /** Envoy with nothing but its transcoder, configured like the service's, before a server that keeps what arrives. */
-import { once } from 'node:events';
 import { writeFileSync } from 'node:fs';
 import { createServer, type ServerHttp2Stream } from 'node:http2';
-import type { AddressInfo } from 'node:net';
 import { join } from 'node:path';
+import { buffer } from 'node:stream/consumers';
 import { fromBinary, type JsonObject, toJson } from '@bufbuild/protobuf';
 import type { FileDescriptorSet } from '@bufbuild/protobuf/wkt';
 import { ROUTER, transcoder } from '../../../envoy/config/filters.ts';
@@ -13,7 +12,7 @@ import { readConfig } from '../../../src/platform/config/config.ts';
 import { findEnvoy } from '../../../src/platform/launcher/envoy.ts';
 import type { Operations } from '../../../src/platform/proto/operations.ts';
 import { temporaryFolder } from '../machine/folder.ts';
-import { freePorts } from '../machine/ports.ts';
+import { freePorts, listen } from '../machine/ports.ts';
 import type { Scope } from '../scope.ts';
 import { until } from '../until.ts';
 import { Program } from './process.ts';
@@ -26,22 +25,18 @@ export type Transcoded =
 /** Starts it for the methods of one service. Resolves with a function that sends it a request. */
 export async function startTranscoder(t: Scope, set: FileDescriptorSet, operations: Operations, service: string) {
   let arrived: Transcoded | undefined;
-  const server = createServer().on('stream', (stream: ServerHttp2Stream, { ':path': path = '' }) => {
-    const parts: Buffer[] = [];
-    stream.on('error', () => undefined); // the transcoder ends a call whose body turns out to be wrong
-    stream.on('data', (part: Buffer) => parts.push(part));
-    stream.on('end', () => {
-      const input = operations.byPath.get(path)?.input;
-      if (input === undefined) throw new Error(`there is no method ${path}`);
-      const message = fromBinary(input, Buffer.concat(parts).subarray(5));
-      arrived = { path, message: toJson(input, message, { useProtoFieldName: true }) as JsonObject };
-      stream.respond({ ':status': 200, 'content-type': 'application/grpc' }, { waitForTrailers: true });
-      stream.on('wantTrailers', () => stream.sendTrailers({ 'grpc-status': '0' }));
-      stream.end(Buffer.alloc(5));
-    });
+  const server = createServer().on('stream', async (stream: ServerHttp2Stream, { ':path': path = '' }) => {
+    const body = await buffer(stream).catch(() => undefined);
+    if (body === undefined) return; // the transcoder ends a call whose body turns out to be wrong
+    const input = operations.byPath.get(path)?.input;
+    if (input === undefined) throw new Error(`there is no method ${path}`);
+    const message = fromBinary(input, body.subarray(5));
+    arrived = { path, message: toJson(input, message, { useProtoFieldName: true }) as JsonObject };
+    stream.respond({ ':status': 200, 'content-type': 'application/grpc' }, { waitForTrailers: true });
+    stream.on('wantTrailers', () => stream.sendTrailers({ 'grpc-status': '0' }));
+    stream.end(Buffer.alloc(5));
   });
-  await once(server.listen(0, '127.0.0.1'), 'listening');
-  t.teardown(() => server.close());
+  const serverPort = Number((await listen(t, server)).split(':')[1]);
   const folder = temporaryFolder(t);
   const [port = 0] = await freePorts(1);
   const descriptors = join(folder, 'set.binpb');
@@ -49,20 +44,14 @@ export async function startTranscoder(t: Scope, set: FileDescriptorSet, operatio
   const at = (port_value: number) => ({ socket_address: { address: '127.0.0.1', port_value } });
   const http2 = { explicit_http_config: { http2_protocol_options: {} } };
   const options = 'envoy.extensions.upstreams.http.v3.HttpProtocolOptions';
-  const manager = extension(
-    'manager',
-    'envoy.extensions.filters.network.http_connection_manager.v3.HttpConnectionManager',
-    {
-      stat_prefix: 'http',
-      route_config: {
-        virtual_hosts: [
-          { name: 'all', domains: ['*'], routes: [{ match: { prefix: '/' }, route: { cluster: 'server' } }] },
-        ],
-      },
-      http_filters: [transcoder(descriptors, [service]), ROUTER],
-    },
-  );
-  const endpoints = [{ lb_endpoints: [{ endpoint: { address: at((server.address() as AddressInfo).port) } }] }];
+  const type = 'envoy.extensions.filters.network.http_connection_manager.v3.HttpConnectionManager';
+  const routes = [{ match: { prefix: '/' }, route: { cluster: 'server' } }];
+  const manager = extension('manager', type, {
+    stat_prefix: 'http',
+    route_config: { virtual_hosts: [{ name: 'all', domains: ['*'], routes }] },
+    http_filters: [transcoder(descriptors, [service]), ROUTER],
+  });
+  const endpoints = [{ lb_endpoints: [{ endpoint: { address: at(serverPort) } }] }];
   const cluster = {
     name: 'server',
     load_assignment: { cluster_name: 'server', endpoints },
@@ -73,10 +62,7 @@ export async function startTranscoder(t: Scope, set: FileDescriptorSet, operatio
   writeFileSync(file, JSON.stringify({ static_resources: { listeners: [listener], clusters: [cluster] } }));
   const args = ['--config-path', file, '--disable-hot-restart', '--concurrency', '1', '--log-level', 'critical'];
   const envoy = new Program(findEnvoy(readConfig({})), args);
-  t.teardown(async () => {
-    envoy.process.kill();
-    await envoy.ended;
-  });
+  t.teardown(() => envoy.end('SIGTERM'));
   const origin = `http://127.0.0.1:${port}`;
   await until(async () => envoy.hasEnded || (await fetch(origin).then(Boolean, () => false)), 'Envoy');
   if (envoy.hasEnded) throw new Error(envoy.errors);
