@@ -3,37 +3,17 @@
  * with each later client and run against each later service. If it doesn't, callers' programs don't either: a new field
  * must be optional in a request, lists included, and have a default.
  */
-import {
-  type CallOptions,
-  type Category,
-  type ClientOptions,
-  type CreateOptions,
-  createClient,
-  etagOf,
-  type FieldViolation,
-  type InventoryItem,
-  type NewPet,
-  type Order,
-  type Pet,
-  PetStatus,
-  PetstoreError,
-  pages,
-  type WriteOptions,
-} from 'petstore-client';
+import type * as Api from 'petstore-client';
+import { createClient, etagOf, PetStatus, PetstoreError, pages } from 'petstore-client';
 
-const options: ClientOptions = {
-  address: '127.0.0.1:8080',
-  apiKey: process.env.API_KEY ?? '',
-  timeoutMs: 20_000,
-  maxAttempts: 3,
-  maxInFlight: 4,
-};
+const limits = { timeoutMs: 20_000, maxAttempts: 3, maxInFlight: 4 };
+const options: Api.ClientOptions = { address: '127.0.0.1:8080', apiKey: process.env.API_KEY ?? '', ...limits };
 const client = createClient(options);
 const { pets, categories, orders, inventory } = client;
 
 // Requests with as little as possible.
 const { id: few } = await categories.createCategory({ category: { name: 'Few' } });
-const least: NewPet = { name: 'Tom', categoryId: few };
+const least: Api.NewPet = { name: 'Tom', categoryId: few };
 const { id: petId } = await pets.createPet({ pet: least });
 const { id: emptyId } = await orders.placeOrder({ order: {} });
 await pets.replacePet({ petId, pet: { name: 'Tim', categoryId: few } });
@@ -47,28 +27,29 @@ await orders.listOrders({});
 await inventory.listInventory({});
 
 // Requests with every field.
-const once: CreateOptions = { idempotencyKey: crypto.randomUUID(), timeoutMs: 10_000 };
-const category: Category = await categories.createCategory({ category: { name: 'All', description: 'Of it' } }, once);
+const once: Api.CreateOptions = { idempotencyKey: crypto.randomUUID(), timeoutMs: 10_000 };
+const whole = { name: 'All', description: 'Of it' };
+const category: Api.Category = await categories.createCategory({ category: whole }, once);
 expect(category.name === 'All' && category.description === 'Of it', 'a category');
 const categoryId = category.id;
-const most: NewPet = { name: 'Tom', categoryId, status: PetStatus.pending };
-const pet: Pet = await pets.createPet({ pet: most });
+const most: Api.NewPet = { name: 'Tom', categoryId, status: PetStatus.pending };
+const pet: Api.Pet = await pets.createPet({ pet: most });
 expect(pet.name === 'Tom' && pet.categoryId === categoryId && pet.status === PetStatus.pending, 'a pet');
 await pets.replacePet({ petId: pet.id, pet: { ...most, status: PetStatus.available } }, { ifMatch: etagOf(pet) });
-const change: WriteOptions = { ifMatch: '*', deadline: new Date(Date.now() + 10_000) };
+const change: Api.WriteOptions = { ifMatch: '*', deadline: new Date(Date.now() + 10_000) };
 await pets.updatePet({ petId: pet.id, pet: { name: 'Tim', categoryId, status: PetStatus.available } }, change);
 await categories.updateCategory({ categoryId, category: { name: 'All', description: 'Of them' } });
-const item: InventoryItem = await inventory.setInventory({ petId: pet.id, inventory: { quantity: 9 } });
+const item: Api.InventoryItem = await inventory.setInventory({ petId: pet.id, inventory: { quantity: 9 } });
 expect(item.petId === pet.id && item.quantity === 9 && item.status === PetStatus.available, 'an inventory entry');
 const shipDate = { seconds: 1_800_000_000n, nanos: 0 };
-const wanted: Order = { petId: pet.id, quantity: 2, shipDate, complete: false };
+const wanted: Api.Order = { petId: pet.id, quantity: 2, shipDate, complete: false };
 const order = await orders.placeOrder({ order: wanted });
 const orderId = toId(order.id);
 expect(order.quantity === 2 && order.shipDate?.seconds === shipDate.seconds && order.complete === false, 'an order');
 await orders.updateOrder({ orderId, order: { quantity: 3, shipDate, complete: false } });
 
 // Reads.
-const brief: CallOptions = { signal: AbortSignal.timeout(10_000) };
+const brief: Api.CallOptions = { signal: AbortSignal.timeout(10_000) };
 expect((await pets.getPet({ petId: pet.id }, brief)).name === 'Tim', 'getPet');
 expect((await categories.getCategory({ categoryId })).description === 'Of them', 'getCategory');
 expect((await orders.getOrder({ orderId })).quantity === 3, 'getOrder');
@@ -88,7 +69,7 @@ await inventory.listInventory({ status: PetStatus.available, limit: 1, pageToken
 // Errors.
 const error = await pets.createPet({ pet: { name: ' ' } }).catch((reason: unknown) => reason);
 if (!(error instanceof PetstoreError)) throw error;
-const violations: readonly FieldViolation[] = error.violations;
+const violations: readonly Api.FieldViolation[] = error.violations;
 expect(error.code === 'INVALID_ARGUMENT' && error.grpcStatus === 3 && error.retryAfterMs === undefined, 'an error');
 expect(violations.length === 2 && violations.every(({ field, description }) => field && description), 'its violations');
 

@@ -16,6 +16,7 @@ import { Launcher, launcherSettings } from '../support/service/launcher.ts';
 import { TestProcess } from '../support/service/process.ts';
 import { sharedMissing, startShared } from '../support/service/shared.ts';
 import type { Settings } from '../support/service/unlimited.ts';
+import { until } from '../support/until.ts';
 import { twoReleases } from './two-releases.ts';
 
 // biome-ignore lint/suspicious/noExplicitAny: bodies of several shapes
@@ -32,18 +33,19 @@ function createCaller(url: string, key: string) {
   let repeats = 0;
   const send = async (method: string, path: string, json?: object): Promise<Response> => {
     const authorization = { authorization: `Bearer ${key}`, 'idempotency-key': crypto.randomUUID() };
-    const headers = json === undefined ? authorization : { ...authorization, 'content-type': 'application/json' };
-    const body = json === undefined ? null : JSON.stringify(json);
-    const startMs = performance.now();
-    for (let isFirst = true; ; isFirst = false) {
-      const response = await fetch(url + path, { method, headers, body }).catch(() => undefined);
+    const headers = { ...authorization, 'content-type': 'application/json' };
+    const sent = { method, headers, body: json === undefined ? null : JSON.stringify(json) };
+    let isRepeated = false;
+    const ask = async () => {
+      const response = await fetch(url + path, sent).catch(() => undefined);
       // What was deleted may be gone the second time.
-      if (response?.ok || (response?.status === 404 && !isFirst)) return response;
+      if (response?.ok || (response?.status === 404 && isRepeated)) return response;
       if (response !== undefined && response.status !== 503) throw new Error(`${method} ${path}: ${response.status}`);
-      if (performance.now() - startMs > UNANSWERED_MS) throw new Error(`${method} ${path}: no answer`);
+      isRepeated = true;
       repeats += 1;
-      await delay(100);
-    }
+      return delay(100, undefined);
+    };
+    return until(ask, `an answer to ${method} ${path}`, UNANSWERED_MS);
   };
   const sendJson = async (method: string, path: string, json?: object): Promise<Body> =>
     (await send(method, path, json)).json();
