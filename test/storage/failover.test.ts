@@ -10,7 +10,7 @@ import { startPair } from '../support/machine/postgres-pair.ts';
 import { CONTEXT } from '../support/service/call.ts';
 import { sharing } from '../support/service/sharing.ts';
 import { until } from '../support/until.ts';
-import { openDatabase } from './postgres.ts';
+import { countSessions, openDatabase } from './postgres.ts';
 import { newCategory } from './suite/database.ts';
 
 const test = sharing<unknown>(postgresMissing, async () => undefined).serial;
@@ -21,9 +21,6 @@ async function write(store: Store, count = 1): Promise<void> {
 
 const idsOf = async (feed: EventFeed, after: EventId) =>
   (await feed.page(CONTEXT, after, [], 100)).events.map(({ id }) => Number(id));
-
-/** How many sessions of the service a server has. One that looks the others up may be among them. */
-const SESSIONS = "SELECT count(*) AS count FROM pg_stat_activity WHERE application_name = 'petstore'";
 
 test('Fail-over - who has seen a lost id below one that is kept is told, too', async (t) => {
   const { primary, standby, url, copied, promote } = await startPair(t);
@@ -60,7 +57,7 @@ test('Switch-over - no connection stays on a server that is no primary any more,
   await Promise.all([read(), read()]); // a further one learns of the new one
   await until(async () => {
     await Promise.allSettled([read(), read(), newCategory(store), newCategory(store)]);
-    return Number((await query(pair.standby.url, SESSIONS))[0]?.count) === 0;
+    return (await countSessions(pair.standby.url)) === 0;
   }, 'the end of all sessions on the former primary');
   await pair.standby.kill();
   await rejoin();
@@ -92,7 +89,7 @@ for (const [way, mode] of Object.entries({ ...WAYS, 'PgBouncer in session mode':
     });
     let most = 0;
     while (performance.now() < endMs) {
-      most = Math.max(most, Number((await query(primary.url, SESSIONS))[0]?.count));
+      most = Math.max(most, await countSessions(primary.url));
       t.true((await store.events.bounds()).newest > 0n, 'reads go on');
       await delay(200);
     }

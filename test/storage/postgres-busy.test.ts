@@ -11,12 +11,10 @@ import { holding, postgresMissing, query, startPostgres } from '../support/machi
 import { CONTEXT } from '../support/service/call.ts';
 import { type SharedBy, sharing } from '../support/service/sharing.ts';
 import { until } from '../support/until.ts';
-import { openDatabase, openPool } from './postgres.ts';
+import { countSessions, openDatabase, openPool } from './postgres.ts';
 import { CATS, newCategory, newPet } from './suite/database.ts';
 
-const MAX_CONNECTIONS = 20;
-
-const FEW = [`max_connections=${MAX_CONNECTIONS}`, 'superuser_reserved_connections=0'];
+const FEW = ['max_connections=20', 'superuser_reserved_connections=0'];
 const test = sharing(postgresMissing, (t) => startPostgres(t, FEW));
 type Test = ExecutionContext<SharedBy<typeof test>>;
 
@@ -24,12 +22,7 @@ function order(store: Store, petId: PetId) {
   return orderService(store).placeOrder({ order: { petId, quantity: 1 } }, CONTEXT);
 }
 
-function refusalOf(work: Promise<unknown>): Promise<unknown> {
-  return work.then(
-    () => undefined,
-    (error: unknown) => error,
-  );
-}
+const refusalOf = (work: Promise<unknown>) => work.then(() => undefined).catch((error: unknown) => error);
 
 async function lockWaits(url: string): Promise<number> {
   const sql = "SELECT count(*) FROM pg_stat_activity WHERE wait_event_type = 'Lock' AND datname = current_database()";
@@ -103,11 +96,10 @@ test.serial('Out of connections - calls share the open ones without failing, and
   t.is((await store.pets.find(pet.id))?.quantity, 990);
   t.deepEqual(warned, []);
   for (const client of others.splice(0)) await client.end();
-  const connections = async () => Number((await query(url, COUNT_OURS))[0]?.count);
-  const few = await connections();
+  const few = await countSessions(url);
   await until(async () => {
     await Promise.all(Array.from({ length: 20 }, () => newCategory(store)));
-    return (await connections()) > few;
+    return (await countSessions(url)) > few;
   }, 'more connections');
 });
 
@@ -120,5 +112,3 @@ test.serial('Connections - beyond 2,000 calls that wait for one, further ones ar
   await t.notThrowsAsync(Promise.all(calls));
   t.deepEqual(refusal, new StoreUnavailable('too many calls wait for a connection'));
 });
-
-const COUNT_OURS = "SELECT count(*) FROM pg_stat_activity WHERE application_name = 'petstore'";

@@ -58,6 +58,12 @@ export async function openDatabase(t: Scope, url: string, options: PostgresOptio
   return { engine, store, warned };
 }
 
+/** How many sessions of the service a server has. One that looks the others up may be among them. */
+export async function countSessions(url: string): Promise<number> {
+  const sql = "SELECT count(*) FROM pg_stat_activity WHERE application_name = 'petstore'";
+  return Number((await query(url, sql))[0]?.count);
+}
+
 /** The connection is through a proxy. `logged` is what the pool says of the database. */
 export async function openPool(t: Scope, database: string) {
   await (await openPostgres(database, MIGRATIONS)).close();

@@ -17,14 +17,11 @@ function heldReads(maxKeys?: number) {
 test('Shared reads - those that arrive during a load share the next, each key once, a few at a time', async (t) => {
   const { read, loads } = heldReads(2);
   const reads = [1, 2, 2, 3, 1, 4].map(read);
-  for (const [keys, found] of [
-    [[1], []],
-    [
-      [2, 3],
-      [2, 3],
-    ],
-    [[1, 4], [1]],
-  ] as const) {
+  for (const { keys, found } of [
+    { keys: [1], found: [] },
+    { keys: [2, 3], found: [2, 3] },
+    { keys: [1, 4], found: [1] },
+  ]) {
     const load = await until(() => loads.shift(), 'the next load');
     t.deepEqual(load.keys, keys);
     load.end(...found);

@@ -19,10 +19,6 @@ function callWith(store: Store, record: IdempotencyRecord) {
   return store.forCall({ isCancelled: () => false, remember: () => record });
 }
 
-function create(store: Store, record: IdempotencyRecord): Promise<Category> {
-  return callWith(store, record).write(({ categories }) => categories.insert(CATS));
-}
-
 async function countCategories(store: Store): Promise<number> {
   return (await store.categories.page({ after: 0n, limit: 1_000 })).rows.length;
 }
@@ -66,7 +62,7 @@ export function idempotencyTests(): void {
   test('Group - each write stores its own idempotency record; a failure rolls back only its own write', async (t) => {
     const { store } = t.context;
     const [categoryId, done] = [await newCategory(store), newRecord()];
-    await create(store, done);
+    await callWith(store, done).write(({ categories }) => categories.insert(CATS));
     const elsewhere = { categoryId: toCategoryId(999n) }; // the work throws
     const wrong = { status: 'lost' as 'sold' }; // the database refuses it
     const kinds: readonly Kind[] = [

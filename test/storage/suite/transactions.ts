@@ -42,10 +42,8 @@ export function transactionTests(): void {
       const writer = await occupyWriter(t);
       let isCancelled = false;
       const call = store.forCall({ isCancelled: () => isCancelled });
-      const refused = t.throwsAsync(
-        call[how]((tx) => tx.categories.insert(CATS)),
-        { instanceOf: Cancelled },
-      );
+      const writing = call[how]((tx) => tx.categories.insert(CATS));
+      const refused = t.throwsAsync(writing, { instanceOf: Cancelled });
       const kept = newCategory(store);
       isCancelled = true;
       await writer.release();
