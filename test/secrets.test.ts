@@ -26,11 +26,8 @@ const test = sharing(undefined, async (t) => {
   const direct = new GrpcCaller(stack.grpcAddress, undefined);
   const account = await operator.account(Plan.PLAN_FREE);
   const limited = await operator.account({ perMinute: 2, perDay: 1_000 });
-  const [made, other, banned] = [
-    (await operator.key(account.id)).key,
-    (await operator.key(account.id)).key,
-    (await operator.key(limited.id)).key,
-  ];
+  const keyOf = async (id: bigint) => (await operator.key(id)).key;
+  const [made, other, banned] = [await keyOf(account.id), await keyOf(account.id), await keyOf(limited.id)];
   const unknown = generateKey();
   const keys = [stack.key, made, other, banned, unknown, `${made.slice(0, -1)}_`, 'pst_mistyped', undefined];
 
@@ -76,12 +73,11 @@ function requestsWith(key: string): string[] {
     `Host: x\r\nTransfer-Encoding: ${key}`,
     `Host: x\r\nContent-Length: ${key}`,
   ];
-  const all = lines.map((line) => `${line}\r\nHost: x\r\n\r\n`);
-  all.push(...headers.map((header) => `${lines[0]}\r\n${header}\r\n\r\n`));
   const body = `{"name":"${key}","${key}":}`;
   const post = 'POST /pets HTTP/1.1\r\nHost: x\r\nContent-Type: application/json\r\n';
   return [
-    ...all,
+    ...lines.map((line) => `${line}\r\nHost: x\r\n\r\n`),
+    ...headers.map((header) => `${lines[0]}\r\n${header}\r\n\r\n`),
     `${post}Content-Length: ${body.length}\r\n\r\n${body}`,
     `${post}Transfer-Encoding: chunked\r\n\r\n${key}`,
   ];
@@ -105,10 +101,9 @@ async function sendEverywhere({ publicAddress, rest }: TestStack, key: string): 
 
 /** Makes good and bad calls. Resolves with the bodies of the errors. */
 async function restSession(rest: RestClient): Promise<string[]> {
+  const paths = ['/pets', '/nothing', '/pets/999999', '/pets?colour=red', '/categories/1'];
   const responses = [
-    ...(await Promise.all(
-      ['/pets', '/nothing', '/pets/999999', '/pets?colour=red', '/categories/1'].map((path) => rest.get(path)),
-    )),
+    ...(await Promise.all(paths.map((path) => rest.get(path)))),
     await rest.delete('/pets'),
     await rest.post('/pets', { name: '' }),
     await rest.post('/categories', { name: 'Cats' }),

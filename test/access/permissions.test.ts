@@ -141,14 +141,9 @@ test('Rotation - makes a key of the same account, label, permission, expiry; the
   const all = [first, second, third].map(({ key }) => works(t, key));
   t.deepEqual(await Promise.all(all), [true, false, true], 'an overlap of 0 ends the old one at once');
   const { keys } = await operator.call(Admin.listKeys, { accountId, pageToken: '' });
-  t.deepEqual(
-    keys.map(({ replaces, replacedBy }) => [replaces, replacedBy]),
-    [
-      [undefined, second.apiKey?.id],
-      [keyId, third.apiKey?.id],
-      [second.apiKey?.id, undefined],
-    ],
-  );
+  const [replaces, replacedBy] = [keys.map((key) => key.replaces), keys.map((key) => key.replacedBy)];
+  t.deepEqual(replaces, [undefined, keyId, second.apiKey?.id]);
+  t.deepEqual(replacedBy, [second.apiKey?.id, third.apiKey?.id, undefined]);
 });
 
 test('Rotation - an overlap prolongs no key; one that is revoked, expired or unknown has no successor', async (t) => {

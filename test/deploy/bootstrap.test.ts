@@ -21,13 +21,9 @@ const test = sharing(undefined, async (t) => {
   await pack(template, 'runs', { install: BUILD });
   await pack(template, 'node', {});
   await pack(template, 'tool', {});
-  const named = {
-    name: 'small',
-    version: '1.0.0',
-    dependencies: { runs: 'file:runs-1.0.0.tgz', node: 'file:node-1.0.0.tgz' },
-    devDependencies: { tool: 'file:tool-1.0.0.tgz' },
-  };
-  writeFileSync(join(template, 'package.json'), JSON.stringify(named));
+  const dependencies = { runs: 'file:runs-1.0.0.tgz', node: 'file:node-1.0.0.tgz' };
+  const manifest = { name: 'small', version: '1.0.0', dependencies, devDependencies: { tool: 'file:tool-1.0.0.tgz' } };
+  writeFileSync(join(template, 'package.json'), JSON.stringify(manifest));
   await sh('npm', ['install', '--package-lock-only', '--no-audit', '--no-fund'], { cwd: template });
   return { template };
 });

@@ -58,8 +58,8 @@ async function startNetwork(t: Scope) {
     const end = message.indexOf(0, 12);
     const name = message
       .toString('latin1', 13, end)
-      .replaceAll(/[^\w-]/g, '.')
-      .toLowerCase(); // dots for lengths
+      .toLowerCase()
+      .replaceAll(/[^\w-]/g, '.'); // dots for lengths
     const type = message.readUInt16BE(end + 1);
     const known = network.isDnsFailing ? [] : (network.names.get(name) ?? []);
     const addresses = { [A]: known, [AAAA]: known.length === 0 ? [] : ['fd00::1'] }[type] ?? [];

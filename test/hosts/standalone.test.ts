@@ -20,12 +20,9 @@ const CLEAN = { code: 0, signal: null };
 
 /** A client with the certificate `name`, or without a certificate. */
 async function clientAs({ certificates, ports }: Context, name: string | undefined): Promise<Client> {
-  const [ca, key, cert] = await Promise.all([
-    certificates.read('ca.pem'),
-    ...(name === undefined ? [null, null] : [certificates.read(`${name}-key.pem`), certificates.read(`${name}.pem`)]),
-  ]);
-  const options = { 'grpc.ssl_target_name_override': 'petstore-0' };
-  return new Client(`${HOST}:${ports.server}`, credentials.createSsl(ca, key ?? null, cert ?? null), options);
+  const read = async (end: string) => (name === undefined ? null : certificates.read(`${name}${end}`));
+  const ssl = credentials.createSsl(await certificates.read('ca.pem'), await read('-key.pem'), await read('.pem'));
+  return new Client(`${HOST}:${ports.server}`, ssl, { 'grpc.ssl_target_name_override': 'petstore-0' });
 }
 
 /** Checks health as an edge does, which proves itself. */

@@ -40,8 +40,6 @@ export async function get(t: Test, path: string): Promise<unknown> {
   const { folder, ports } = t.context;
   const key = await readFile(demoKeyFile(join(folder, 'server')), 'utf8').catch(() => ''); // before the first start
   const headers = { authorization: `Bearer ${key.trim()}`, connection: 'close' };
-  return fetch(`http://127.0.0.1:${ports.edge}${path}`, { headers }).then(
-    ({ status }) => status,
-    ({ cause }) => String(cause),
-  );
+  const response = fetch(`http://127.0.0.1:${ports.edge}${path}`, { headers });
+  return response.then(({ status }) => status).catch(({ cause }) => String(cause));
 }

@@ -55,11 +55,7 @@ for (const { name, missing, start } of underPath) {
       const copying = new Program(process.execPath, args, { cwd, env });
       t.teardown(() => copying.end('SIGKILL'));
       const copied = () => Object.keys(JSON.parse(readFileSync(join(cwd, 'copy.json'), 'utf8')).category).length;
-      const hasCopied = () =>
-        Promise.try(copied).then(
-          (count) => count >= categories.length,
-          () => false,
-        );
+      const hasCopied = async () => (await Promise.try(copied).catch(() => 0)) >= categories.length;
       await until(hasCopied, 'a copy of the categories');
 
       const headers = { authorization: `Bearer ${key}` };

@@ -60,13 +60,10 @@ export const plainNginx = kind(
 
 /** The rest of a distribution's nginx.conf. */
 async function nginxWith(folder: string, server: string): Promise<Command> {
-  const temporary = ['client_body', 'proxy', 'fastcgi', 'uwsgi', 'scgi'];
-  const main = [
-    ...['daemon off;', `pid ${folder}/pid;`, 'error_log stderr;', 'events {}', 'http {', 'access_log off;'],
-    ...temporary.map((name) => `${name}_temp_path ${folder}/${name};`),
-    ...[server, '}'],
-  ];
-  await writeFile(join(folder, 'nginx.conf'), main.join('\n'));
+  const kinds = ['client_body', 'proxy', 'fastcgi', 'uwsgi', 'scgi'];
+  const temporary = kinds.map((kind) => `${kind}_temp_path ${folder}/${kind};`).join('\n');
+  const http = `http {\naccess_log off;\n${temporary}\n${server}\n}`;
+  await writeFile(join(folder, 'nginx.conf'), `daemon off;\npid ${folder}/pid;\nerror_log stderr;\nevents {}\n${http}`);
   return { args: ['-p', folder, '-e', 'stderr', '-c', join(folder, 'nginx.conf')] };
 }
 
@@ -175,13 +172,8 @@ function kind(
         if (child.hasEnded) throw new Error(`${name} has ended: ${child.errors}`);
         return !(await isFree(port)) && !(redirects && (await isFree(redirectPort)));
       }, name);
-      /** Where callers connect. */
       const door: Door = { port, ca: await certificates.read('ca.pem') };
-      return {
-        door,
-        /** The port that redirects plain HTTP to HTTPS. 0: none. */
-        redirectPort,
-      };
+      return { door, redirectPort }; // 0: none
     },
   };
 }

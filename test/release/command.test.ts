@@ -38,15 +38,11 @@ test('npm run release - sets each version, dates the changelog, keeps what is co
   t.is(git('log', '-1', '--format=%s'), 'Release 9.0.0');
   const changed = git('diff', '--name-only', 'HEAD~', '--', 'package*.json', 'deploy').split('\n');
   t.deepEqual(changed.length, 6);
-  t.regex(
-    readFileSync(join(folder, 'CHANGELOG.md'), 'utf8'),
-    /\n## Unreleased\n\n## 9\.0\.0 - \d{4}-\d\d-\d\d\n\n### Added\n\n- /,
-  );
-  t.regex(readFileSync(join(folder, 'docs/upgrading.md'), 'utf8'), /\n## Unreleased\n\nNothing .*\n\n## 9\.0\.0\n\n/);
-  t.notRegex(
-    git('grep', '-F', version(), '--', 'package.json', 'deploy/container', 'deploy/kubernetes'),
-    /version|image|newTag/,
-  );
+  const read = (name: string) => readFileSync(join(folder, name), 'utf8');
+  t.regex(read('CHANGELOG.md'), /\n## Unreleased\n\n## 9\.0\.0 - \d{4}-\d\d-\d\d\n\n### Added\n\n- /);
+  t.regex(read('docs/upgrading.md'), /\n## Unreleased\n\nNothing .*\n\n## 9\.0\.0\n\n/);
+  const old = git('grep', '-F', version(), '--', 'package.json', 'deploy/container', 'deploy/kubernetes');
+  t.notRegex(old, /version|image|newTag/);
   const kept = () => globSync('*.{binpb,openapi.json}', { cwd: join(folder, 'test/upgrades') }).toSorted();
   t.deepEqual(kept(), ['9.0.0.binpb', '9.0.0.openapi.json']);
 

@@ -48,10 +48,7 @@ function untilServed(context: Context, name: string): Promise<boolean> {
 
 /** Puts a certificate and its key into a folder. Replaces each file atomically. */
 async function putIn(folder: string, certificates: Certificates, name: string): Promise<void> {
-  for (const [file, target] of [
-    [`${name}-key.pem`, 'tls.key'],
-    [`${name}.pem`, 'tls.crt'],
-  ] as const) {
+  for (const [file, target] of Object.entries({ [`${name}-key.pem`]: 'tls.key', [`${name}.pem`]: 'tls.crt' })) {
     await copyFile(certificates.path(file), join(folder, `${target}.new`));
     await rename(join(folder, `${target}.new`), join(folder, target));
   }

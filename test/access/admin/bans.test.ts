@@ -8,8 +8,8 @@ import { Operator } from '../../support/calls/operator.ts';
 import { temporaryFolder } from '../../support/machine/folder.ts';
 import { withinOneDay } from '../../support/service/limit-windows.ts';
 import { startServerProcess } from '../../support/service/process.ts';
-import { type Shared, sharedMissing, startShared } from '../../support/service/shared.ts';
-import { sharing } from '../../support/service/sharing.ts';
+import { sharedMissing, startShared } from '../../support/service/shared.ts';
+import { type SharedBy, sharing } from '../../support/service/sharing.ts';
 import { until } from '../../support/until.ts';
 
 const REFUSALS = 5;
@@ -18,21 +18,17 @@ const SETTINGS = { BAN_REFUSALS: `${REFUSALS}`, BAN_GRACE_SECONDS: '0', OPERATOR
 const PER_DAY = 3;
 const PAGE = { pageToken: '' };
 
-/** The server that the key is used at, and another one, which the operator asks. */
-let used: GrpcCaller;
-let admin: Operator;
-let shared: Shared;
-
 // Serial: one test pauses the shared Redis.
-const { serial: test, beforeEach } = sharing<unknown>(sharedMissing, async (t) => {
-  shared = await startShared(t);
+const anyTest = sharing(sharedMissing, async (t) => {
+  const { redis, ...shared } = await startShared(t);
   const settings = { ...SETTINGS, ...(await shared.settings()) };
   const folder = temporaryFolder(t);
   const start = async () => (await startServerProcess(t, folder, settings)).grpc;
-  used = await start();
-  admin = new Operator((await start()).client, OPERATOR_KEY);
-  t.teardown(() => shared.redis.resume());
+  t.teardown(() => redis.resume());
+  /** The server that the key is used at, and another one, which the operator asks. */
+  return { redis, used: await start(), admin: new Operator((await start()).client, OPERATOR_KEY) };
 });
+const { serial: test, beforeEach } = anyTest;
 beforeEach(() => withinOneDay(60_000)); // tests use up the limit of the day, because a minute may end meanwhile
 
 /** Makes calls with a key and returns their error codes, or `OK` for success. */
@@ -46,21 +42,17 @@ async function call(server: GrpcCaller, key: string, times: number): Promise<(st
   return codes;
 }
 
-async function newKey() {
+/** Creates a key of a new account and uses it until it is banned. */
+async function bannedKey(t: ExecutionContext<SharedBy<typeof anyTest>>) {
+  const { admin, used } = t.context;
   const { id: accountId } = await admin.account({ perMinute: 1_000, perDay: PER_DAY });
   const { id: keyId, key } = await admin.key(accountId);
-  return { accountId, keyId, key };
-}
-
-/** Creates a key of a new account and uses it until it is banned. */
-async function bannedKey(t: ExecutionContext) {
-  const created = await newKey();
-  t.is((await call(used, created.key, PER_DAY + REFUSALS + 1)).at(-1), 'API_KEY_BANNED');
-  return created;
+  t.is((await call(used, key, PER_DAY + REFUSALS + 1)).at(-1), 'API_KEY_BANNED');
+  return { ...t.context, accountId, keyId, key };
 }
 
 test('Unban - the key works at once on all servers, and its refusals count from zero', async (t) => {
-  const { keyId, accountId, key } = await bannedKey(t);
+  const { admin, used, keyId, accountId, key } = await bannedKey(t);
   t.deepEqual(await call(admin, key, 1), ['API_KEY_BANNED']);
   t.is((await admin.call(Admin.unbanKey, { keyId })).apiKey?.id, keyId);
   t.deepEqual(await call(used, key, REFUSALS - 2), Array(REFUSALS - 2).fill('RATE_LIMITED'));
@@ -73,15 +65,15 @@ test('Unban - the key works at once on all servers, and its refusals count from 
 });
 
 test('Redis unavailable - the standing is local and says so; a ban cannot be ended, and stays', async (t) => {
-  const { accountId, keyId, key } = await bannedKey(t);
+  const { admin, used, redis, accountId, keyId, key } = await bannedKey(t);
   await call(admin, key, 1);
   const standing = () => admin.call(Admin.getStanding, { accountId });
-  shared.redis.pause();
+  redis.pause();
   t.like(await standing(), { day: { used: 3n }, local: true });
   t.like(await admin.failure(Admin.unbanKey, { keyId }), { code: Status.UNAVAILABLE, reason: 'BAN_NOT_ENDED' });
   t.like(await admin.call(Admin.listBans, { accountId, ...PAGE }), { bans: { length: 1 } }, 'a restart restores it');
   t.deepEqual(await call(admin, key, 1), ['API_KEY_BANNED']);
-  shared.redis.resume();
+  redis.resume();
   await until(async () => !(await standing()).local, 'Redis');
   await admin.call(Admin.unbanKey, { keyId });
   t.deepEqual(await call(used, key, 1), ['RATE_LIMITED']);

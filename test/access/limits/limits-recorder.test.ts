@@ -117,10 +117,7 @@ test('Usage - a failed last write does not prevent a shutdown', async (t) => {
   t.deepEqual(lines, ['the last usage is not stored']);
 });
 
-for (const [name, aheadMs] of [
-  ['ahead', 86_400_000],
-  ['behind', -86_400_000],
-] as const) {
+for (const [name, aheadMs] of Object.entries({ ahead: 86_400_000, behind: -86_400_000 })) {
   test(`Usage - a server that started with its clock a day ${name} counts on when it is right`, async (t) => {
     const { store, id } = t.context;
     const rightMs = 10 * 86_400_000;

@@ -219,12 +219,8 @@ test.serial('Streams - those of a server that is gone are forgotten, also if its
   const [server = ''] = (await redis.command('HKEYS', name)) as string[];
   const leftMs = (await redis.command('PTTL', name)) as number;
   t.true(leftMs > 5_000 && leftMs <= 10_000);
-  for (const [untilMs, isForgotten] of [
-    [5_000, false],
-    [-1, true],
-    [3_600_000, true],
-  ] as const) {
+  for (const untilMs of [5_000, -1, 3_600_000]) {
     await redis.command('HSET', name, server, `${MAX} ${Date.now() + untilMs}`);
-    t.is(await there.countEventStreams(ACCOUNT_ID, 1, MAX), isForgotten, `until ${untilMs} ms`);
+    t.is(await there.countEventStreams(ACCOUNT_ID, 1, MAX), untilMs !== 5_000, `until ${untilMs} ms`);
   }
 });

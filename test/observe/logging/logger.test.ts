@@ -9,10 +9,7 @@ import { temporaryFolder } from '../../support/machine/folder.ts';
 /** What the logger writes while `log` runs. */
 function written(log: (logger: ReturnType<typeof createLogger>) => void, operatorKey?: string): string {
   let text = '';
-  const write = (line: string) => {
-    text += line;
-  };
-  log(createLogger({ logLevel: 'trace', operatorKey }, { write }));
+  log(createLogger({ logLevel: 'trace', operatorKey }, { write: (line: string) => (text += line) }));
   return text;
 }
 
