@@ -43,10 +43,6 @@ function start(t: Test, host: Host): TestProcess {
   });
 }
 
-function daysOfEnvoy({ context: { ports } }: Test): Promise<number> {
-  return statistic(ports.admin, 'server.days_until_first_cert_expiring');
-}
-
 test('An authority - that ends within 14 days is warned of, also as the second in the file', async (t) => {
   const { ports, folder } = t.context;
   await make(t, ['localhost'], 13);
@@ -61,7 +57,8 @@ test('An authority - that ends within 14 days is warned of, also as the second i
     }
   }
   // The warnings come before the ports are open.
-  await until(async () => [4, 5].includes(await daysOfEnvoy(t).catch(() => Number.NaN)), "Envoy's days");
+  const ofEnvoy = () => statistic(ports.admin, 'server.days_until_first_cert_expiring').catch(() => Number.NaN);
+  await until(async () => [4, 5].includes(await ofEnvoy()), "Envoy's days");
   await until(() => scrape(ports.metrics).catch(() => undefined), 'the metrics');
   const left = async (setting: string) => sumOf(await scrape(ports.metrics), DAYS_LEFT, { setting }) ?? Number.NaN;
   t.true(Math.abs((await left('INTERNAL_TLS_CERT')) - 13) < 0.1);

@@ -7,7 +7,6 @@ import { isRunning } from '../support/service/launcher.ts';
 import { until } from '../support/until.ts';
 import { launchForAll, type Test, test } from './launch.ts';
 
-const HANG = { 'x-hang': 'yes' };
 /** Envoy, whose thread never ends a request with the header. */
 const HANGING = `#!/bin/sh
 for file; do
@@ -79,7 +78,7 @@ test.serial('A server that hangs - leaves its last calls in its log, and is rest
 
 test.serial('A thread of Envoy that hangs - ends Envoy within half a minute, and it is restarted', async (t) => {
   const line = /Envoy ended unexpectedly \(signal SIGABRT\): see .*envoy\.log\. Starting it again/;
-  await recovers(t, 'envoy', line, () => t.throwsAsync(fetch(shared.url, { headers: HANG })));
+  await recovers(t, 'envoy', line, () => t.throwsAsync(fetch(shared.url, { headers: { 'x-hang': 'yes' } })));
 });
 
 test.serial('Failed starts of Envoy - end the service with one line, exit code 1 and nothing left', async (t) => {

@@ -2,7 +2,6 @@
 import { writeFile } from 'node:fs/promises';
 import { connect as connectTcp } from 'node:net';
 import { type ConnectionOptions, connect as connectTls, type SecureVersion, type TLSSocket } from 'node:tls';
-import type { ExecutionContext } from 'ava';
 import { redirectListener } from '../../envoy/config/listeners.ts';
 import { ConfigError } from '../../src/platform/config/config.ts';
 import { readAuthorities, readIdentity } from '../../src/platform/files/tls-files.ts';
@@ -12,7 +11,7 @@ import { isError } from '../support/contract/errors.ts';
 import { sh } from '../support/machine/find-program.ts';
 import { freePorts } from '../support/machine/ports.ts';
 import { makeCertificates, noOpenssl } from '../support/machine/tls.ts';
-import { type SharedBy, sharing } from '../support/service/sharing.ts';
+import { sharing } from '../support/service/sharing.ts';
 import { startTestStack } from '../support/service/stack.ts';
 
 const test = sharing(noOpenssl, async (t) => {
@@ -22,8 +21,6 @@ const test = sharing(noOpenssl, async (t) => {
   const door = { port: stack.config.port, ca: await certificates.read('ca.pem') };
   return { ...stack, certificates, door, httpPort };
 });
-
-const bearer = ({ context }: ExecutionContext<SharedBy<typeof test>>) => ({ authorization: `Bearer ${context.key}` });
 
 test('TLS - versions 1.2 and 1.3 are accepted, and nothing older', async (t) => {
   const { port } = t.context.config;
@@ -73,11 +70,11 @@ test('TLS - idle connections are closed before, during and after the handshake',
 });
 
 test('HTTP_PORT - redirects all that it gets to HTTPS with 308, and keeps the name, path and query', async (t) => {
-  const { config, httpPort } = t.context;
+  const { config, httpPort, key } = t.context;
   const query = '?status=sold&ids=1&ids=2&x=%2F%20+//';
   for (const method of ['GET', 'HEAD', 'POST', 'PATCH', 'DELETE', 'OPTIONS']) {
     for (const path of [`/pets${query}`, '/', '/healthz', '/docs']) {
-      const sent = { method, headers: bearer(t), redirect: 'manual' } as const;
+      const sent = { method, headers: { authorization: `Bearer ${key}` }, redirect: 'manual' } as const;
       const response = await fetch(`http://localhost:${httpPort}${path}`, sent);
       t.is(response.status, 308, `${method} ${path}`);
       t.is(response.headers.get('location'), `https://localhost:${config.port}${path}`);

@@ -32,6 +32,9 @@ function untilWhole(cluster: TestCluster): Promise<boolean> {
   }, 'the whole cluster');
 }
 
+const killing = (role: 'master' | 'replica') => async (cluster: TestCluster) => kill(await find(cluster, role));
+const freezing = (role: 'master' | 'replica') => async (cluster: TestCluster) => freeze(await find(cluster, role));
+
 async function kill(node: TestRedis) {
   await node.kill();
   return () => node.startAgain();
@@ -122,18 +125,9 @@ const alone = (begin: Begin, ends = '1 s after the promotion') => row(begin, end
 const unfelt = (begin: Begin) => row(begin, '', 'exact');
 
 export const REDIS: Readonly<Record<string, FailOver>> = {
-  'a master of Redis dies and stays away': {
-    ...alone(async (cluster) => kill(await find(cluster, 'master'))),
-    isShort: true,
-  },
-  'a master of Redis freezes and stays frozen': alone(
-    async (cluster) => freeze(await find(cluster, 'master')),
-    '4 s after the promotion',
-  ),
-  'a slot of Redis moves slowly': {
-    ...row(moveSlot, 'it has moved', 'its accounts alone', MOVE),
-    isShort: true,
-  },
+  'a master of Redis dies and stays away': { ...alone(killing('master')), isShort: true },
+  'a master of Redis freezes and stays frozen': alone(freezing('master'), '4 s after the promotion'),
+  'a slot of Redis moves slowly': { ...row(moveSlot, 'it has moved', 'its accounts alone', MOVE), isShort: true },
   'a master of Redis restarts without data': alone(async (cluster) => {
     const master = await find(cluster, 'master');
     await master.kill();
@@ -156,8 +150,8 @@ export const REDIS: Readonly<Record<string, FailOver>> = {
     await Promise.all(alive(cluster).map((node) => answer(node, 'CLUSTER', 'DELSLOTS', slot)));
     return () => from.command('CLUSTER', 'ADDSLOTS', slot);
   }, IT_ENDS),
-  'a replica of Redis dies': unfelt(async (cluster) => kill(await find(cluster, 'replica'))),
-  'a replica of Redis freezes': unfelt(async (cluster) => freeze(await find(cluster, 'replica'))),
+  'a replica of Redis dies': unfelt(killing('replica')),
+  'a replica of Redis freezes': unfelt(freezing('replica')),
   'a replica of Redis is promoted': unfelt(async (cluster) => {
     const replica = await find(cluster, 'replica');
     await replica.command('CLUSTER', 'FAILOVER');

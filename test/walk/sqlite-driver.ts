@@ -99,10 +99,6 @@ export function failingDriver(t: Scope) {
 
   return {
     ...steps,
-    fail(before: number, name: string) {
-      more = undefined;
-      steps.fail(before, name);
-    },
     heal() {
       more = undefined;
       return steps.heal();

@@ -27,7 +27,6 @@ const { WALK_SEED = '57', WALK_ALL, WALK_PART = '1/1' } = process.env;
 export const isCampaign = WALK_ALL !== undefined;
 /** A campaign can be run in parts, each with other steps. */
 const [part = 1, parts = 1] = WALK_PART.split('/').map(Number);
-const PART = { first: part - 1, every: parts };
 
 /** How steps are let fail. */
 interface Walked {
@@ -46,7 +45,7 @@ export async function walkSteps(
   run: (step: number, way: string) => Promise<boolean>,
 ) {
   let [walked, failed] = [0, 0];
-  for (let [step, isOver] = [PART.first * stride, false]; !isOver; step += PART.every * stride) {
+  for (let [step, isOver] = [(part - 1) * stride, false]; !isOver; step += parts * stride) {
     isOver = true;
     const one = ways[(step + shift + Number(WALK_SEED)) % ways.length] ?? '';
     for (const way of isWhole ? ways : [one]) if (await run(step, way)) [failed, isOver] = [failed + 1, false];

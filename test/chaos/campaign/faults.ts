@@ -21,7 +21,7 @@ export interface Fault {
   readonly needs: 'disk' | 'shared' | 'servers' | undefined;
 }
 
-const fault = (name: string, happen: Fault['happen'], needs?: Fault['needs']): Fault => ({ name, happen, needs });
+const fault = (name: string, happen: Fault['happen']): Fault => ({ name, happen, needs: undefined });
 
 /** Undefined while none is running. */
 async function anyServer({ deployment, chosen }: Moment): Promise<number | undefined> {
@@ -52,15 +52,15 @@ const OF_PROCESSES: readonly Fault[] = [
     await deployment.killLauncher();
     return 'kill -9 of the launcher, which was started again';
   }),
-  fault(
-    'rolling-restart',
-    async ({ deployment, hold }) => {
+  {
+    name: 'rolling-restart',
+    needs: 'servers',
+    async happen({ deployment, hold }) {
       deployment.launcher.process.kill('SIGUSR2');
       await hold();
       return 'SIGUSR2 of the launcher';
     },
-    'servers',
-  ),
+  },
 ];
 
 /** A fault of PostgreSQL, Redis, or the connections to them. */
@@ -70,7 +70,7 @@ function ofData(name: string, happen: (shared: Proxied, moment: Moment) => Promi
     if (shared === undefined) throw new Error(`${name} needs PostgreSQL and Redis`);
     return happen(shared, moment);
   };
-  return fault(name, onShared, 'shared');
+  return { name, happen: onShared, needs: 'shared' };
 }
 
 /** Faults of the connections to either. */
@@ -94,15 +94,15 @@ function ofNetwork(name: string, proxyOf: (shared: Proxied) => TcpProxy): Fault[
 }
 
 const OF_DATA: readonly Fault[] = [
-  fault(
-    'full-disk',
-    async ({ deployment, hold }) => {
+  {
+    name: 'full-disk',
+    needs: 'disk',
+    async happen({ deployment, hold }) {
       deployment.disk?.fill();
       await hold(() => deployment.disk?.free());
       return 'the disk was full';
     },
-    'disk',
-  ),
+  },
   ...ofNetwork('redis', ({ redisProxy }) => redisProxy),
   ofData('redis-emptied', async ({ redis }, { hold }) => {
     await redis.kill();
