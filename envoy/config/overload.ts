@@ -41,7 +41,7 @@ export function overloadManager(): Message {
         triggers: [scaled(HEAP, 0.4, 0.8), scaled(CONNECTIONS, 0.4, 0.8)],
       },
       { name: 'envoy.overload_actions.reset_high_memory_stream', triggers: [scaled(HEAP, 0.4, 0.7)] },
-      // Always on: it returns free memory to the system every 10 seconds.
+      // Always on: every 10 seconds it returns to the system what is free beyond 100 MiB.
       { name: 'envoy.overload_actions.shrink_heap', triggers: [from(0.001)] },
       { name: 'envoy.overload_actions.stop_accepting_connections', triggers: [from(0.95)] },
       { name: 'envoy.overload_actions.stop_accepting_requests', triggers: [from(0.98)] },
