@@ -49,7 +49,10 @@ function nth({ streams }: Context, n: number): Promise<Stream> {
   return until(() => streams[n], `stream ${n}`);
 }
 
-function end(stream: Stream, code: Status, metadata = new Metadata()): void {
+/** `pushbackMs` is the time that a server tells to wait. */
+function end(stream: Stream, code: Status, pushbackMs?: number): void {
+  const metadata = new Metadata();
+  if (pushbackMs !== undefined) metadata.set('grpc-retry-pushback-ms', `${pushbackMs}`);
   stream.emit('error', { code, details: 'ended', metadata });
 }
 
@@ -91,13 +94,6 @@ test('events - an error that a retry does not mend is thrown at once', async (t)
   }
 });
 
-/** What a server sends that names a time to wait. */
-function pushback(ms: string): Metadata {
-  const metadata = new Metadata();
-  metadata.set('grpc-retry-pushback-ms', ms);
-  return metadata;
-}
-
 test('events - waits longer after each end without a message, and as long as the server says', async (t) => {
   follow(t.context.client);
   const beganMs = performance.now();
@@ -106,7 +102,7 @@ test('events - waits longer after each end without a message, and as long as the
   const third = await nth(t.context, 2);
   const backoffMs = performance.now() - beganMs;
   t.true(backoffMs >= 600, `${backoffMs} ms`);
-  end(third, Status.RESOURCE_EXHAUSTED, pushback('2000'));
+  end(third, Status.RESOURCE_EXHAUSTED, 2_000);
   await nth(t.context, 3);
   t.true(performance.now() - beganMs >= backoffMs + 2_000);
   const waitsMs: number[] = [];
@@ -149,7 +145,7 @@ test('events - an abort, a break and a close end the iteration, and the stream a
   await t.throwsAsync(follow(client, { signal }).done, { message: 'too late' });
 
   const waiting = follow(client);
-  end(await nth(t.context, 3), Status.RESOURCE_EXHAUSTED, pushback('600000'));
+  end(await nth(t.context, 3), Status.RESOURCE_EXHAUSTED, 600_000);
   setTimeout(() => waiting.abort.abort(new Error('no longer')), 500); // it waits by then, or has not begun to
   await t.throwsAsync(waiting.done, { message: 'no longer' });
 

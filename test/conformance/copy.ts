@@ -26,42 +26,33 @@ export function copyWithServices(folder: string, protos: string, interop: Uint8A
 import { shopServices as all } from './shop-services.ts';
 export const shopServices = (...parts: Parameters<typeof all>) => [...all(...parts), conformanceService()];\n`,
   );
+  const edit = (name: string, from: RegExp, to: string) => {
+    const file = join(folder, name);
+    const before = readFileSync(file, 'utf8');
+    const after = before.replace(from, to);
+    if (after === before) throw new Error(`${file} has no ${from}`);
+    writeFileSync(file, after);
+  };
   // This one reads its messages itself.
-  edit(join(folder, 'src/server.ts'), /(?<=methods: \[)/, '...serve(operations, interopService(), of.unknown),');
-  edit(
-    join(folder, 'src/server.ts'),
-    /^import/m,
-    "import { interopService } from '../test/conformance/interop-service.ts';\nimport",
-  );
+  const server = 'src/server.ts';
+  edit(server, /(?<=methods: \[)/, '...serve(operations, interopService(), of.unknown),');
+  edit(server, /^import/m, "import { interopService } from '../test/conformance/interop-service.ts';\nimport");
   // Ours are bounded, by contract. grpc-go's tests send 271,828 bytes.
-  edit(join(folder, 'src/platform/config/constants.ts'), /MAX_BODY_BYTES = 65_536/, 'MAX_BODY_BYTES = 524_288');
+  edit('src/platform/config/constants.ts', /MAX_BODY_BYTES = 65_536/, 'MAX_BODY_BYTES = 524_288');
   // Our errors have details, by contract. The suite takes any that its service does not add for a fault.
-  edit(
-    join(folder, 'src/platform/protocols/grpc/errors.ts'),
-    /message: error.message, details }/,
-    'message: error.message, details: [] }',
-  );
+  const without = 'message: error.message, details: [] }';
+  edit('src/platform/protocols/grpc/errors.ts', /message: error.message, details }/, without);
   // The service tells of all headers. The callers of the suites have no key.
-  const added = "'x-conformance-headers': JSON.stringify(headers)";
-  edit(
-    join(folder, 'src/platform/rpc/call.ts'),
-    /this\.#headers = headers;/,
-    `this.#headers = { authorization: 'Bearer ' + process.env.CONFORMANCE_KEY, ...headers, ${added} };`,
-  );
+  const key = "'Bearer ' + process.env.CONFORMANCE_KEY";
+  const headers = `{ authorization: ${key}, ...headers, 'x-conformance-headers': JSON.stringify(headers) }`;
+  edit('src/platform/rpc/call.ts', /this\.#headers = headers;/, `this.#headers = ${headers};`);
   // The public port is for this package, and gives its callers a key.
-  const operations = join(folder, 'src/platform/proto/operations.ts');
+  const operations = 'src/platform/proto/operations.ts';
   edit(operations, /API_PREFIX = .*/, "API_PREFIX = '/connectrpc.conformance.v1.';");
   edit(operations, /routes\.length > 0 && !isPublic/, 'false'); // the shop is still there
-  edit(join(folder, 'envoy/config/routes.ts'), /(\{ match: \{ prefix: )API_PREFIX(.*)/, "$&\n$1'/grpc.testing.'$2");
-  const key = "{ append: header('authorization', 'Bearer ' + process.env.CONFORMANCE_KEY, 'ADD_IF_ABSENT') },";
-  edit(join(folder, 'envoy/config/filters.ts'), /(function boundary.*?request_mutations: \[)/s, `$1 ${key}`);
-}
-
-function edit(file: string, from: RegExp, to: string): void {
-  const before = readFileSync(file, 'utf8');
-  const after = before.replace(from, to);
-  if (after === before) throw new Error(`${file} has no ${from}`);
-  writeFileSync(file, after);
+  edit('envoy/config/routes.ts', /(\{ match: \{ prefix: )API_PREFIX(.*)/, "$&\n$1'/grpc.testing.'$2");
+  const append = `{ append: header('authorization', ${key}, 'ADD_IF_ABSENT') },`;
+  edit('envoy/config/filters.ts', /(function boundary.*?request_mutations: \[)/s, `$1 ${append}`);
 }
 
 function addDescriptors(folder: string, protos: string, interop: Uint8Array): void {

@@ -2,6 +2,7 @@
 import { readFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 import { ListPetsRequest, PetServiceService as Pets } from '../../gen/petstore/v1/pets.ts';
+import { call } from '../support/calls/connect-client.ts';
 import { grpcFrame } from '../support/calls/sockets.ts';
 import { withinOneMinute } from '../support/service/limit-windows.ts';
 import { stackTest } from '../support/service/shared-stack.ts';
@@ -81,10 +82,8 @@ test.serial('Responses - pages of an allowed origin can read all, with all docum
   const { rest, key } = t.context;
   const anonymous = rest.withKey(undefined);
   const headers = { origin: SHOP };
-  const rpc = async (type: string, body: Uint8Array, authorization: string): Promise<Answer> =>
-    fetch(`${rest.url}${Pets.listPets.path}`, {
-      ...{ method: 'POST', headers: { ...headers, 'content-type': type, authorization }, body: Buffer.from(body) },
-    });
+  const rpc = (type: string, body: Uint8Array, by: string) =>
+    call({ rest, key: by }, Pets.listPets.path, body, { ...headers, 'content-type': type });
   const message = ListPetsRequest.encode({ ids: [], pageToken: '' }).finish();
   const [web, connect] = ['application/grpc-web+proto', 'application/proto'];
   const responses: Answer[] = [];
@@ -96,9 +95,9 @@ test.serial('Responses - pages of an allowed origin can read all, with all docum
     [404, rest.get('/nope', { headers })],
     [404, rest.get('/pets/999999', { headers })],
     [413, rest.send('POST', '/pets', { json: { name: 'x'.repeat(70_000) }, headers })],
-    [200, rpc(web, grpcFrame(message), `Bearer ${key}`)],
+    [200, rpc(web, grpcFrame(message), key)],
     [200, rpc(web, grpcFrame(message), 'none')], // with a gRPC status
-    [200, rpc(connect, message, `Bearer ${key}`)],
+    [200, rpc(connect, message, key)],
     [401, rpc(connect, message, 'none')],
   ] as const) {
     t.is((await response).status, status);

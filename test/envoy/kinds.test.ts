@@ -9,8 +9,7 @@ import { status as Status } from '@grpc/grpc-js';
 import { FILTERS, KINDS } from '../../envoy/config/kinds.ts';
 import { Plan } from '../../gen/apiplatform/admin/v1/admin.ts';
 import { ROOT } from '../../src/platform/launcher/paths.ts';
-import { leftOpen, PROBED } from '../hostile/campaign/memory.ts';
-import { hostileTest } from '../hostile/campaign/service.ts';
+import { hostileTest, leftOpen, PROBED } from '../hostile/campaign/service.ts';
 import { callFrom, type Protocol, type Received } from '../support/calls/callers.ts';
 import { type KindOfRequest, REQUESTS, TEXT } from './requests.ts';
 

@@ -57,25 +57,24 @@ test.serial('Examples - curl: the commands of the README print what they should'
 
 testFirstPrograms({ Python: ['python3'], Go: ['go', 'protoc'] });
 
-testUnless<Context>(noBrowser).serial(
-  'Examples - browser: the page shows the new category, or the error',
-  async (t) => {
-    t.timeout(600_000, 'packages are fetched');
-    const { rest, key, origin } = t.context;
-    await run(t.context, 'browser');
-    const browser = await startBrowser(t);
-    const { page } = await watchedPage(browser, {});
-    await page.goto(`${origin}/index.html`);
-    await page.getByLabel('Address').fill(rest.url);
-    await page.getByLabel('API key').fill(key);
-    for (const [name, shown] of [
-      ['Cats', /^\d+ Cats$/],
-      ['', /^InvalidArgument: name: value is required$/],
-    ] as const) {
-      await page.getByLabel('Name').fill(name);
-      await page.getByRole('button').click();
-      await until(async () => shown.test((await page.locator('output').textContent()) ?? ''), String(shown));
-    }
-    t.pass();
-  },
-);
+const browserTest = testUnless<Context>(noBrowser);
+
+browserTest.serial('Examples - browser: the page shows the new category, or the error', async (t) => {
+  t.timeout(600_000, 'packages are fetched');
+  const { rest, key, origin } = t.context;
+  await run(t.context, 'browser');
+  const browser = await startBrowser(t);
+  const { page } = await watchedPage(browser, {});
+  await page.goto(`${origin}/index.html`);
+  await page.getByLabel('Address').fill(rest.url);
+  await page.getByLabel('API key').fill(key);
+  for (const [name, shown] of [
+    ['Cats', /^\d+ Cats$/],
+    ['', /^InvalidArgument: name: value is required$/],
+  ] as const) {
+    await page.getByLabel('Name').fill(name);
+    await page.getByRole('button').click();
+    await until(async () => shown.test((await page.locator('output').textContent()) ?? ''), String(shown));
+  }
+  t.pass();
+});

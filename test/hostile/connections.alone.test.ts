@@ -5,8 +5,7 @@ import { openSocket, targetOf } from '../support/calls/sockets.ts';
 import { cpuTimesUs } from '../support/machine/cpu-time.ts';
 import { statistic } from '../support/service/exposition.ts';
 import { until } from '../support/until.ts';
-import { pidsOf } from './campaign/memory.ts';
-import { hostileTest } from './campaign/service.ts';
+import { hostileTest, pidsOf } from './campaign/service.ts';
 
 const test = hostileTest({ LOG_LEVEL: 'info', TRUSTED_PROXIES: '127.0.9.9' });
 

@@ -10,8 +10,7 @@ import { statistic } from '../support/service/exposition.ts';
 import type { TestStack } from '../support/service/stack.ts';
 import { until } from '../support/until.ts';
 import { served, startBystanders } from './campaign/bystanders.ts';
-import { leftOpen, MIB, openStreams, PROBED, pidsOf, rssBytes, usedBytes } from './campaign/memory.ts';
-import { hostileTest } from './campaign/service.ts';
+import { hostileTest, leftOpen, MIB, openStreams, PROBED, pidsOf, rssBytes, usedBytes } from './campaign/service.ts';
 
 const test = hostileTest({ ...PROBED, LOG_LEVEL: 'info' });
 
@@ -101,16 +100,13 @@ const STILL_BYTES = 50 * KIB;
 /** Resolves when the server sends nothing more to streams that nobody reads. */
 async function isStill({ config }: TestStack): Promise<void> {
   let sent = 0;
-  await until(
-    async () => {
-      const before = sent;
-      sent = await statistic(config.envoyAdminPort, 'cluster.petstore_feeds.upstream_cx_rx_bytes_total');
-      await delay(500);
-      return sent - before < STILL_BYTES;
-    },
-    'the end of what the server sends',
-    60_000,
-  );
+  const hasStopped = async () => {
+    const before = sent;
+    sent = await statistic(config.envoyAdminPort, 'cluster.petstore_feeds.upstream_cx_rx_bytes_total');
+    await delay(500);
+    return sent - before < STILL_BYTES;
+  };
+  await until(hasStopped, 'the end of what the server sends', 60_000);
 }
 
 test('Unread - 200 streams hold at most 256 KiB each, whatever their windows, and delay nobody', async (t) => {

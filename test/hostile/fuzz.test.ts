@@ -3,8 +3,7 @@ import type { TestFn } from 'ava';
 import { testUnless } from '../support/machine/programs.ts';
 import { startTestStack } from '../support/service/stack.ts';
 import { fuzz } from './campaign/fuzz.ts';
-import { PROBED } from './campaign/memory.ts';
-import { hostileMissing, INPUTS, SEED } from './campaign/service.ts';
+import { hostileMissing, INPUTS, PROBED, SEED } from './campaign/service.ts';
 
 const test: TestFn = testUnless(hostileMissing);
 

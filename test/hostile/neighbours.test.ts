@@ -14,8 +14,7 @@ import { sessionOf, targetOf } from '../support/calls/sockets.ts';
 import { withinOneMinute } from '../support/service/limit-windows.ts';
 import { startTestServer } from '../support/service/server.ts';
 import { until } from '../support/until.ts';
-import { MIB, mib, pidsOf, watchMemory } from './campaign/memory.ts';
-import { AS_DEPLOYED, hostileTest, storeLargestList } from './campaign/service.ts';
+import { AS_DEPLOYED, hostileTest, MIB, mib, pidsOf, storeLargestList, watchMemory } from './campaign/service.ts';
 
 const test = hostileTest({ ...AS_DEPLOYED, TRUSTED_PROXIES: '127.0.0.1' });
 

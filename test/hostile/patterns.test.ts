@@ -11,8 +11,7 @@ import { loadOperations } from '../../src/platform/proto/operations.ts';
 import { exchange } from '../support/calls/http2.ts';
 import { grpcFrame, grpcHeaders, openSession } from '../support/calls/sockets.ts';
 import { cpuTimeUs } from '../support/machine/cpu-time.ts';
-import { pidsOf } from './campaign/memory.ts';
-import { hostileTest, isFull, SEED } from './campaign/service.ts';
+import { hostileTest, isFull, pidsOf, SEED } from './campaign/service.ts';
 
 const test = hostileTest();
 

@@ -100,10 +100,10 @@ test('Operator - a call with the operator key passes, any other is OPERATOR_KEY_
   const interceptor = operatorOnly(operatorKey, { countForAddress: count }, () => {
     refused += 1;
   });
-  const send = (authorization: string) =>
-    Promise.resolve(interceptor.check(newCall('PetService/GetPet', { metadata: { authorization } }))).catch(
-      (error: ApiError) => error.code,
-    );
+  const send = async (authorization: string) => {
+    const call = newCall('PetService/GetPet', { metadata: { authorization } });
+    return Promise.try(() => interceptor.check(call)).catch((error: ApiError) => error.code);
+  };
   t.is(await send(`Bearer ${operatorKey}`), undefined);
   const others = [generateKey(), generateKey('operator'), operatorKey.slice(0, -1), `${operatorKey}0`];
   const wrong = ['', ...others.map((key) => `Bearer ${key}`)];

@@ -62,9 +62,12 @@ test('Requests - a message that the document would require, and the server does 
   t.throws(() => checkPresence(orderPatch(from)), { message: /OrderPatch\.ship_date: it needs `optional`/ });
 });
 
+type Schema = { readonly required?: readonly string[]; readonly properties?: object };
+type Description = { readonly paths: object; readonly components: { readonly schemas: Record<string, Schema> } };
+const parcels = describe(parcelRegistry) as never as Description;
+
 test('Rules - those of a list and of its items', (t) => {
-  type Schemas = Record<string, { readonly required?: readonly string[] }>;
-  const { components } = describe(parcelRegistry) as { components: { schemas: Schemas } };
+  const { components } = parcels;
   const description = 'The labels.';
   const labels = { type: 'string', minLength: 1, maxLength: 5 };
   t.deepEqual(components.schemas.NewParcel?.required, ['name'], 'nobody has to send a list');
@@ -109,11 +112,7 @@ test('Rules - one that the document does not support stops the generation', (t) 
 });
 
 test('Bodies - a whole request is described without what is in its path; the response keeps its own items', (t) => {
-  type Schemas = Record<string, { readonly properties?: object }>;
-  const { paths, components } = describe(parcelRegistry) as never as {
-    paths: object;
-    components: { schemas: Schemas };
-  };
+  const { paths, components } = parcels;
   t.deepEqual(Object.keys(components.schemas.CloseParcelRequest?.properties ?? {}), ['reason']);
   const schema = { $ref: '#/components/schemas/CloseParcelRequest' };
   const content = { 'application/json': { schema, example: { reason: 'full' } } };
@@ -164,10 +163,8 @@ test('Rules - the pattern of a name is ASCII, and refuses nothing that the serve
   const isMatch = (name: string) => expressions.map((expression) => expression.test(name));
   t.is(minLength, 1);
   const around = UNITS.flatMap((one) => UNITS.flatMap((other) => [one, other, `${one}a${other}`, `a${one}${other}a`]));
-  const accepted = [...around, ...LENGTHS].filter(
-    (name) => validator.validate(schema, create(schema, { name })).kind === 'valid',
-  );
-  const refused = accepted.filter((name) => isMatch(name).includes(false));
+  const isValid = (name: string) => validator.validate(schema, create(schema, { name })).kind === 'valid';
+  const refused = [...around, ...LENGTHS].filter((name) => isValid(name) && isMatch(name).includes(false));
   t.deepEqual(refused, []);
   for (const name of [' ', '\u00a0', 'a\tb', '\u0085', 'a\u0000', '\u009fb', 'x'.repeat(401), `a${' '.repeat(400)}b`])
     t.deepEqual(isMatch(name), [false, false], name);

@@ -78,18 +78,15 @@ test.serial('RATE_LIMITED - beyond the burst of an address without a key, and no
   t.deepEqual([policy, ratelimit], [`"burst";q=${BURST};w=${BURST}`, '"burst";r=0;t=1']); // one more each second
 });
 
-test.serial(
-  'RATE_LIMITED - beyond the same burst of an account that is over its limit, over REST and gRPC',
-  async (t) => {
-    const { rest, operator, publicAddress } = t.context;
-    const keyOf = () => operator.keyOf({ perMinute: 2, perDay: 10 });
-    const [restKey, grpcKey] = await Promise.all([keyOf(), keyOf()]);
-    isError(t, (await flood(() => rest.withKey(restKey).get('/pets'), hasBurst)).refused, 429, 'RATE_LIMITED', MESSAGE);
-    const session = await sessionOf(t, targetOf(publicAddress, '127.0.1.9'));
-    const call = () => exchange(session, grpcHeaders(METHOD, grpcKey), { body: grpcFrame() });
-    t.is((await flood(call, hasBurst)).refused.headers.get('grpc-status'), String(Status.RESOURCE_EXHAUSTED));
-  },
-);
+test.serial('RATE_LIMITED - beyond the same burst of an account over its limit, over REST and gRPC', async (t) => {
+  const { rest, operator, publicAddress } = t.context;
+  const keyOf = () => operator.keyOf({ perMinute: 2, perDay: 10 });
+  const [restKey, grpcKey] = await Promise.all([keyOf(), keyOf()]);
+  isError(t, (await flood(() => rest.withKey(restKey).get('/pets'), hasBurst)).refused, 429, 'RATE_LIMITED', MESSAGE);
+  const session = await sessionOf(t, targetOf(publicAddress, '127.0.1.9'));
+  const call = () => exchange(session, grpcHeaders(METHOD, grpcKey), { body: grpcFrame() });
+  t.is((await flood(call, hasBurst)).refused.headers.get('grpc-status'), String(Status.RESOURCE_EXHAUSTED));
+});
 
 /** Sends calls of this type until Envoy refuses one. Resolves with the refusal. */
 async function refusalOf(t: ExecutionContext<TestStack>, type: string, status: number): Promise<Response> {

@@ -3,16 +3,16 @@
  * json.lua; and what is refused at the start, since one of them would read it otherwise. What the server says of the
  * values that the transcoder refuses.
  */
-import { execFileSync, spawnSync } from 'node:child_process';
+import { spawnSync } from 'node:child_process';
 import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
-import { createFileRegistry, fromBinary, type JsonObject } from '@bufbuild/protobuf';
-import { FileDescriptorSetSchema } from '@bufbuild/protobuf/wkt';
+import { createFileRegistry, type JsonObject } from '@bufbuild/protobuf';
 import { RefuseRequest } from '../../gen/apiplatform/edge/v1/edge.ts';
 import { API_PACKAGE } from '../../src/identity.ts';
 import { edgeService } from '../../src/platform/edge/edge-service.ts';
 import { loadOperations, toOperation } from '../../src/platform/proto/operations.ts';
 import { compareAsEnvoy, toLuaPattern } from '../../src/platform/proto/paths.ts';
 import { checkParameters } from '../../src/platform/protocols/rest/requests.ts';
+import { describeWith } from '../support/lists/parcels.ts';
 import { findProgram, missing } from '../support/machine/find-program.ts';
 import { testUnless } from '../support/machine/programs.ts';
 import { startTranscoder } from '../support/service/transcoder.ts';
@@ -148,17 +148,7 @@ function build(...services: readonly string[]) {
   const folder = mkdtempSync('build/forms-');
   try {
     writeFileSync(`${folder}/forms.proto`, HEAD + services.join('') + MESSAGES);
-    const config = { version: 'v2', modules: ['proto', folder, 'third_party/proto'].map((path) => ({ path })) };
-    const args = [
-      'build',
-      '.',
-      '--config',
-      JSON.stringify(config),
-      '--as-file-descriptor-set',
-      '--output',
-      '-#format=binpb',
-    ];
-    return fromBinary(FileDescriptorSetSchema, execFileSync('node_modules/.bin/buf', args));
+    return describeWith(folder);
   } finally {
     rmSync(folder, { recursive: true });
   }

@@ -141,56 +141,53 @@ const isOwnedType = ({ message }: DescField) =>
   MAKERS.some(({ isOwned, output }) => isOwned && output.typeName === message?.typeName);
 const ownedFields = resourceFields.filter(isOwnedType).map(({ jsonName }) => jsonName);
 
-test.serial(
-  'Events - an account has its own and those for all: in lists, by type, by cursor, in streams',
-  async (t) => {
-    const { rest, other, otherKey, key } = t.context;
-    if (EVENTS === undefined || EVENT_STREAM === undefined) return void t.pass('there are no events');
-    const [{ template }, { template: streamAt }] = [EVENTS, EVENT_STREAM];
-    const newest = async (by: RestClient) => Number((await readAll<Row>(by, template)).at(-1)?.id ?? 0);
-    const after = Math.max(await newest(rest), await newest(other));
-    const make = async (by: RestClient) => {
-      for (const { method, path, json } of await requestsTo(by, ({ isRead }) => !isRead))
-        await by.send(method, path, { json });
-    };
-    const live = (whose: string) => openEvents(`${rest.url}${streamAt}`, whose);
-    const [now, otherNow] = [await live(key), await live(otherKey)];
-    for (const source of [now, otherNow]) t.is((await source.next())?.event, 'ready');
-    await make(rest);
-    await make(other);
-    await make(rest);
-    const read = async (by: RestClient, query = '') =>
-      (await walk<Row>(by, `${template}?limit=100&after=${after}${query}`)).flat();
-    const [mine, theirs] = [await read(rest), await read(other)];
-    const owned = (events: readonly Row[]) =>
-      events.filter((event) => ownedFields.some((name) => event[name] !== undefined));
-    const idsOf = (events: readonly Row[]) => events.map(({ id }) => id);
-    t.deepEqual([owned(mine).length > 0, owned(theirs).length > 0], [ownedFields.length > 0, ownedFields.length > 0]);
-    const found = idsOf(owned(mine)).filter((id) => idsOf(owned(theirs)).includes(id));
-    t.deepEqual(found, [], 'no event of an account is seen by two');
-    const common = (events: readonly Row[]) => events.filter((event) => !owned(events).includes(event));
-    t.deepEqual(common(mine), common(theirs));
-    t.is(common(mine).length > 0, resourceFields.length > ownedFields.length);
-    for (const type of new Set(mine.map((event) => String(event.type)))) {
-      const ofType = theirs.filter((event) => event.type === type);
-      t.deepEqual(await read(other, `&types=${type}`), ofType, type);
+test.serial('Events - an account has its own and those for all: listed, by type, by cursor, in streams', async (t) => {
+  const { rest, other, otherKey, key } = t.context;
+  if (EVENTS === undefined || EVENT_STREAM === undefined) return void t.pass('there are no events');
+  const [{ template }, { template: streamAt }] = [EVENTS, EVENT_STREAM];
+  const newest = async (by: RestClient) => Number((await readAll<Row>(by, template)).at(-1)?.id ?? 0);
+  const after = Math.max(await newest(rest), await newest(other));
+  const make = async (by: RestClient) => {
+    for (const { method, path, json } of await requestsTo(by, ({ isRead }) => !isRead))
+      await by.send(method, path, { json });
+  };
+  const live = (whose: string) => openEvents(`${rest.url}${streamAt}`, whose);
+  const [now, otherNow] = [await live(key), await live(otherKey)];
+  for (const source of [now, otherNow]) t.is((await source.next())?.event, 'ready');
+  await make(rest);
+  await make(other);
+  await make(rest);
+  const read = async (by: RestClient, query = '') =>
+    (await walk<Row>(by, `${template}?limit=100&after=${after}${query}`)).flat();
+  const [mine, theirs] = [await read(rest), await read(other)];
+  const owned = (events: readonly Row[]) =>
+    events.filter((event) => ownedFields.some((name) => event[name] !== undefined));
+  const idsOf = (events: readonly Row[]) => events.map(({ id }) => id);
+  t.deepEqual([owned(mine).length > 0, owned(theirs).length > 0], [ownedFields.length > 0, ownedFields.length > 0]);
+  const found = idsOf(owned(mine)).filter((id) => idsOf(owned(theirs)).includes(id));
+  t.deepEqual(found, [], 'no event of an account is seen by two');
+  const common = (events: readonly Row[]) => events.filter((event) => !owned(events).includes(event));
+  t.deepEqual(common(mine), common(theirs));
+  t.is(common(mine).length > 0, resourceFields.length > ownedFields.length);
+  for (const type of new Set(mine.map((event) => String(event.type)))) {
+    const ofType = theirs.filter((event) => event.type === type);
+    t.deepEqual(await read(other, `&types=${type}`), ofType, type);
+  }
+  const [foreign] = owned(mine);
+  if (foreign !== undefined) {
+    const behind = await other.get(`${template}?limit=1&after=${Number(foreign.id) - 1}`);
+    t.false(idsOf(behind.body).includes(foreign.id), 'by cursor');
+  }
+  for (const [whose, events, begun] of [
+    [otherKey, theirs, otherNow],
+    [key, mine, now],
+  ] as const) {
+    const replayed = await openEvents(`${rest.url}${streamAt}?after=${after}`, whose);
+    for (const source of [begun, replayed]) {
+      const streamed = await source.take(events.length);
+      source.close();
+      const found = streamed.map(({ data }) => data);
+      t.deepEqual(found, events, 'server-sent events');
     }
-    const [foreign] = owned(mine);
-    if (foreign !== undefined) {
-      const behind = await other.get(`${template}?limit=1&after=${Number(foreign.id) - 1}`);
-      t.false(idsOf(behind.body).includes(foreign.id), 'by cursor');
-    }
-    for (const [whose, events, begun] of [
-      [otherKey, theirs, otherNow],
-      [key, mine, now],
-    ] as const) {
-      const replayed = await openEvents(`${rest.url}${streamAt}?after=${after}`, whose);
-      for (const source of [begun, replayed]) {
-        const streamed = await source.take(events.length);
-        source.close();
-        const found = streamed.map(({ data }) => data);
-        t.deepEqual(found, events, 'server-sent events');
-      }
-    }
-  },
-);
+  }
+});

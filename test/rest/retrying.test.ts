@@ -20,8 +20,6 @@ import { etagOf, isReplayOf, newKey, readIf, sendAs, sendIf, shown, tagAt } from
 import { stackTest } from '../support/service/shared-stack.ts';
 import type { TestStack } from '../support/service/stack.ts';
 
-type Test = ExecutionContext<TestStack>;
-
 const test = stackTest();
 
 /** The path of the resource that a request is about: without a verb. */
@@ -127,8 +125,6 @@ test('If-Match - * matches any existing resource; what does not exist is a 404, 
   }
 });
 
-const keyed = (rest: RestClient) => requestsTo(rest, ({ takesIdempotencyKey }) => takesIdempotencyKey);
-
 test('Idempotency-Key - a replay is the original response, also after a change or deletion', async (t) => {
   const { rest } = t.context;
   for (const maker of MAKERS) {
@@ -148,7 +144,7 @@ test('Idempotency-Key - a replay is the original response, also after a change o
 });
 
 /** A request with another body, or to another resource. */
-async function another(t: Test, { operation, json, ids }: TestRequest): Promise<TestRequest> {
+async function another(t: ExecutionContext<TestStack>, { operation, json, ids }: TestRequest): Promise<TestRequest> {
   const { rest } = t.context;
   const maker = MAKERS.find(({ path }) => path === operation.path);
   const patch = maker && sibling({ resource: maker.location }, 'PATCH');
@@ -161,7 +157,7 @@ async function another(t: Test, { operation, json, ids }: TestRequest): Promise<
 
 test('Idempotency-Key - another request with it is 409 IDEMPOTENCY_KEY_REUSED, an invalid one a 400', async (t) => {
   const { rest } = t.context;
-  for (const request of await keyed(rest)) {
+  for (const request of await requestsTo(rest, ({ takesIdempotencyKey }) => takesIdempotencyKey)) {
     const key = newKey();
     const first = await sendAs(rest, key, request);
     isError(t, await sendAs(rest, key, await another(t, request)), 409, 'IDEMPOTENCY_KEY_REUSED', /new key/);

@@ -127,11 +127,8 @@ test('One reading - every wire form is validated, stored, digested and replayed 
     const send = async (hex: string, key: string) => {
       const sent = { ...method, requestSerialize: () => inHex(hex) };
       try {
-        const { message, headers } = await grpc.exchange<object, object>(
-          sent,
-          {},
-          { metadata: { 'idempotency-key': key } },
-        );
+        const metadata = { 'idempotency-key': key };
+        const { message, headers } = await grpc.exchange<object, object>(sent, {}, { metadata });
         return { said: { ...message, id: 0n }, id: Reflect.get(message, 'id'), etag: headers.get('etag') };
       } catch (error) {
         return { said: (error as ServiceError).details, id: undefined, etag: [] };

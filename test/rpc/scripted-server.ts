@@ -108,13 +108,7 @@ export async function startScriptedServer(t: Scope, { maxStreamMs = FOREVER_MS }
     server.forceShutdown();
   });
   const port = await promisify(server.bindAsync).call(server, '127.0.0.1:0', ServerCredentials.createInsecure());
-  return {
-    port,
-    server,
-    openCalls,
-    told,
-    find: (id: string) => scripts.get(id),
-  };
+  return { port, server, openCalls, told, find: (id: string) => scripts.get(id) };
 }
 
 function makeScript(call: IncomingCall) {
@@ -172,10 +166,8 @@ export function request(port: number, options: RequestOptions) {
   const { protocol = 'gRPC', isStream, id, window = 65_535, headers: more = {}, isWhole = true } = options;
   const session = options.session ?? openConnection(port, window, options.from);
   const { path } = isStream ? WebServiceService.getFile : WebServiceService.checkHealth;
-  const stream = session.request(
-    { ...grpcHeaders(path), ...HEADERS[protocol], 'x-request-id': id, ...more },
-    { endStream: false },
-  );
+  const headers = { ...grpcHeaders(path), ...HEADERS[protocol], 'x-request-id': id, ...more };
+  const stream = session.request(headers, { endStream: false });
   const frame = grpcFrame();
   if (isWhole) stream.end(frame);
   else stream.write(frame.subarray(0, 3));

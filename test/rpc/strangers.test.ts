@@ -24,9 +24,8 @@ async function open(
   t.teardown(() => socket.destroy());
   socket.write(PREFACE);
   if (headers === undefined) return socket;
-  socket.write(
-    headersFrame(1, { ...PLAIN, ...grpcHeaders(WebServiceService.getFile.path), ...headers, 'x-request-id': id }),
-  );
+  const call = { ...PLAIN, ...grpcHeaders(WebServiceService.getFile.path), ...headers, 'x-request-id': id };
+  socket.write(headersFrame(1, call));
   await until(() => server.find(id), 'the call');
   return socket;
 }

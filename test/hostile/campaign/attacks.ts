@@ -10,7 +10,8 @@ import { http1Connection } from '../../support/calls/http1-connection.ts';
 import { exchange, type Sending } from '../../support/calls/http2.ts';
 import { grpcFrame, grpcHeaders, openSession, openSocket, type Target } from '../../support/calls/sockets.ts';
 import type { Bounds, Report } from './experiment.ts';
-import { MIB } from './memory.ts';
+
+const MIB = 2 ** 20;
 
 interface Size {
   readonly connections: number;
@@ -260,29 +261,23 @@ async function idle({ target, size, count }: AttackContext): Promise<void> {
   });
 }
 
-/** What an attacker's thread tells again and again: the outcomes of its requests, and whether all have been sent. */
-interface Told {
-  readonly outcomes: Outcomes;
-  readonly hasBegun: boolean;
-}
-
 type Job = Omit<AttackContext, 'count'> & Pick<Attack, 'promise'>;
 
-/** Attacks in a thread of its own, which runs this file: it does not disturb the timing of the measurement. */
+/**
+ * Attacks in a thread of its own, which runs this file: it does not disturb the timing of the measurement. It tells the
+ * outcomes of its requests again and again, and whether all have been sent.
+ */
 export function startAttacker(job: Job) {
   const worker = new Worker(new URL(import.meta.url), { workerData: { job }, execArgv: [] });
-  const attacker = {
-    told: { outcomes: {}, hasBegun: false } as Told,
-    end: () => worker.terminate(),
-  };
-  worker.on('message', (told: Told) => (attacker.told = told));
+  const attacker = { told: { outcomes: {} as Outcomes, hasBegun: false }, end: () => worker.terminate() };
+  worker.on('message', (told) => (attacker.told = told));
   return attacker;
 }
 
 async function carryOut({ promise, ...job }: Job): Promise<void> {
   const outcomes: Record<string, number> = {};
   let hasBegun = false;
-  const tell = () => parentPort?.postMessage({ outcomes, hasBegun } satisfies Told);
+  const tell = () => parentPort?.postMessage({ outcomes, hasBegun });
   setInterval(tell, 100);
   const count = (outcome: string) => {
     outcomes[outcome] = (outcomes[outcome] ?? 0) + 1;

@@ -10,8 +10,7 @@ import type { TestStack } from '../../support/service/stack.ts';
 import { until } from '../../support/until.ts';
 import { type Attack, startAttacker, total } from './attacks.ts';
 import { served, startBystanders } from './bystanders.ts';
-import { leftOpen, type MemoryWatch, MIB, mib, pidsOf, watchMemory } from './memory.ts';
-import { isFull } from './service.ts';
+import { isFull, leftOpen, type MemoryWatch, MIB, mib, pidsOf, watchMemory } from './service.ts';
 
 /** Memory is back when it is at most so many times what it was before. */
 const SETTLED = 1.5;

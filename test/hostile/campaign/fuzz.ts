@@ -11,8 +11,7 @@ import { exchange } from '../../support/calls/http2.ts';
 import { openSession, type Target, targetOf } from '../../support/calls/sockets.ts';
 import type { TestStack } from '../../support/service/stack.ts';
 import { type FuzzInput, fuzzInput, KEY, type Manner, type OverHttp1, type OverHttp2 } from './fuzz-inputs.ts';
-import { leftOpen, MIB, mib, pidsOf, rssBytes, usedBytes } from './memory.ts';
-import { storeLargestList } from './service.ts';
+import { leftOpen, MIB, mib, pidsOf, rssBytes, storeLargestList, usedBytes } from './service.ts';
 
 const WORKERS = 48;
 /** After so many inputs caches are full and code is compiled. */

@@ -13,7 +13,7 @@ export async function call(
   path: string,
   message: Uint8Array,
   changes: Readonly<Record<string, string>> = {},
-): Promise<Answer> {
+) {
   const sent = {
     'content-type': 'application/proto',
     'connect-protocol-version': '1',

@@ -4,15 +4,7 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { readDetails } from './grpc.ts';
 import { grpcHeaders, openSession, type To } from './sockets.ts';
 
-export interface Exchanged {
-  readonly status: number | undefined;
-  readonly headers: Headers;
-  readonly body: Buffer;
-  /** How the response ended. "left": the caller gave it up. */
-  readonly outcome: 'answered' | 'reset' | 'closed' | 'left';
-  readonly resetCode: number;
-  readonly tookMs: number;
-}
+export type Exchanged = Awaited<ReturnType<typeof exchange>>;
 
 export interface Sending {
   /** Several pieces have a DATA frame each. */
@@ -33,7 +25,7 @@ export function exchange(
   session: ClientHttp2Session,
   headers: OutgoingHttpHeaders,
   { body = [], isEnded = true, giveUpMs = 60_000, ...reading }: Sending = {},
-): Promise<Exchanged> {
+) {
   const beganAtMs = performance.now();
   const pieces = body instanceof Uint8Array ? [body] : body;
   const stream = session.request(headers, { endStream: isEnded && pieces.length === 0 });
@@ -62,6 +54,7 @@ export function exchange(
       status: status === undefined ? undefined : Number(status),
       headers: new Headers(Object.entries(fields).map(([name, value]) => [name, String(value)])),
       body: Buffer.concat(chunks),
+      /** "left": the caller gave it up. */
       outcome: isAnswered ? 'answered' : hasLeft ? 'left' : session.destroyed ? 'closed' : 'reset',
       resetCode: stream.rstCode ?? 0,
       tookMs: performance.now() - beganAtMs,
@@ -93,7 +86,7 @@ async function readBody(stream: ClientHttp2Stream, { slice, stopsAfter }: Sendin
   }
 }
 
-export async function exchangeAlone(to: To, headers: OutgoingHttpHeaders, sending?: Sending): Promise<Exchanged> {
+export async function exchangeAlone(to: To, headers: OutgoingHttpHeaders, sending?: Sending) {
   const session = await openSession(to);
   return exchange(session, headers, sending).finally(() => session.destroy());
 }

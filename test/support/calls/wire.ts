@@ -23,13 +23,11 @@ interface Http2Request {
   readonly headers?: OutgoingHttpHeaders;
   /** Undefined ends the stream with the headers, an empty body with an empty frame. */
   readonly body?: string | undefined;
-  readonly isEnded?: boolean;
 }
 
-export async function http2(address: string, request: Http2Request): Promise<RestResponse> {
-  const { method, path, headers, body, isEnded = true } = request;
+export async function http2(address: string, { method, path, headers, body }: Http2Request): Promise<RestResponse> {
   const pseudo = { ':method': method, ...(path === undefined ? { ':authority': address } : { ':path': path }) };
-  const sending = { body: body === undefined ? undefined : Buffer.from(body), isEnded, giveUpMs: GIVE_UP_MS };
+  const sending = { body: body === undefined ? undefined : Buffer.from(body), giveUpMs: GIVE_UP_MS };
   const { status, ...answer } = await exchangeAlone(address, { ...pseudo, ...headers }, sending);
   if (status === undefined) throw new Error(`no response: reset with code ${answer.resetCode}`);
   return toResponse(method, { status, ...answer });

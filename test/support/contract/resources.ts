@@ -39,32 +39,19 @@ export interface Resource {
   readonly make?: (rest: RestMakers) => Promise<number | string>;
 }
 
-export interface PublicOperation extends Operation {
-  readonly service: string;
-  /** `GetPet`. */
-  readonly name: string;
-  readonly method: string;
-  /** Its path, as the description has it: `/pets/{petId}`. */
-  readonly template: string;
-  /** The parameter of the path, the last of several. */
-  readonly idName: string | undefined;
-  /** The start of the template, up to the last parameter: that of the resource which it is about. */
-  readonly resource: string;
-  /** The code for an id that names nothing. */
-  readonly notFound: string | undefined;
-}
-
 const { byPath, registry } = loadOperations();
 
-export const PUBLIC: readonly PublicOperation[] = [...byPath.values()].flatMap((operation) => {
+export type PublicOperation = (typeof PUBLIC)[number];
+
+export const PUBLIC = [...byPath.values()].flatMap((operation) => {
   const [, type = '', name = ''] = operation.path.split('/');
   if (!type.startsWith(`${API_PACKAGE}.`)) return [];
   const service = type.slice(API_PACKAGE.length + 1);
   if (!Object.hasOwn(RESOURCES, service))
     throw new Error(`add ${service} to RESOURCES of test/shop/resources.ts: its tests need bodies of valid requests`);
   const [{ method, template } = { method: '', template: '' }] = operation.routes;
-  const camel = toCamel(template);
-  const resource = camel.slice(0, camel.lastIndexOf('}') + 1);
+  const camel = toCamel(template); // as the description has it: `/pets/{petId}`
+  const resource = camel.slice(0, camel.lastIndexOf('}') + 1); // that which it is about: without a verb
   const idName = /\{(\w+)\}$/.exec(resource)?.[1];
   const descriptor = registry.getService(type)?.methods.find((one) => one.name === name);
   const { errors = [] } = (descriptor && operationOptions(descriptor, registry)) ?? {};

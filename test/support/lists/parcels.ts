@@ -4,15 +4,17 @@ import { type DescMessage, fromBinary } from '@bufbuild/protobuf';
 import { FileDescriptorSetSchema } from '@bufbuild/protobuf/wkt';
 import { loadOperations } from '../../../src/platform/proto/operations.ts';
 
-const MODULES = ['proto', 'test/support/lists', 'third_party/proto'].map((path) => ({ path }));
+/** The descriptors of all proto files and those in this folder. */
+export function describeWith(folder: string) {
+  const modules = ['proto', folder, 'third_party/proto'].map((path) => ({ path }));
+  const built = execFileSync('node_modules/.bin/buf', [
+    ...['build', '.', '--config', JSON.stringify({ version: 'v2', modules })],
+    ...['--as-file-descriptor-set', '--output', '-#format=binpb'],
+  ]);
+  return fromBinary(FileDescriptorSetSchema, built);
+}
 
-/** The descriptor set of all proto files and parcels.proto, encoded. */
-const parcelDescriptors: Buffer = execFileSync('node_modules/.bin/buf', [
-  ...['build', '.', '--config', JSON.stringify({ version: 'v2', modules: MODULES })],
-  ...['--as-file-descriptor-set', '--output', '-#format=binpb'],
-]);
-
-const { registry, byPath } = loadOperations(fromBinary(FileDescriptorSetSchema, parcelDescriptors));
+const { registry, byPath } = loadOperations(describeWith('test/support/lists'));
 
 export const parcelRegistry = registry;
 
