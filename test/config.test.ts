@@ -37,6 +37,7 @@ const configError = (t: ExecutionContext, env: Settings) =>
   t.throws(() => readConfig(env), { instanceOf: ConfigError })?.message ?? '';
 
 const server = (host: string, port: number) => ({ host, port });
+const of = (address: string, bits: number) => ({ address, bits });
 const GOOD: readonly (readonly [settings: Settings, expected: object])[] = [
   [
     {
@@ -71,12 +72,7 @@ const GOOD: readonly (readonly [settings: Settings, expected: object])[] = [
     { PROXY_PROTOCOL: 'yes', TRUSTED_PROXIES: '10.0.0.7, 10.1.0.0/16,fd00::/8,::ffff:10.0.0.0/104' },
     {
       proxyProtocol: true,
-      trustedProxies: [
-        { address: '10.0.0.7', bits: 32 },
-        { address: '10.1.0.0', bits: 16 },
-        { address: 'fd00::', bits: 8 },
-        { address: '::ffff:a00:0', bits: 104 },
-      ],
+      trustedProxies: [of('10.0.0.7', 32), of('10.1.0.0', 16), of('fd00::', 8), of('::ffff:a00:0', 104)],
     },
   ],
   [{ CORS_ORIGINS: '*' }, { corsOrigins: ['*'] }],

@@ -2,10 +2,9 @@
 import { mkdir, writeFile } from 'node:fs/promises';
 import { createServer } from 'node:http2';
 import { join } from 'node:path';
-import type { ExecutionContext } from 'ava';
 import { generateKey } from '../../src/platform/access/keys/format.ts';
 import { listen } from '../support/machine/ports.ts';
-import { type SharedBy, sharing } from '../support/service/sharing.ts';
+import { sharing, type TestOf } from '../support/service/sharing.ts';
 import { startTestStack } from '../support/service/stack.ts';
 import type { Settings } from '../support/service/unlimited.ts';
 import { MAIN, petstore, run } from './command.ts';
@@ -15,12 +14,11 @@ const test = sharing(undefined, async (t) => {
   const settings = { GRPC_PORT: String(stack.config.grpcPort), DATA_DIR: stack.config.dataDir };
   return { ...stack, settings, command: petstore(settings) };
 });
-type Context = SharedBy<typeof test>;
 const [FAILED, USAGE] = [1, 2];
 
 /** The command must fail with one line on stderr, and with the same message in JSON. */
 async function fails(
-  t: ExecutionContext<Context>,
+  t: TestOf<typeof test>,
   args: readonly string[],
   [exitCode, code]: readonly [number, string],
   message: string | RegExp,
@@ -110,11 +108,9 @@ test('server - one that is away, refuses the key, or is another, is named with w
 });
 
 test('output - that can not be written is a failure on one line, with exit code 1', async (t) => {
-  const list = `"${process.execPath}" "${MAIN}" account list`;
-  const [plain, inJson] = [
-    await run('/bin/sh', ['-c', `${list} > /dev/full`], t.context.settings),
-    await run('/bin/sh', ['-c', `${list} --json > /dev/full`], t.context.settings),
-  ];
+  const list = (more: string) =>
+    run('/bin/sh', ['-c', `"${process.execPath}" "${MAIN}" account list ${more} > /dev/full`], t.context.settings);
+  const [plain, inJson] = [await list(''), await list('--json')];
   t.deepEqual([plain.exitCode, inJson.exitCode], [FAILED, FAILED]);
   const message = /^petstore: (the output can't be written: ENOSPC[^\n]*)\n$/.exec(plain.stderr)?.[1];
   t.deepEqual(JSON.parse(inJson.stderr), { code: 'OUTPUT_FAILED', message });

@@ -53,8 +53,7 @@ const LOGGER = { info: () => undefined, warn: () => undefined };
 
 /** Opens the store and its schema as a start of the service does. Throws what the start would. */
 export async function startOn(dataDir: string): Promise<void> {
-  const engine = await openEngine(readConfig({ DATA_DIR: dataDir }), MIGRATIONS, LOGGER);
-  await engine.close();
+  await (await openEngine(readConfig({ DATA_DIR: dataDir }), MIGRATIONS, LOGGER)).close();
 }
 
 /** Makes a store with the category, and the operator's key `key of <category>`. */

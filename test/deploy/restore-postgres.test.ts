@@ -1,7 +1,6 @@
 /** `deploy/restore.ts` with PostgreSQL: its own pg_dump, pg_restore and psql. */
 import { chmodSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import type { ExecutionContext } from 'ava';
 import { runProgram } from '../../deploy/postgres-program.ts';
 import { openPostgres } from '../../src/platform/storage/postgres.ts';
 import { MIGRATIONS } from '../../src/schema.ts';
@@ -9,13 +8,13 @@ import { findProgram } from '../support/machine/find-program.ts';
 import { temporaryFolder } from '../support/machine/folder.ts';
 import { query, startPostgres } from '../support/machine/postgres.ts';
 import { startServerProcess } from '../support/service/process.ts';
-import { type SharedBy, sharing } from '../support/service/sharing.ts';
+import { sharing, type TestOf } from '../support/service/sharing.ts';
 import { until } from '../support/until.ts';
 import { openPostgresProxy } from '../walk/postgres-proxy.ts';
 import { backup, dumpsMissing, fails, run, succeeds } from './backups.ts';
 
 const test = sharing(dumpsMissing, (t) => startPostgres(t, ['fsync=off']));
-type Test = ExecutionContext<SharedBy<typeof test>>;
+type Test = TestOf<typeof test>;
 
 /** The places of a test, its database with the category `old`, and a backup of that. */
 async function places(t: Test) {

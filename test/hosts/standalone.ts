@@ -1,13 +1,12 @@
 /** Standalone servers and edges, which find each other on this machine. After each test they are killed. */
 import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import type { ExecutionContext } from 'ava';
 import { demoKeyFile } from '../../src/platform/access/keys/key-files.ts';
 import { temporaryFolder } from '../support/machine/folder.ts';
 import { freePorts } from '../support/machine/ports.ts';
 import { makeCertificates, noOpenssl } from '../support/machine/tls.ts';
 import { TestProcess } from '../support/service/process.ts';
-import { fresh, type SharedBy } from '../support/service/sharing.ts';
+import { fresh, type SharedBy, type TestOf } from '../support/service/sharing.ts';
 import { type Settings, UNLIMITED } from '../support/service/unlimited.ts';
 
 export const EDGE_SECRET = 'the-secret-of-this-test';
@@ -18,7 +17,7 @@ export const test = fresh(noOpenssl, async (t) => {
   return { certificates, folder: temporaryFolder(t), ports: { edge, server, admin, metrics } };
 });
 export type Context = SharedBy<typeof test>;
-export type Test = ExecutionContext<Context>;
+export type Test = TestOf<typeof test>;
 
 export function run(t: Test, program: 'edge' | 'server', more: Settings = {}): TestProcess {
   const { folder, ports } = t.context;

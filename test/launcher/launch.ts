@@ -1,8 +1,7 @@
 /** The setup of the launcher's tests. After each test, all processes that it launched are killed. */
-import type { ExecutionContext } from 'ava';
 import type { Scope } from '../support/scope.ts';
 import { Launcher, launcherSettings, signal } from '../support/service/launcher.ts';
-import { fresh, type SharedBy, sharing } from '../support/service/sharing.ts';
+import { fresh, type SharedBy, sharing, type TestOf } from '../support/service/sharing.ts';
 import { takeTurns } from '../support/service/turns.ts';
 import type { Settings } from '../support/service/unlimited.ts';
 
@@ -18,7 +17,7 @@ export const test = fresh(undefined, async (t) => {
   return { settings: await launcherSettings(t) };
 });
 export type Context = SharedBy<typeof test>;
-export type Test = ExecutionContext<Context>;
+export type Test = TestOf<typeof test>;
 
 function launchFor(t: Scope, settings: Settings): Launcher {
   const launcher = new Launcher(settings);

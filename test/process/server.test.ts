@@ -9,7 +9,6 @@ import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { setTimeout as delay } from 'node:timers/promises';
 import { status as Code, type ServiceError } from '@grpc/grpc-js';
-import type { ExecutionContext } from 'ava';
 import { CategoryServiceService as Categories } from '../../gen/petstore/v1/categories.ts';
 import { InventoryServiceService as Inventory } from '../../gen/petstore/v1/inventory.ts';
 import { OrderServiceService as Orders } from '../../gen/petstore/v1/orders.ts';
@@ -29,7 +28,7 @@ import { makeCertificates, noOpenssl } from '../support/machine/tls.ts';
 import { withinOneDay } from '../support/service/limit-windows.ts';
 import { type ServerProcess, startServerProcess, TestProcess } from '../support/service/process.ts';
 import { sharedMissing, startShared } from '../support/service/shared.ts';
-import { fresh, type SharedBy } from '../support/service/sharing.ts';
+import { fresh, type SharedBy, type TestOf } from '../support/service/sharing.ts';
 import { until } from '../support/until.ts';
 
 const CLEAN = { code: 0, signal: null };
@@ -38,7 +37,7 @@ const PER_DAY = 5;
 const test = fresh(undefined, (t) => ({ dataDir: temporaryFolder(t) }));
 type Context = SharedBy<typeof test>;
 
-function start(t: ExecutionContext<Context>, settings?: Readonly<Record<string, string>>): Promise<ServerProcess> {
+function start(t: TestOf<typeof test>, settings?: Readonly<Record<string, string>>): Promise<ServerProcess> {
   return startServerProcess(t, t.context.dataDir, settings);
 }
 

@@ -5,7 +5,6 @@
 import { once } from 'node:events';
 import { createServer, type IncomingMessage, request as requestHttp } from 'node:http';
 import { Client, credentials } from '@grpc/grpc-js';
-import type { ExecutionContext } from 'ava';
 // @ts-expect-error it has no types
 import compression from 'compression';
 import { createProxyMiddleware } from 'http-proxy-middleware';
@@ -18,7 +17,7 @@ import { bearer, stream } from '../support/calls/grpc.ts';
 import { freePorts, listen } from '../support/machine/ports.ts';
 import { testUnless } from '../support/machine/programs.ts';
 import { makeCertificates, noOpenssl } from '../support/machine/tls.ts';
-import { type SharedBy, sharing } from '../support/service/sharing.ts';
+import { type SharedBy, sharing, type TestOf } from '../support/service/sharing.ts';
 import { startTestStack } from '../support/service/stack.ts';
 import { until } from '../support/until.ts';
 import { FEW_REQUESTS, hasOwnAllowance } from './allowances.ts';
@@ -184,7 +183,7 @@ for (const [number, kind] of KINDS.entries()) {
 /** Less than the 15 s until the first heartbeat, which pushes out what a proxy holds back. */
 const PROMPT_MS = 10_000;
 
-async function eventsArrive(t: ExecutionContext<Context>, url: string): Promise<void> {
+async function eventsArrive(t: TestOf<typeof anyTest>, url: string): Promise<void> {
   const key = await newKey(t.context);
   const signal = AbortSignal.timeout(PROMPT_MS);
   const events = await openEvents(`${url}/events/stream`, key, { 'accept-encoding': 'gzip' }, signal);

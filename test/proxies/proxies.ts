@@ -2,7 +2,6 @@
 import { readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
-import type { ExecutionContext } from 'ava';
 import { type Door, PROTOCOLS, type Protocol } from '../support/calls/callers.ts';
 import { findProgram, missing } from '../support/machine/find-program.ts';
 import { temporaryFolder } from '../support/machine/folder.ts';
@@ -161,7 +160,7 @@ function kind(
     earlyResponses,
     missing: missing(name, undefined, ['/usr/sbin']),
     /** Starts a proxy in front of the service at `servicePort`, until the teardown. */
-    async start(t: Pick<ExecutionContext, 'teardown'>, servicePort: number, certificates: Certificates) {
+    async start(t: Scope, servicePort: number, certificates: Certificates) {
       const folder = temporaryFolder(t);
       const [port = 0, redirectPort = 0] = await freePorts(redirects ? 2 : 1);
       const service = `127.0.0.1:${servicePort}`;

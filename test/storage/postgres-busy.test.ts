@@ -1,5 +1,4 @@
 /** Storage when PostgreSQL is slow, out of connections, or has a row that stays locked. */
-import type { ExecutionContext } from 'ava';
 import { Client } from 'pg';
 import { StoreUnavailable } from '../../src/platform/storage/store-errors.ts';
 import type { Store } from '../../src/schema.ts';
@@ -9,14 +8,14 @@ import { orderService } from '../../src/shop/orders/service.ts';
 import type { PetId } from '../../src/shop/pets/table.ts';
 import { holding, postgresMissing, query, startPostgres } from '../support/machine/postgres.ts';
 import { CONTEXT } from '../support/service/call.ts';
-import { type SharedBy, sharing } from '../support/service/sharing.ts';
+import { sharing, type TestOf } from '../support/service/sharing.ts';
 import { until } from '../support/until.ts';
 import { countSessions, openDatabase, openPool } from './postgres.ts';
 import { CATS, newCategory, newPet } from './suite/database.ts';
 
 const FEW = ['max_connections=20', 'superuser_reserved_connections=0'];
 const test = sharing(postgresMissing, (t) => startPostgres(t, FEW));
-type Test = ExecutionContext<SharedBy<typeof test>>;
+type Test = TestOf<typeof test>;
 
 function order(store: Store, petId: PetId) {
   return orderService(store).placeOrder({ order: { petId, quantity: 1 } }, CONTEXT);

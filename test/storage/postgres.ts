@@ -17,10 +17,7 @@ const turn = takeTurns(4);
 /** A migrated database, of which each test gets a copy. */
 let template: Promise<string> | undefined;
 
-interface Shared extends Pick<TestPostgres, 'createDatabase' | 'dropDatabase'> {
-  /** The URL of a database through PgBouncer. */
-  readonly through?: (url: string) => string;
-}
+type Shared = Pick<TestPostgres, 'createDatabase' | 'dropDatabase'> & { readonly through?: (url: string) => string };
 
 /** Creates a database, after a wait while too many are in use. The tests reach it through the bouncer, if any. */
 export async function suiteDatabase(t: Scope, server: Shared): Promise<SuiteDatabase> {

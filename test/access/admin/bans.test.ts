@@ -1,6 +1,5 @@
 /** Bans, remaining requests and last uses, as the operator sees them, on servers that share Redis. */
 import { status as Status } from '@grpc/grpc-js';
-import type { ExecutionContext } from 'ava';
 import { AdminServiceService as Admin } from '../../../gen/apiplatform/admin/v1/admin.ts';
 import { CategoryServiceService as Categories } from '../../../gen/petstore/v1/categories.ts';
 import type { GrpcCaller } from '../../support/calls/grpc-caller.ts';
@@ -9,7 +8,7 @@ import { temporaryFolder } from '../../support/machine/folder.ts';
 import { withinOneDay } from '../../support/service/limit-windows.ts';
 import { startServerProcess } from '../../support/service/process.ts';
 import { sharedMissing, startShared } from '../../support/service/shared.ts';
-import { type SharedBy, sharing } from '../../support/service/sharing.ts';
+import { sharing, type TestOf } from '../../support/service/sharing.ts';
 import { until } from '../../support/until.ts';
 
 const REFUSALS = 5;
@@ -43,7 +42,7 @@ async function call(server: GrpcCaller, key: string, times: number): Promise<(st
 }
 
 /** Creates a key of a new account and uses it until it is banned. */
-async function bannedKey(t: ExecutionContext<SharedBy<typeof anyTest>>) {
+async function bannedKey(t: TestOf<typeof anyTest>) {
   const { admin, used } = t.context;
   const { id: accountId } = await admin.account({ perMinute: 1_000, perDay: PER_DAY });
   const { id: keyId, key } = await admin.key(accountId);

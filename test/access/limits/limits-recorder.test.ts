@@ -35,32 +35,29 @@ function wrap(store: Store, around: (write: () => Promise<unknown>) => Promise<u
   return { ...store, write: (work) => around(() => store.write(work)) as ReturnType<typeof work> };
 }
 
-/** A store whose writes fail until `recover` is called. */
+/** A store whose writes fail while it is away. */
 function unavailable(store: Store) {
-  let [isUnavailable, attempts] = [true, 0];
+  const state = { isAway: true, attempts: 0 };
   const failing = wrap(store, (write) => {
-    attempts += 1;
-    return isUnavailable ? Promise.reject(new Error('unavailable')) : write();
+    state.attempts += 1;
+    return state.isAway ? Promise.reject(new Error('unavailable')) : write();
   });
-  const recover = () => {
-    isUnavailable = false;
-  };
-  return { failing, attempts: () => attempts, recover };
+  return { failing, state };
 }
 
 test('Usage - counts that can not be stored are kept, logged once, stored later, and restored', async (t) => {
   const { store, id } = t.context;
-  const { failing, attempts, recover } = unavailable(store);
+  const { failing, state } = unavailable(store);
   const { recorder, use, lines } = recorderOn(failing);
   for (let round = 0; round < 3; round += 1) {
     use(id);
     await t.throwsAsync(recorder.flush(), { message: 'unavailable' });
   }
   use(id);
-  const before = attempts();
-  await until(() => attempts() >= before + 2, 'two attempts by the timer');
+  const before = state.attempts;
+  await until(() => state.attempts >= before + 2, 'two attempts by the timer');
   t.deepEqual(lines, ['usage is not stored yet: trying again']);
-  recover();
+  state.isAway = false;
   await recorder.flush();
   t.like(await store.usage.ofAccount(id, 0), [{ dayIndex: 0, requests: 4, refused: 0 }]);
   await recorder.close();

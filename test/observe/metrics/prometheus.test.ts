@@ -5,7 +5,6 @@
 import { spawnSync } from 'node:child_process';
 import { readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import type { ExecutionContext } from 'ava';
 import { parse, stringify } from 'yaml';
 import { isErrorCode } from '../../../scripts/openapi/error-table.ts';
 import { ROOT } from '../../../src/platform/launcher/paths.ts';
@@ -14,7 +13,7 @@ import { missing } from '../../support/machine/find-program.ts';
 import { freePorts } from '../../support/machine/ports.ts';
 import { type Sample, samplesOf, scrape } from '../../support/service/exposition.ts';
 import { sharedMissing, startShared } from '../../support/service/shared.ts';
-import { type SharedBy, sharing } from '../../support/service/sharing.ts';
+import { sharing, type TestOf } from '../../support/service/sharing.ts';
 import { startTestStack, type TestStack } from '../../support/service/stack.ts';
 import { until } from '../../support/until.ts';
 
@@ -44,7 +43,7 @@ const test = sharing(missing('promtool', 'prometheus') ?? sharedMissing, async (
     return has('petstore_errors_total') && has(LATE) && { stack, exposed, series };
   }, 'the metrics after the calls');
 });
-type Test = ExecutionContext<SharedBy<typeof test>>;
+type Test = TestOf<typeof test>;
 
 /** What Prometheus makes of an exposition: it adds labels. */
 function seriesOf(job: string, exposition: string): Sample[] {

@@ -1,7 +1,6 @@
 /** Traces of the real service, as a collector receives them. */
-import type { ExecutionContext } from 'ava';
 import { requestsTo } from '../../support/contract/resources.ts';
-import { type SharedBy, sharing } from '../../support/service/sharing.ts';
+import { sharing, type TestOf } from '../../support/service/sharing.ts';
 import { startTestStack } from '../../support/service/stack.ts';
 import { CLIENT, newTrace, PARENT, SERVER, type Span, spansOf, startCollector } from './test-collector.ts';
 
@@ -10,11 +9,10 @@ const test = sharing(undefined, async (t) => {
   const service = await startTestStack(t, { OTEL_EXPORTER_OTLP_ENDPOINT: collector.url });
   return { collector, service };
 });
-type Test = ExecutionContext<SharedBy<typeof test>>;
+type Test = TestOf<typeof test>;
 
 const ORDER = 'petstore.v1.OrderService/PlaceOrder';
 const CREATE = 'petstore.v1.CategoryService/CreateCategory';
-const LIST = 'petstore.v1.PetService/ListPets';
 
 /** Sends a request in a trace of its own. Resolves with the trace's id. */
 async function sent({ context }: Test, method: string, path: string, json?: object): Promise<string> {
@@ -104,7 +102,7 @@ test('Traces - no key, path, user agent, body or other header is in a span', asy
   await rest.get(`/pets/${key}?key=${key}&q=${secret}`, { headers: { 'user-agent': secret } });
   await rest.get(`/${secret}/${key}`);
   await has(t, traceId, 'POST', CREATE);
-  await has(t, await sent(t, 'GET', '/pets'), 'GET', LIST);
+  await has(t, await sent(t, 'GET', '/pets'), 'GET', 'petstore.v1.PetService/ListPets');
   const { received } = t.context.collector;
   t.false(received.includes(secret));
   t.false(received.includes(key.slice(4, 20)));

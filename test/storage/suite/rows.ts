@@ -13,12 +13,7 @@ export function newAccount(store: Store, fields: Partial<Account> = {}): Promise
   return store.transaction((tx) => tx.accounts.insert({ ...described, createdAtMs: NOW_MS, ...fields }));
 }
 
-export function newKey(
-  store: Store,
-  accountId: AccountId,
-  fields: Partial<ApiKey> = {},
-  hash: Buffer = randomBytes(32),
-) {
+export function newKey(store: Store, accountId: AccountId, fields: Partial<ApiKey> = {}, hash = randomBytes(32)) {
   const described = { prefix: 'pst_12345678', label: undefined, createdAtMs: NOW_MS, expiresAtMs: undefined };
   const key = { ...described, permission: 'write', ...fields, accountId } as const;
   return store.transaction((tx) => tx.keys.insert(key, hash));

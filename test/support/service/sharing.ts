@@ -6,6 +6,9 @@ import { scopeOf } from '../scope.ts';
 /** What the tests have. */
 export type SharedBy<Test> = Test extends TestFn<infer Shared> ? Shared : never;
 
+/** The `t` of such a test. */
+export type TestOf<Test> = ExecutionContext<SharedBy<Test>>;
+
 type Starting = Pick<ExecutionContext, 'teardown' | 'timeout'>;
 
 /** `start` makes the context of all tests. What it has started ends after the last one, also when a start fails. */
