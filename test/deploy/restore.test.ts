@@ -191,14 +191,11 @@ async function trace(options: string[], dataDir: string, program: string, ...arg
   return signal ?? (code === 0 ? 'done' : String(code));
 }
 
-interface Change {
-  readonly call: string;
-  /** How many calls of this name the thread has made. */
-  readonly nth: number;
-}
-
-/** The calls that change something in the folder. Of the same ones in a row, only the first and the last. */
-function changesIn(log: string, folder: string): readonly Change[] {
+/**
+ * The calls that change something in the folder: their names, and how many of that name the thread has made. Of the
+ * same ones in a row, only the first and the last.
+ */
+function changesIn(log: string, folder: string) {
   const counts = new Map<string, number>();
   const changes = log.split('\n').flatMap((line) => {
     const [, thread = '', call = ''] = /^(\d+) +(\w+)\(/.exec(line) ?? [];
@@ -207,8 +204,8 @@ function changesIn(log: string, folder: string): readonly Change[] {
     const isReading = call.startsWith('open') && !/O_CREAT|O_TRUNC/.test(line);
     return call !== '' && line.includes(folder) && !isReading ? [{ call, nth }] : [];
   });
-  const isSame = (index: number, { call }: Change) => changes[index]?.call === call;
-  return changes.filter((change, index) => !isSame(index - 1, change) || !isSame(index + 1, change));
+  const isSame = (index: number, call: string) => changes[index]?.call === call;
+  return changes.filter(({ call }, index) => !isSame(index - 1, call) || !isSame(index + 1, call));
 }
 
 straceTest('Backup - each file is durable before it gets its name, the name before the backup is done', async (t) => {

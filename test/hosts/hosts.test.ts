@@ -24,7 +24,6 @@ import { until } from '../support/until.ts';
 
 const GRPC_PORT = 50_051;
 const PORT = 8_080;
-const CLEAN = { code: 0, signal: null };
 
 const SERVERS = ['petstore-0', 'petstore-1', 'petstore-2'] as const;
 const EDGES = ['edge-0', 'edge-1'] as const;
@@ -201,7 +200,7 @@ test.serial('Rolling restart - of all servers, one after the other, loses no req
   const load = startCallers(t.context);
   await untilMore(load, 100);
   for (const name of SERVERS) {
-    t.deepEqual(await processes.get(name)?.end('SIGTERM'), CLEAN, name);
+    t.deepEqual(await processes.get(name)?.end('SIGTERM'), { code: 0, signal: null }, name);
     await untilMore(load, 50);
     await startServer(t.context, name);
     await untilHealthy(t.context, 3);

@@ -7,6 +7,7 @@ import { LISTS, PUBLIC, type PublicOperation } from '../support/contract/resourc
 import type { Answer, Caller } from './caller.ts';
 
 type Json = Answer['body'];
+const show = (value: unknown) => JSON.stringify(value);
 
 /** `pet` for PetService. */
 export const kindOf = ({ service }: PublicOperation) => service.replace(/Service$/, '').toLowerCase();
@@ -112,8 +113,4 @@ export function normalized(events: readonly Json[], answers: readonly (readonly 
     ...(code === 'OK' ? { body: rename(body, kindOf(operation)) } : {}),
   }));
   return { changes, said: said.map(show).toSorted() };
-}
-
-function show(value: unknown): string {
-  return JSON.stringify(value);
 }

@@ -1,17 +1,16 @@
 /** The walks on PostgreSQL. `npm run test:walk` has every step in every way. */
-import type { ExecutionContext } from 'ava';
 import { ConfigError, readConfig, TemporaryFailure } from '../../src/platform/config/config.ts';
 import { createService } from '../../src/service.ts';
 import { temporaryFolder } from '../support/machine/folder.ts';
-import { onPort, postgresMissing, query, startPostgres, type TestPostgres } from '../support/machine/postgres.ts';
+import { onPort, postgresMissing, query, startPostgres } from '../support/machine/postgres.ts';
 import { startTestServer } from '../support/service/server.ts';
-import { sharing } from '../support/service/sharing.ts';
+import { sharing, type TestOf } from '../support/service/sharing.ts';
 import { OPERATIONS } from './operations.ts';
 import { openPostgresProxy, WAYS } from './postgres-proxy.ts';
 import { isCampaign, walkServer, walkSteps } from './walk.ts';
 
 const test = sharing(postgresMissing, (t) => startPostgres(t, ['fsync=off', 'max_connections=300']));
-type Test = ExecutionContext<TestPostgres>;
+type Test = TestOf<typeof test>;
 
 const INTERNAL = ['XX000'];
 const isHeld = (way: string) => way.startsWith('holds');

@@ -1,16 +1,15 @@
 /** The walk on Redis: each command of a limiter fails once, in each way. `npm run test:walk` has all of them. */
 import { randomUUID } from 'node:crypto';
-import type { ExecutionContext } from 'ava';
 import { openRedis, untilBack } from '../access/limits/suite/redis.ts';
 import { ACCOUNT, ACCOUNT_ID, BAN_MS, KEY_ID, ofAddress } from '../access/limits/suite/setup.ts';
-import { MISSING_REDIS_SERVER, startRedis, type TestRedis } from '../support/machine/redis.ts';
-import { sharing } from '../support/service/sharing.ts';
+import { MISSING_REDIS_SERVER, startRedis } from '../support/machine/redis.ts';
+import { sharing, type TestOf } from '../support/service/sharing.ts';
 import { until } from '../support/until.ts';
 import { openRedisProxy, WAYS } from './redis-proxy.ts';
 import { isCampaign, walkSteps } from './walk.ts';
 
 const test = sharing(MISSING_REDIS_SERVER, (t) => startRedis(t));
-type Test = ExecutionContext<TestRedis>;
+type Test = TestOf<typeof test>;
 
 const TIMEOUT_MS = 1_000;
 /** How long a call, or a stop, may take on a busy machine. */

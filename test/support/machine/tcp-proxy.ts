@@ -73,9 +73,7 @@ export async function openProxy(t: Scope, targetPort: number, speak?: Speak) {
     accepted: 0,
     connections: () => sockets.size / 2,
     /** Ends all connections. New ones are accepted. */
-    cut() {
-      for (const socket of sockets) socket.resetAndDestroy();
-    },
+    cut: () => sockets.forEach((socket) => void socket.resetAndDestroy()),
     /** Ends all connections, and each new one. */
     refuse() {
       isRefusing = true;
@@ -89,9 +87,7 @@ export async function openProxy(t: Scope, targetPort: number, speak?: Speak) {
       change = () => undefined;
     },
     /** Sends these bytes in place of the next piece of data that the target sends. */
-    replaceNext(bytes: Buffer) {
-      changeNext(() => bytes);
-    },
+    replaceNext: (bytes: Buffer) => changeNext(() => bytes),
     /** Passes nothing on, and closes no connection. */
     silence() {
       silence ??= Promise.withResolvers();
