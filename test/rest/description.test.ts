@@ -26,24 +26,24 @@ const described = JSON.parse(readFileSync('gen/openapi/openapi.json', 'utf8'));
  * Every operation, in an order in which the resources of each example exist: as the table of resources has them, and
  * the stock before the orders. Both sequences begin with an empty store: the examples use the first id of a new store.
  */
-const named = (holds: (operation: PublicOperation) => boolean) =>
-  PUBLIC.filter((operation) => operation.service !== 'EventService' && holds(operation)).map(
-    ({ method, template }) => `${method} ${template}`,
-  );
+const ALL = PUBLIC.filter(({ service }) => service !== 'EventService');
 const isStock = ({ service }: PublicOperation) => service === 'InventoryService';
+const isOrder = ({ service }: PublicOperation) => service === 'OrderService';
+const by = (method: string) => ALL.filter((operation) => operation.method === method);
 const CREATE = [
-  ...named(({ method, service }) => method === 'POST' && service !== 'OrderService'),
-  ...named((operation) => operation.method === 'PUT' && isStock(operation)),
-  ...named((operation) => operation.method === 'GET' && isStock(operation)),
-  ...named(({ method, service }) => method === 'POST' && service === 'OrderService'),
+  ...by('POST').filter((operation) => !isOrder(operation)),
+  ...[...by('PUT'), ...by('GET')].filter(isStock),
+  ...by('POST').filter(isOrder),
 ];
-const THEN_CHANGE = ['GET', 'PUT', 'PATCH'].flatMap((verb) =>
-  named((operation) => operation.method === verb && !isStock(operation)),
-);
-const THEN_DELETE = named(({ method }) => method === 'DELETE').reverse();
+const THEN_CHANGE = ['GET', 'PUT', 'PATCH'].flatMap(by).filter((operation) => !isStock(operation));
+const THEN_DELETE = by('DELETE').reverse();
 
-async function follow(t: ExecutionContext<TestStack>, rest: RestClient, name: string): Promise<void> {
-  const [method = '', path = ''] = name.split(' ');
+async function follow(
+  t: ExecutionContext<TestStack>,
+  rest: RestClient,
+  { method, template: path }: PublicOperation,
+): Promise<void> {
+  const name = `${method} ${path}`;
   const operation = described.paths[path]?.[method.toLowerCase()];
   if (operation === undefined) return t.fail(`${name} is not described`);
   const { parameters = [], requestBody, responses } = operation;
@@ -75,21 +75,20 @@ async function follow(t: ExecutionContext<TestStack>, rest: RestClient, name: st
 
 test('Examples - an invalid request lacks what its body must have, or has a parameter too much', async (t) => {
   const { rest } = t.context;
-  for (const name of named(() => true)) {
-    const [method = '', path = ''] = name.split(' ');
+  for (const { method, template: path } of ALL) {
     const { requestBody, responses } = described.paths[path]?.[method.toLowerCase()] ?? { responses: {} };
     const { value } = responses[400]?.content?.['application/json'].examples?.INVALID_ARGUMENT ?? {};
     const sent = `${path.replace(/\{\w+\}/, '1')}${requestBody?.required ? '' : '?colour=red'}`;
     const { body } = await rest.send(method, sent, requestBody && { json: {} });
-    t.deepEqual(body, value, name);
+    t.deepEqual(body, value, `${method} ${path}`);
   }
 });
 
 // Serial: the other tests run after it, when the store is no longer empty.
 test.serial('Examples - each request works on a new store, and gets the documented response', async (t) => {
-  for (const name of [...CREATE, ...THEN_CHANGE]) await follow(t, t.context.rest, name);
+  for (const one of [...CREATE, ...THEN_CHANGE]) await follow(t, t.context.rest, one);
   const { rest } = await startTestStack(t);
-  for (const name of [...CREATE, ...THEN_DELETE]) await follow(t, rest, name);
+  for (const one of [...CREATE, ...THEN_DELETE]) await follow(t, rest, one);
 });
 
 test('openapi-fetch - creates, lists, changes and deletes with types from the description', async (t) => {
