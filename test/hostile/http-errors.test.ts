@@ -1,9 +1,9 @@
 /** Malformed, slow or oversized HTTP requests: the fault is the caller's, and every response says so. */
 import { once } from 'node:events';
-import { text } from 'node:stream/consumers';
 import type { ExecutionContext } from 'ava';
 import { CategoryServiceService as Categories } from '../../gen/petstore/v1/categories.ts';
 import { END_STREAM, frame, headersFrame, PLAIN, PREFACE } from '../support/calls/frames.ts';
+import { exchange } from '../support/calls/http2.ts';
 import type { RestResponse } from '../support/calls/rest-client.ts';
 import { grpcFrame, grpcHeaders, openSocket, sessionOf } from '../support/calls/sockets.ts';
 import { http1 } from '../support/calls/wire.ts';
@@ -137,31 +137,24 @@ test('Frames - a body in 300 of them is MALFORMED_BODY over REST and Connect, of
   const rest = { ':path': '/categories', 'content-type': 'application/json' };
   const connect = { ':path': Categories.createCategory.path, 'content-type': 'application/proto' };
   for (const [size, fields, status] of [
-    [few, rest, '201'],
-    [few, connect, '200'],
-    [many, rest, '400'],
-    [many, connect, '400'],
+    [few, rest, 201],
+    [few, connect, 200],
+    [many, rest, 400],
+    [many, connect, 400],
     // What the headers tell comes first.
-    [many, { ...rest, ':path': '/nope' }, '404'],
-    [many, { ...rest, ':method': 'PUT' }, '405'],
-    [many, { ...rest, ':path': '/nope', 'content-encoding': 'gzip' }, '415'],
-    [many, { ...connect, ':path': `${connect[':path']}s` }, '404'],
-    [many, { ...connect, ':method': 'PUT' }, '405'],
-    [many, { ...connect, 'content-type': 'text/plain' }, '415'],
+    [many, { ...rest, ':path': '/nope' }, 404],
+    [many, { ...rest, ':method': 'PUT' }, 405],
+    [many, { ...rest, ':path': '/nope', 'content-encoding': 'gzip' }, 415],
+    [many, { ...connect, ':path': `${connect[':path']}s` }, 404],
+    [many, { ...connect, ':method': 'PUT' }, 405],
+    [many, { ...connect, 'content-type': 'text/plain' }, 415],
   ] as const) {
-    const stream = session.request({ ...PLAIN, ':method': 'POST', ...fields, authorization: `Bearer ${key}` });
-    const responded = once(stream, 'response');
-    const body = text(stream);
-    for (const byte of fields['content-type'] === rest['content-type']
-      ? Buffer.from(BODY.padEnd(size))
-      : Buffer.concat([message, unknown(size)])) {
-      if (stream.destroyed || stream.closed) break;
-      await new Promise((resolve) => stream.write(Buffer.of(byte), resolve));
-    }
-    stream.end();
-    const [received] = await responded;
-    t.is(String(received[':status']), status, JSON.stringify(fields));
-    t.is(/it has 300 frames/.test(await body), status === '400', JSON.stringify(fields));
+    const isRest = fields['content-type'] === rest['content-type'];
+    const bytes = isRest ? Buffer.from(BODY.padEnd(size)) : Buffer.concat([message, unknown(size)]);
+    const headers = { ...PLAIN, ':method': 'POST', ...fields, authorization: `Bearer ${key}` };
+    const answer = await exchange(session, headers, { body: Array.from(bytes, (byte) => Buffer.of(byte)) });
+    t.is(answer.status, status, JSON.stringify(fields));
+    t.is(/it has 300 frames/.test(String(answer.body)), status === 400, JSON.stringify(fields));
   }
 });
 
