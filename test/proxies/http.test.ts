@@ -43,14 +43,11 @@ const TYPE = 'order.created';
 /** Less than the time until the next heartbeat, which could not be written any more. */
 const LEAVE_MS = 10_000;
 
-interface Feed {
-  /** What comes next: the id of an order, or `undefined` for a checkpoint. Rejects at the end. */
-  next(): Promise<number | undefined>;
-  close(): void;
-}
-
-/** Opens a stream through the proxy. Rejects when it is refused. */
-async function overHttp1(door: Door, key: string): Promise<Feed> {
+/**
+ * Opens a stream through the proxy. Rejects when it is refused. `next` is the id of an order, or undefined for a
+ * checkpoint, and rejects at the end.
+ */
+async function overHttp1(door: Door, key: string) {
   const socket = openFrom('127.0.9.7', door);
   const [path, headers] = [`/events/stream?types=${TYPE}`, { authorization: `Bearer ${key}` }];
   const request = requestHttp({ createConnection: () => socket, path, headers }).end();
@@ -66,12 +63,12 @@ async function overHttp1(door: Door, key: string): Promise<Feed> {
   const next = async () => {
     const event = await reader.next();
     if (event === undefined) throw new Error('the stream has ended');
-    return event.data?.order?.id;
+    return event.data?.order?.id as number | undefined;
   };
   return { next, close };
 }
 
-async function overGrpc({ port, ca }: Door, key: string): Promise<Feed> {
+async function overGrpc({ port, ca }: Door, key: string) {
   const client = new Client(`localhost:${port}`, credentials.createSsl(ca));
   const call = stream(client, Events.watchEvents, { types: [TYPE] }, bearer(key));
   const messages = call[Symbol.asyncIterator]();

@@ -284,12 +284,10 @@ const ONE_SEARCH = /^(?:(?:Limit|LockRows|Aggregate)\n *-> +)*Index (?:Only )?Sc
 
 /** `((category_id = '1'::bigint) AND (id > '0'::bigint))` as `category_id=? AND id>?`. */
 function toColumns(condition: string): string {
+  const compared = / = ANY \(.*?\)|( [<>=]+ )\(?'?[^ ]*?'?(::\w+)?(?=\))/g;
   return condition
     .replaceAll(/ROW\((\w+), (\w+)\) ([<>]) ROW\([^)]*\)/g, '$1,$2$3?')
-    .replaceAll(
-      / = ANY \(.*?\)|( [<>=]+ )\(?'?[^ ]*?'?(::\w+)?(?=\))/g,
-      (_, operator?: string) => `${operator?.trim() ?? '='}?`,
-    )
+    .replaceAll(compared, (_, operator?: string) => `${operator?.trim() ?? '='}?`)
     .replaceAll('>=', '>')
     .replaceAll(/[()]/g, '');
 }

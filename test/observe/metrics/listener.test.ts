@@ -21,14 +21,6 @@ async function open(t: ExecutionContext, host = '127.0.0.1', collect = () => Pro
   return port;
 }
 
-async function hold(port: number): Promise<Socket> {
-  const socket = connect(port, '127.0.0.1')
-    .on('error', () => undefined)
-    .resume();
-  await until(() => socket.closed || socket.readyState === 'open', 'a connection');
-  return socket;
-}
-
 async function scrapeFor(port: number, host: string, address = '127.0.0.1'): Promise<number> {
   const options = { port, host: address, path: '/metrics', headers: { host }, agent: false };
   const [response] = await once(request(options).end(), 'response');
@@ -62,7 +54,11 @@ test('Metrics port - answers for addresses, localhost and METRICS_HOST, and for 
 test('Metrics port - idle connections are few, and are closed within seconds', async (t) => {
   const port = await open(t);
   const held: Socket[] = [];
-  for (let count = 0; count < 40; count += 1) held.push(await hold(port));
+  for (let count = 0; count < 40; count += 1) {
+    const socket = connect(port, '127.0.0.1').resume();
+    held.push(socket.on('error', () => undefined));
+    await until(() => socket.closed || socket.readyState === 'open', 'a connection');
+  }
   await until(() => held.slice(32).every(({ closed }) => closed), 'the close of those beyond 32', 4_000);
   t.false(held.slice(0, 32).some(({ closed }) => closed));
   await until(() => held.every(({ closed }) => closed), 'the close of the silent', 15_000);

@@ -10,11 +10,8 @@ function newBan(keyId: KeyId, untilMs: number): Ban {
   return { keyId, untilMs, durationMs: 300_000, refusals: 20, window: 'minute' };
 }
 
-async function newAccounts(store: Store, count: number) {
-  const accounts = [];
-  for (let index = 0; index < count; index += 1) accounts.push(await newAccount(store, { name: `${index}` }));
-  return accounts;
-}
+const newAccounts = (store: Store, count: number) =>
+  Promise.all(Array.from({ length: count }, () => newAccount(store)));
 
 export function usageTests(): void {
   test('Usage - of a day and of an account is read; the larger total wins, whoever stores it last', async (t) => {

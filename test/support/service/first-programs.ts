@@ -19,13 +19,7 @@ const PROGRAM = /^(\w+)([^\n]*):\n\n((?:<details>\n.+?<\/details>\n\n)+)```bash\
 /** What a program prints before it follows. */
 const ORDERED = /^order \d+: 2 of Tom\norders of Tom: 1\n/m;
 
-interface FirstProgram {
-  readonly files: ReadonlyMap<string, string>;
-  readonly preparation: string;
-  readonly command: string;
-}
-
-const PROGRAMS: ReadonlyMap<string, FirstProgram> = new Map(
+const PROGRAMS = new Map(
   [...grpcPage.matchAll(PROGRAM)].map(([, language = '', line = '', shown = '', commands = '']) => {
     const names = [...line.matchAll(/`([\w/]+\.\w+)`/g)].map(([, name = '']) => name);
     const texts = [...shown.matchAll(/^```\w+\n(.+?)^```/gms)].map(([, text = '']) => text);

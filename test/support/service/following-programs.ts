@@ -33,10 +33,8 @@ export function runGroup(t: Scope, commands: string, options: Pick<Follower, 'cw
   return Object.assign(program, { kill });
 }
 
-type Victim = 'a server' | 'Envoy' | 'all in turn';
-
 /** Ends a part of the stack under the streams, and waits until calls succeed again. */
-async function end({ stack, rest }: TestStack, victim: Victim): Promise<void> {
+async function end({ stack, rest }: TestStack, victim: 'a server' | 'Envoy' | 'all in turn'): Promise<void> {
   const current = () => (victim === 'Envoy' ? stack.envoy : stack.servers[0])?.process;
   const before = current();
   if (victim === 'all in turn') await stack.restart();
