@@ -2791,7 +2791,7 @@ export interface operations {
             401: components["responses"]["Unauthorized"];
             /**
              * @description Not Found.
-             *     - `INVENTORY_NOT_FOUND`: there is no inventory entry for pet 1: the pet does not exist
+             *     - `INVENTORY_NOT_FOUND`: inventory entry of pet 1 does not exist
              */
             404: {
                 headers: {
@@ -2892,7 +2892,7 @@ export interface operations {
             403: components["responses"]["Forbidden"];
             /**
              * @description Not Found.
-             *     - `INVENTORY_NOT_FOUND`: there is no inventory entry for pet 1: the pet does not exist
+             *     - `INVENTORY_NOT_FOUND`: inventory entry of pet 1 does not exist
              */
             404: {
                 headers: {

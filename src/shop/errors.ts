@@ -10,11 +10,7 @@ export const SHOP_ERRORS = {
   PET_NOT_FOUND: notFound('pet', 'petId'),
   CATEGORY_NOT_FOUND: notFound('category', 'categoryId'),
   ORDER_NOT_FOUND: notFound('order', 'orderId'),
-  INVENTORY_NOT_FOUND: row<{ petId: bigint }>(
-    404,
-    Status.NOT_FOUND,
-    ({ petId }) => `there is no inventory entry for pet ${petId}: the pet does not exist`,
-  ),
+  INVENTORY_NOT_FOUND: notFound('inventory entry of pet', 'petId'),
   CATEGORY_IN_USE: conflict<{ categoryId: bigint }>(
     ({ categoryId }) => `category ${categoryId} still has pets: move or delete them first`,
   ),

@@ -196,11 +196,7 @@ const LIMITS = {
   ADDRESS_PER_MINUTE: setting(toCount, '60', 'Requests a minute without a valid key, per IP address or IPv6 /64.'),
   ADDRESS_BURST: setting(toCount, '120', 'Requests at once from an address without a known key, at Envoy.'),
   ADDRESS_PER_SECOND: setting(toCount, '20', 'Requests a second that Envoy lets through after such a burst.'),
-  STREAM_SECONDS: setting(
-    toCount,
-    '300',
-    'The maximum age of a health watch, a reflection or a file stream, in seconds.',
-  ),
+  STREAM_SECONDS: setting(toCount, '300', 'The maximum age of a health watch, reflection or file stream, in seconds.'),
   EVENT_STREAMS: setting(toCount, '10', 'Streams of events of an account: over all servers with Redis, else at each.'),
   EVENT_STREAM_SECONDS: setting(toCount, '3600', 'The maximum age of a stream of events, in seconds.'),
   BAN_REFUSALS: setting(toCount, '20', 'How many refused requests within `BAN_WINDOW_SECONDS` ban a key.'),
