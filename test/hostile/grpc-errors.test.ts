@@ -23,35 +23,30 @@ const gzip = { 'grpc-encoding': 'gzip' };
 
 const { INVALID_ARGUMENT, UNIMPLEMENTED, INTERNAL } = Code;
 
-const FAULTS: Readonly<Record<string, readonly [call: Partial<RawCall>, code: Code]>> = {
+const whole = grpcFrame(message);
+const cutOff = grpcFrame(gzipSync(message).subarray(0, 12), true);
+const LIST = { path: '/petstore.v1.EventService/ListEvents' };
+
+const FAULTS: Readonly<Record<string, readonly [body: Buffer, code: Code, more?: Partial<RawCall>]>> = {
   // test/rpc/deadlines.test.ts has the whole grammar.
-  'a malformed deadline': [{ body: grpcFrame(message), headers: { 'grpc-timeout': 'soon' } }, INVALID_ARGUMENT],
-  'no message': [{ body: Buffer.alloc(0) }, UNIMPLEMENTED],
-  'two messages': [{ body: Buffer.concat([grpcFrame(message), grpcFrame(message)]) }, UNIMPLEMENTED],
-  'half a message': [{ body: grpcFrame(message).subarray(0, 9) }, INVALID_ARGUMENT],
-  'a message and half a frame': [{ body: Buffer.concat([grpcFrame(message), Buffer.of(0, 0)]) }, INVALID_ARGUMENT],
-  'a list of 30,000 wrong items': [
-    { path: '/petstore.v1.EventService/ListEvents', body: grpcFrame(Buffer.from('1200'.repeat(30_000), 'hex')) },
-    INVALID_ARGUMENT,
-  ],
-  'bytes that are not a message': [{ body: grpcFrame(Buffer.alloc(9, 0xff)) }, INVALID_ARGUMENT],
-  'a compressed message without an encoding': [{ body: grpcFrame(gzipSync(message), true) }, INTERNAL],
-  'a compressed message that is cut off': [
-    { headers: gzip, body: grpcFrame(gzipSync(message).subarray(0, 12), true) },
-    INVALID_ARGUMENT,
-  ],
-  'an unknown encoding': [{ headers: { 'grpc-encoding': 'banana' }, body: grpcFrame(message, true) }, UNIMPLEMENTED],
-  'a frame with an invalid compression flag': [
-    { body: Buffer.concat([Buffer.from([7, 0, 0, 0, message.length]), message]) },
-    INTERNAL,
-  ],
+  'a malformed deadline': [whole, INVALID_ARGUMENT, { headers: { 'grpc-timeout': 'soon' } }],
+  'no message': [Buffer.alloc(0), UNIMPLEMENTED],
+  'two messages': [Buffer.concat([whole, whole]), UNIMPLEMENTED],
+  'half a message': [whole.subarray(0, 9), INVALID_ARGUMENT],
+  'a message and half a frame': [Buffer.concat([whole, Buffer.of(0, 0)]), INVALID_ARGUMENT],
+  'a list of 30,000 wrong items': [grpcFrame(Buffer.from('1200'.repeat(30_000), 'hex')), INVALID_ARGUMENT, LIST],
+  'bytes that are not a message': [grpcFrame(Buffer.alloc(9, 0xff)), INVALID_ARGUMENT],
+  'a compressed message without an encoding': [grpcFrame(gzipSync(message), true), INTERNAL],
+  'a compressed message that is cut off': [cutOff, INVALID_ARGUMENT, { headers: gzip }],
+  'an unknown encoding': [grpcFrame(message, true), UNIMPLEMENTED, { headers: { 'grpc-encoding': 'banana' } }],
+  'a frame with an invalid compression flag': [Buffer.of(7, 0, 0, 0, message.length, ...message), INTERNAL],
 };
 
 for (const port of ['publicAddress', 'grpcAddress'] as const) {
-  for (const [title, [call, code]] of Object.entries(FAULTS)) {
+  for (const [title, [body, code, more]] of Object.entries(FAULTS)) {
     test(`gRPC errors - ${title} at ${port} is the caller's fault`, async (t) => {
       const { key, [port]: address } = t.context;
-      const response = await rawGrpc(address, { path: PATH, key, ...call });
+      const response = await rawGrpc(address, { path: PATH, key, body, ...more });
       t.is(response.status, code, response.message);
       if (port === 'publicAddress') t.regex(response.headers.get('x-request-id') ?? '', /^\S+$/);
       t.not(response.message, '');
