@@ -1,4 +1,4 @@
-/** The order of interceptors; the address of a caller; what the operator's calls need; what is logged of calls. */
+/** The address of a caller; what the operator's calls need; what is logged of calls. */
 import { readFileSync } from 'node:fs';
 import test from 'ava';
 import pino from 'pino';
@@ -7,15 +7,10 @@ import { generateKey } from '../../src/platform/access/keys/format.ts';
 import { type ApiError, apiError, invalidArgument } from '../../src/platform/errors.ts';
 import { audit } from '../../src/platform/interceptors/audit.ts';
 import { operatorOnly } from '../../src/platform/interceptors/operator-only.ts';
-import { permission } from '../../src/platform/interceptors/permission.ts';
 import { logging } from '../../src/platform/observe/logging/log-calls.ts';
-import { loadOperations } from '../../src/platform/proto/operations.ts';
 import { addressOf } from '../../src/platform/rpc/address.ts';
-import { chain, type Interceptor, type Next } from '../../src/platform/rpc/chain.ts';
-import { RAW } from '../../src/platform/rpc/methods.ts';
-import { serve } from '../../src/platform/rpc/server.ts';
-import { chains } from '../../src/server.ts';
-import { run as end, handler, newCall, RESPONSE, type TestCall } from '../support/service/call.ts';
+import type { Next } from '../../src/platform/rpc/chain.ts';
+import { run as end, newCall, RESPONSE, type TestCall } from '../support/service/call.ts';
 
 // biome-ignore lint/suspicious/noExplicitAny: a log line is whatever was logged
 type Line = any;
@@ -152,33 +147,4 @@ test('Address of a caller - is one caller to the server and to Envoy, also of a 
   for (const [name = '', ...addresses] of lines.map((line) => line.split(' '))) {
     for (const peer of addresses) t.is(addressBehind(undefined, peer), name, `${peer}: envoy/allowance.lua differs`);
   }
-});
-
-/** None of them runs. */
-const never = new Proxy({}, { get: () => () => Promise.reject(new Error('it runs')) }) as never;
-const parts = { keys: never, requests: never, turns: never, validate: never, records: never, auditLog: never };
-const CHAINS: Readonly<Record<string, readonly Interceptor[]>> = chains({ ...parts, operatorKey: '' });
-const start = (interceptors: readonly Interceptor[]) => chain(interceptors, handler().next);
-
-for (const [name, interceptors] of Object.entries(CHAINS)) {
-  test(`Interceptors - for ${name} start in their order, and with no two neighbours exchanged`, (t) => {
-    t.notThrows(() => start(interceptors));
-    for (const [index, first] of interceptors.slice(0, -1).entries()) {
-      const second = interceptors[index + 1] as Interceptor;
-      const exchanged = interceptors.with(index, second).with(index + 1, first);
-      const { message: said } = t.throws(() => start(exchanged), undefined, `${second.name} before ${first.name}`);
-      t.true(said.includes(first.name) || said.includes(second.name), said);
-    }
-  });
-}
-
-test('Interceptors - a note has one owner, and is there before it is needed', (t) => {
-  const [first] = CHAINS.callers as [Interceptor];
-  t.throws(() => start([first, first]), { message: 'authentication leaves `caller`, which one before it leaves' });
-  t.throws(() => start([permission]), { message: 'permission needs `caller`, which no interceptor before it leaves' });
-  const [open] = [...loadOperations().byPath.values()].filter(({ isPublic }) => isPublic);
-  const codec = { ...RAW, path: open?.path ?? '' };
-  t.throws(() => serve(loadOperations(), [{ codec, handler: never }], CHAINS.anybody ?? []), {
-    message: `no interceptor of ${codec.path} identifies its caller`,
-  });
 });
