@@ -62,7 +62,8 @@ local function is_allowed(headers, spelling, now_ms)
   return is_key and keys.is_asked(spelling, now_ms) and allowance.spend("same key ", address, now_ms, SAME_KEY_BURSTS)
 end
 
--- Judges the caller, or leaves that to the server. Does not return if the caller is refused.
+-- Judges the caller, or leaves that to the server. Returns true if it has asked the server, which suspends the script.
+-- Does not return if the caller is refused.
 local function check(handle, headers, judge, errors)
   local now_ms = handle:timestamp()
   if judge == "nobody" then
@@ -95,6 +96,7 @@ local function check(handle, headers, judge, errors)
   if reply then handle:respond(reply, body) end
   handle:headers():replace(HEADERS.anonymous, "1") -- for the route with the larger buffer, not for slots
   handle:clearRouteCache()
+  return true
 end
 
 -- Whether a request of REST or Connect changes nothing: all that a key with the permission `read` may send.
@@ -142,7 +144,7 @@ function M.on_request(handle)
   if errors ~= "rest" and make_plain(headers, "content-type"):find("^application/grpc%-web") then
     make_plain(headers, "accept") -- by this the filter for gRPC-Web responds in text
   end
-  check(handle, headers, judge, errors)
+  local was_asked = check(handle, headers, judge, errors)
   headers = handle:headers() -- Envoy invalidates objects while the script is suspended
   local host = headers:get(":authority") or ""
   -- HTTP/2 to the server allows neither an empty host nor such a one. The server refuses the one in its place.
@@ -164,7 +166,8 @@ function M.on_request(handle)
     headers:remove("content-type")
     handle:respond({ [":status"] = "404" }, "")
   end
-  bound_frames(handle, errors)
+  -- What comes while the server is asked Lua can't read in frames. That is once a minute for each key.
+  if not was_asked then bound_frames(handle, errors) end
 end
 
 -- Learns the key of an anonymous call that went on at once, when the server has accepted it. Where the server is asked

@@ -77,6 +77,8 @@ export function publicConnectionManager(config: EdgeConfig, files: Files): Messa
     request_headers_timeout: '10s',
     request_timeout: seconds(EDGE_BODY_TIMEOUT_MS),
     stream_idle_timeout: seconds(EDGE_SILENCE_MS),
+    // A caller who reads nothing of a response for so long. A refusal holds its stream meanwhile (overload.ts).
+    stream_flush_timeout: '10s',
     // The time between GOAWAY and the end of an idle HTTP/2 connection.
     drain_timeout: '2s',
     always_set_request_id_in_response: true, // Envoy makes the id by itself, a new one for what comes from outside

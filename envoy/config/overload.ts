@@ -35,10 +35,11 @@ export function overloadManager(): Message {
             timer_scale_factors: [
               { timer: 'HTTP_DOWNSTREAM_CONNECTION_IDLE', min_timeout: '2s' },
               { timer: 'HTTP_DOWNSTREAM_STREAM_IDLE', min_timeout: '5s' },
+              { timer: 'HTTP_DOWNSTREAM_STREAM_FLUSH', min_timeout: '1s' },
             ],
           },
         ),
-        triggers: [scaled(HEAP, 0.4, 0.8), scaled(CONNECTIONS, 0.4, 0.8)],
+        triggers: [scaled(HEAP, 0.4, 0.6), scaled(CONNECTIONS, 0.4, 0.8)],
       },
       { name: 'envoy.overload_actions.reset_high_memory_stream', triggers: [scaled(HEAP, 0.4, 0.7)] },
       // Always on: every 10 seconds it returns to the system what is free beyond 100 MiB.
@@ -47,8 +48,9 @@ export function overloadManager(): Message {
       { name: 'envoy.overload_actions.stop_accepting_requests', triggers: [from(0.98)] },
     ],
     // A response that its caller does not read holds 35 KB with its stream, and one connection has room for 100 of
-    // them. Closing the connections that still send requests is all that frees these. Requests that have been read
-    // wait for their turn (bootstrap.ts) and are served then, so Envoy begins well before its heap is full.
+    // them. Their timers end these (stream_flush_timeout), but slower than they may come: so connections that still
+    // send requests are closed. Requests that have been read wait for their turn (bootstrap.ts) and are served then, so
+    // Envoy begins well before its heap is full.
     loadshed_points: [
       {
         name: 'envoy.load_shed_points.http2_server_go_away_and_close_on_dispatch',

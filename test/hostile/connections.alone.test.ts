@@ -1,6 +1,7 @@
 /** Connections: how many may be open, and for how long. */
 import { setImmediate as turn } from 'node:timers/promises';
 import { callAdmin } from '../../src/platform/launcher/envoy-admin.ts';
+import { END_STREAM, frame, headersFrame, PLAIN, PREFACE } from '../support/calls/frames.ts';
 import { openSocket, targetOf } from '../support/calls/sockets.ts';
 import { cpuTimesUs } from '../support/machine/cpu-time.ts';
 import { statistic } from '../support/service/exposition.ts';
@@ -38,6 +39,19 @@ test.serial('Connections - with many open, idle ones are closed even when proxie
   const closed = () => statistic(config.envoyAdminPort, 'http.public.downstream_cx_idle_timeout');
   t.true(await until(async () => (await closed()) > 0, 'the end of an idle one', 60_000));
   for (const socket of sockets) socket.destroy();
+});
+
+test.serial('Unread refusals - 4,000 that are never read end within 30 seconds', async (t) => {
+  const active = () => statistic(t.context.config.envoyAdminPort, 'http.public.downstream_rq_active');
+  const noWindow = frame('settings', 0, 0, Buffer.of(0, 4, 0, 0, 0, 0));
+  const get = { ':method': 'GET', ':path': '/healthz', ...PLAIN };
+  const requests = Array.from({ length: 100 }, (_, index) => headersFrame(2 * index + 1, get, END_STREAM));
+  const sockets = openSockets(t.context.publicAddress, 40);
+  for (const socket of sockets) socket.write(Buffer.concat([PREFACE, noWindow, ...requests]));
+  await until(async () => (await active()) > 1_000, 'a thousand of them');
+  await until(async () => (await active()) === 0, 'the end of all');
+  for (const socket of sockets) socket.destroy();
+  t.is((await t.context.rest.get('/pets')).status, 200);
 });
 
 const LINE_BYTES = 40_000;

@@ -156,6 +156,17 @@ test('Frames - a body in 300 of them is MALFORMED_BODY over REST and Connect, of
   }
 });
 
+test('Frames - the body of a key that Envoy does not know yet is read, and no filter fails', async (t) => {
+  const { operator, publicAddress, config } = t.context;
+  const authorization = `Bearer ${await operator.keyOf({ perMinute: 100, perDay: 100 })}`;
+  const headers = { authorization, 'content-type': 'application/json' };
+  for (let i = 0; i < 10; i += 1) {
+    const { status } = await fetch(`http://${publicAddress}/categories`, { method: 'POST', headers, body: BODY });
+    t.is(status, 201);
+  }
+  t.is(await statistic(config.envoyAdminPort, 'http.public.lua.errors'), 0);
+});
+
 /** What a caller with this authorization sends on each of 8 connections, in one write. */
 const FRAMES: Readonly<Record<string, (authorization: string) => readonly Buffer[]>> = {
   '15,000 of one message': (authorization) => [

@@ -37,8 +37,11 @@ export class Admission {
   #pausedUntilMs = 0;
   #pauseTimer: NodeJS.Timeout | undefined;
   #isClosed = false;
+  #onIdle = () => {};
   /** Resolves when no call is in flight and none will be. */
-  readonly #idle = Promise.withResolvers<void>();
+  readonly #idle = new Promise<void>((resolve) => {
+    this.#onIdle = resolve;
+  });
 
   constructor(maxInFlight: number) {
     this.#maxInFlight = maxInFlight;
@@ -74,7 +77,7 @@ export class Admission {
   close(): Promise<void> {
     this.#isClosed = true;
     this.#dispatch();
-    return this.#idle.promise;
+    return this.#idle;
   }
 
   /** Resolves when the call counts as one in flight. */
@@ -112,7 +115,7 @@ export class Admission {
       } else if (this.#inFlight < this.#maxInFlight) end();
       else break;
     }
-    if (this.#isClosed && this.#inFlight === 0) this.#idle.resolve();
+    if (this.#isClosed && this.#inFlight === 0) this.#onIdle();
     clearTimeout(this.#pauseTimer);
     if (refusal === undefined || this.#waiting.size === 0) return;
     this.#pauseTimer = setTimeout(() => this.#dispatch(), this.#pausedUntilMs - nowMs);
