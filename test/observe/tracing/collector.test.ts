@@ -48,6 +48,8 @@ test.serial('Collector - with a frozen one no call waits, and a bounded number o
   await server.close(); // sends the rest
   const kept = collector.spans.length - newSpans;
   t.true(kept <= MAX_SPANS + BATCH, `${kept} spans were kept`);
+  const told = server.logs.map(({ msg }) => msg).filter((msg) => msg.startsWith('traces '));
+  t.true(/can not/.test(told[0] ?? '') && told.every((msg, index) => msg !== told[index - 1]), told.join('\n'));
 });
 
 test.serial('Collector - with a frozen one a stop takes seconds', async (t) => {
