@@ -42,7 +42,8 @@ export function reflection(
 
   const find = (kind: string | undefined, name = ''): DescFile | undefined => {
     if (kind === 'fileByFilename') return files.keys().find(({ proto }) => proto.name === name);
-    const [service = '', method] = name.split(/\.(?=[^.]*$)/);
+    const dot = name.lastIndexOf('.'); // no pattern: the name is a caller's
+    const [service, method] = [name.slice(0, Math.max(dot, 0)), name.slice(dot + 1)];
     const withMethod = registry.getService(service)?.methods.find((one) => one.name === method)?.parent;
     const file = kind === 'fileContainingSymbol' ? (withMethod ?? registry.get(name))?.file : undefined;
     return file !== undefined && files.has(file) ? file : undefined;
