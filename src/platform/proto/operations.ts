@@ -182,10 +182,21 @@ export function verbsOf(registry: Registry): readonly string[] {
 
 /** Stands for all methods that do not exist. */
 export const UNKNOWN: Operation = {
-  ...{ path: '/unknown', input: EmptySchema, output: EmptySchema, routes: [], queryParameters: new Map() },
-  ...{ isPublic: false, isStream: false, isEventStream: false, isRaw: false, isOwned: false, isRead: false },
-  ...{ isIdempotent: false, isTagged: false, takesIdempotencyKey: false },
+  path: '/unknown',
+  isPublic: false,
+  input: EmptySchema,
+  output: EmptySchema,
+  isStream: false,
+  isEventStream: false,
+  isRaw: false,
+  isOwned: false,
+  isRead: false,
+  isIdempotent: false,
+  routes: [],
   response: { status: 204 },
+  isTagged: false,
+  queryParameters: new Map(),
+  takesIdempotencyKey: false,
   counting: 'always',
 };
 
