@@ -166,7 +166,7 @@ function M.on_request(handle)
     headers:remove("content-type")
     handle:respond({ [":status"] = "404" }, "")
   end
-  -- What comes while the server is asked Lua can't read in frames. That is once a minute for each key.
+  -- What comes while the server is asked Lua can't read in frames: once a minute for each key on each thread.
   if not was_asked then bound_frames(handle, errors) end
 end
 
