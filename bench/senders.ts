@@ -1,12 +1,10 @@
 /** Sends requests of any form from an address of its own: over HTTP/1.1, and gRPC over HTTP/2. */
-import { once } from 'node:events';
 import { Agent, request } from 'node:http';
-import { connect } from 'node:http2';
 import type { Socket } from 'node:net';
 import { Duplex } from 'node:stream';
 import { PLAIN } from '../test/support/calls/frames.ts';
 import { exchange } from '../test/support/calls/http2.ts';
-import { grpcHeaders, openSocket, targetOf } from '../test/support/calls/sockets.ts';
+import { grpcHeaders, openSession, openSocket, targetOf } from '../test/support/calls/sockets.ts';
 import type { Scope } from '../test/support/scope.ts';
 import type { TestStack } from '../test/support/service/stack.ts';
 
@@ -33,8 +31,10 @@ export type Sender = (sent: Sent) => Promise<Received>;
 
 export function senderFrom(t: Scope, stack: TestStack, from: string): Sender {
   const [http1, http2] = [http1Sender(t, stack, from), http2Sender(t, stack, from)];
-  return (sent) => (sent.isHttp2 || sent.headers['content-type'] === 'application/grpc' ? http2(sent) : http1(sent));
+  return (sent) => (sent.isHttp2 || isGrpc(sent) ? http2(sent) : http1(sent));
 }
+
+const isGrpc = ({ headers }: Sent) => headers['content-type'] === 'application/grpc';
 
 function http1Sender(t: Scope, { publicAddress }: TestStack, from: string): Sender {
   const { hostname, port } = new URL(`http://${publicAddress}`);
@@ -62,25 +62,23 @@ function http1Sender(t: Scope, { publicAddress }: TestStack, from: string): Send
 /** Envoy closes a connection that is not in use, or has had many resets. */
 function http2Sender(t: Scope, stack: TestStack, from: string): Sender {
   const open = async () => {
-    const socket = new JoiningSocket(openSocket(targetOf(stack.publicAddress, from)));
-    const session = connect(`http://${stack.publicAddress}`, { createConnection: () => socket });
-    session.on('error', () => undefined); // its streams report it
-    await once(session, 'remoteSettings');
-    return { session, socket };
+    const target = targetOf(stack.publicAddress, from);
+    const socket = new JoiningSocket(openSocket(target));
+    return { session: await openSession(target, 0, {}, socket), socket };
   };
   let opening: ReturnType<typeof open> | undefined;
   t.teardown(async () => (await opening)?.session.destroy());
-  return async ({ method, path, headers, body = [], giveUpMs = 60_000 }) => {
+  return async (sent) => {
+    const { method, path, headers, body = [], giveUpMs = 60_000 } = sent;
     opening ??= open();
     if ((await opening).session.closed) opening = open();
     const { session, socket } = await opening;
-    const isGrpc = headers['content-type'] === 'application/grpc';
-    const all = { ...PLAIN, ...(isGrpc ? grpcHeaders(path) : { ':method': method, ':path': path }), ...headers };
+    const all = { ...PLAIN, ...(isGrpc(sent) ? grpcHeaders(path) : { ':method': method, ':path': path }), ...headers };
     if (body.length > 1) socket.join();
     const got = await exchange(session, all, { body, giveUpMs });
     if (got.outcome === 'closed') opening = undefined;
     const { outcome, status, headers: fields, body: received } = got;
-    const answer = isGrpc ? `grpc ${fields.get('grpc-status')}` : String(status);
+    const answer = isGrpc(sent) ? `grpc ${fields.get('grpc-status')}` : String(status);
     return { status: outcome === 'answered' ? answer : outcome, bytes: received.length };
   };
 }

@@ -2,6 +2,7 @@
 import { once } from 'node:events';
 import { type ClientHttp2Session, connect as connectHttp2, type OutgoingHttpHeaders, type Settings } from 'node:http2';
 import { connect, type Socket } from 'node:net';
+import type { Duplex } from 'node:stream';
 import type { Scope } from '../scope.ts';
 
 /** The public port, and the addresses that connect to it. */
@@ -34,11 +35,16 @@ export function openSocket(to: To, index = 0): Socket {
   return socket;
 }
 
-/** Opens an HTTP/2 connection. Resolves after the service's SETTINGS; rejects when it is refused. */
-export async function openSession(to: To, index = 0, settings: Settings = {}): Promise<ClientHttp2Session> {
+/** Opens an HTTP/2 connection on this stream. Resolves after the service's SETTINGS; rejects when it is refused. */
+export async function openSession(
+  to: To,
+  index = 0,
+  settings: Settings = {},
+  bytes: Duplex = openSocket(to, index),
+): Promise<ClientHttp2Session> {
   const { host, port } = targetAt(to);
   const session = connectHttp2(`http://${host}:${port}`, {
-    createConnection: () => openSocket(to, index),
+    createConnection: () => bytes,
     settings,
     maxSessionMemory: SESSION_MB,
   });
