@@ -35,7 +35,7 @@ export interface AdminParts {
   readonly plans: PlanQuotas;
   /** A key or an account has changed. */
   readonly onChange: () => void;
-  readonly limiter: Pick<Limiter, 'now' | 'peek' | 'unban' | 'isDegraded'>;
+  readonly limiter: Pick<Limiter, 'now' | 'peek' | 'unban'>;
   /** Stores what the limits have counted so far. */
   readonly flushUsage: () => Promise<void>;
 }
@@ -172,7 +172,7 @@ export function adminService(parts: AdminParts): Service<AdminServiceServer, Wri
       const account = { kind: 'account', accountId: id, quota: quotaOf(plan, agreed, plans) } as const;
       const numbers = limiter.peek({ ...account, nowMs: Date.now() });
       const [decision, lastUsedAtMs] = await Promise.all([numbers, store.usage.lastUseOf(id)]);
-      return toStanding(decision, limiter.isDegraded, lastUsedAtMs);
+      return toStanding(decision, lastUsedAtMs);
     },
 
     async getUsage({ days = DEFAULT_USAGE_DAYS, ...request }) {

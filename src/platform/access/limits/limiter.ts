@@ -42,6 +42,8 @@ export interface Decision extends WindowUse {
   readonly windows: readonly WindowUse[];
   /** Requests of the day that were refused. */
   readonly refused: number;
+  /** These are this server's own counts: the shared ones were unavailable. */
+  readonly isLocal?: boolean;
   readonly nowMs: number;
   /** Whole seconds until the reset, rounded up: at least 1. */
   readonly retryAfterSeconds: number;
@@ -58,8 +60,6 @@ export interface LimiterOptions {
 }
 
 export interface Limiter {
-  /** This server counts alone: the shared counts are unavailable. */
-  readonly isDegraded: boolean;
   /** Counts a request if it is admitted. Of a banned key none is: the decision has `bannedUntilMs`. */
   admit(attempt: Attempt): Decision | Promise<Decision>;
   /** Decides as `admit` would, to show the numbers. Counts nothing. */

@@ -86,7 +86,6 @@ export function createMemoryLimiter(options: LimiterOptions) {
   }
 
   return {
-    isDegraded: false as boolean,
     count,
     admit: (attempt) => toDecision(attempt, count(attempt), options),
     peek(attempt) {

@@ -110,7 +110,7 @@ export async function openRedisLimiter(options: RedisLimiterOptions) {
     },
     async peek(attempt) {
       const state = await ask('read', attempt);
-      return state === undefined ? memory.peek(attempt) : toDecision(attempt, state, options);
+      return state === undefined ? { ...memory.peek(attempt), isLocal: true } : toDecision(attempt, state, options);
     },
     async countEventStreams(accountId, own, max) {
       return (await client.run(() => tellStreams(accountId, own, max))) ?? true;
