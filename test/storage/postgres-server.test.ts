@@ -67,6 +67,22 @@ test('PostgreSQL - a migration waits 10 s for a table that is in use, then fails
   t.not(await found(), null);
 });
 
+test('PostgreSQL - a migration that a deadlock with a caller ends runs again', async (t) => {
+  const url = await server.createDatabase();
+  await (await openPostgres(url, MIGRATIONS)).close();
+  const caller = await holding(url, "SET deadlock_timeout = '1min'; BEGIN; LOCK TABLE orders");
+  let runs = 0;
+  const up = async (knex: Knex) => {
+    runs += 1;
+    await knex.raw('LOCK TABLE pets');
+    if (runs === 1) void caller.query('LOCK TABLE pets; COMMIT');
+    await knex.raw('LOCK TABLE orders');
+  };
+  await (await openPostgres(url, [...MIGRATIONS, { name: '999-locks', isAdditive: true, up }])).close();
+  t.is(runs, 2);
+  await caller.end();
+});
+
 test('PostgreSQL - a migration whose process stands still keeps its locks for 10 s at most', async (t) => {
   const url = await server.createDatabase();
   await (await openPostgres(url, MIGRATIONS)).close();

@@ -1,4 +1,5 @@
 /** Classifies PostgreSQL's errors by their SQLSTATE (PostgreSQL documentation, appendix A). */
+import { setTimeout as delay } from 'node:timers/promises';
 import { DatabaseError } from 'pg';
 import { ConfigError, ExpectedError } from '../config/config.ts';
 import { NotUnique, StoreUnavailable } from './store-errors.ts';
@@ -63,6 +64,22 @@ export function is(kind: keyof typeof KINDS, error: unknown): boolean {
 
 /** Whether the error means that the database is unavailable, rather than slow or busy. */
 export const isAway = (error: unknown) => !(error instanceof DatabaseError) || is('away', error);
+
+/** How often a transaction runs at most, and the base of the exponential backoff between runs. */
+const MAX_RUNS = 6;
+const BACKOFF_MS = 5;
+
+/** Runs a transaction, again after a conflict such as a deadlock, with exponential backoff and jitter. */
+export async function retryConflicts<T>(run: () => Promise<T>): Promise<T> {
+  for (let runs = 1; ; runs += 1) {
+    try {
+      return await run();
+    } catch (error) {
+      if (!is('conflict', error) || runs === MAX_RUNS) throw error;
+      await delay(Math.random() * BACKOFF_MS * 2 ** runs);
+    }
+  }
+}
 
 /** Node combines the errors for each address of a host in an AggregateError without a message. */
 function messageOf(error: unknown): string {

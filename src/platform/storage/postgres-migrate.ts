@@ -4,7 +4,7 @@ import type { Client } from 'pg';
 import { ConfigError } from '../config/config.ts';
 import { type MigrateOptions, migrate } from './migrate.ts';
 import { atWork, sharesSessions } from './postgres-client.ts';
-import { is, toStartError, unavailable } from './postgres-errors.ts';
+import { is, retryConflicts, toStartError, unavailable } from './postgres-errors.ts';
 import { CONNECT_MS } from './postgres-pool.ts';
 import { StoreUnavailable } from './store-errors.ts';
 
@@ -36,7 +36,7 @@ const LACKING_RIGHTS = `
 export async function migratePostgres(
   url: string,
   isPooled: boolean,
-  options: Omit<MigrateOptions, 'lock'>,
+  given: Omit<MigrateOptions, 'lock'>,
 ): Promise<void> {
   const connection = { connectionString: url, connectionTimeoutMillis: CONNECT_MS };
   const log = { warn: () => undefined }; // it also throws what it logs
@@ -52,15 +52,17 @@ export async function migratePostgres(
   }, ASK_MS);
   try {
     await checkServer(knex, url, isPooled);
-    await migrate(knex, {
-      ...options,
-      async lock(trx, maxWaitMs) {
+    const options = {
+      ...given,
+      async lock(trx: Knex.Transaction, maxWaitMs: number) {
         const { rows } = await trx.raw<{ rows: readonly { pid: number }[] }>('SELECT pg_backend_pid() AS pid');
         pid = rows[0]?.pid ?? 0;
         await lock(trx, maxWaitMs);
       },
-      transaction: { isolationLevel: 'read committed' }, // sees what others committed while it waited for the lock
-    });
+      // Sees what others committed while it waited for the lock.
+      transaction: { isolationLevel: 'read committed' as const },
+    };
+    await retryConflicts(() => migrate(knex, options)); // callers' transactions take locks in another order
   } catch (error) {
     throw toStartError(error);
   } finally {

@@ -10,22 +10,18 @@
  *
  * While the database is unavailable, calls fail after a bounded wait (postgres-pool.ts). Each tries to connect.
  */
-import { setTimeout as delay } from 'node:timers/promises';
 import makeKnex from 'knex';
 import { Availability } from './availability.ts';
 import type { Engine, EngineOptions, IsCancelled } from './engine.ts';
 import type { Migration } from './migrate.ts';
 import { namedMutex } from './named-mutex.ts';
 import type { Connection } from './postgres-connection.ts';
-import { is } from './postgres-errors.ts';
+import { retryConflicts } from './postgres-errors.ts';
 import { migratePostgres } from './postgres-migrate.ts';
 import { PostgresPool } from './postgres-pool.ts';
 import { compile, param } from './statement.ts';
 import { Cancelled } from './store-errors.ts';
 
-/** How often a transaction runs at most, and the base of the exponential backoff between runs. */
-const MAX_RUNS = 6;
-const BACKOFF_MS = 5;
 /** How many transactions may queue for the same row, and for how long. */
 const QUEUE_BOUNDS = { maxWaiting: 500, maxWaitMs: 5_000 };
 
@@ -63,20 +59,14 @@ export async function openPostgres(
   for (const pool of [readPool, writePool])
     await pool.use((connection) => connection.single(writers, { table: 'schema_migrations' }));
   const inTurn = namedMutex(QUEUE_BOUNDS);
-  /** Runs work on a connection for writes, again after a conflict, with exponential backoff and jitter. */
-  const runWrite = async <T>(work: (connection: Connection) => Promise<T>, isCancelled?: IsCancelled): Promise<T> => {
-    for (let runs = 1; ; runs += 1) {
-      try {
-        return await writePool.use((connection) => {
-          if (isCancelled?.() === true) throw new Cancelled();
-          return work(connection);
-        });
-      } catch (error) {
-        if (!is('conflict', error) || runs === MAX_RUNS) throw error;
-        await delay(Math.random() * BACKOFF_MS * 2 ** runs);
-      }
-    }
-  };
+  /** Runs work on a connection for writes, again after a conflict. */
+  const runWrite = <T>(work: (connection: Connection) => Promise<T>, isCancelled?: IsCancelled): Promise<T> =>
+    retryConflicts(() =>
+      writePool.use((connection) => {
+        if (isCancelled?.() === true) throw new Cancelled();
+        return work(connection);
+      }),
+    );
   return {
     knex,
     availability,

@@ -31,10 +31,11 @@ export class Program {
   async says(pattern: RegExp, giveUpMs?: number): Promise<RegExpExecArray> {
     const look = () => {
       const match = pattern.exec(this.output.slice(this.#skipped));
-      if (match === null && this.hasEnded) throw new Error(`it ended: ${this.output}${this.errors}`);
+      if (match === null && this.hasEnded) throw new Error('it ended');
       return match;
     };
-    return until(look, String(pattern), giveUpMs);
+    const late = (error: Error) => Promise.reject(new Error(`${error.message}: ${this.output}${this.errors}`));
+    return until(look, String(pattern), giveUpMs).catch(late);
   }
 
   /** From now on `says` looks only at what is written later. */
