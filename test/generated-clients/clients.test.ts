@@ -7,11 +7,10 @@ import { cpSync, readdirSync, readFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { ROOT } from '../../src/platform/launcher/paths.ts';
 import { findProgram, sh } from '../support/machine/find-program.ts';
-import { temporaryFolder } from '../support/machine/folder.ts';
-import { freePorts } from '../support/machine/ports.ts';
-import { testUnless } from '../support/machine/programs.ts';
+import { freePorts, temporaryFolder } from '../support/scope.ts';
 import { testFirstPrograms } from '../support/service/first-programs.ts';
 import { stackTest } from '../support/service/shared-stack.ts';
+import { testUnless } from '../support/service/sharing.ts';
 import type { TestStack } from '../support/service/stack.ts';
 
 stackTest();
