@@ -12,7 +12,7 @@ import { MAX_BODY_BYTES, MAX_FRAMES } from '../src/platform/config/constants.ts'
 import { loadOperations } from '../src/platform/proto/operations.ts';
 import { BYTES_OF_ONE } from '../src/platform/rpc/reflection.ts';
 import { REQUESTS, TEXT } from '../test/envoy/requests.ts';
-import { grpcFrame } from '../test/support/calls/sockets.ts';
+import { grpcFrame } from '../test/support/calls/http2.ts';
 import { SERVICES } from '../test/support/contract/resources.ts';
 import type { TestStack } from '../test/support/service/stack.ts';
 import type { Sent } from './senders.ts';

@@ -2,8 +2,7 @@
 import { statfs } from 'node:fs/promises';
 import { Option } from 'commander';
 import { CommandFailed, createCommand, integer, run } from '../scripts/command-line.ts';
-import { temporaryFolder } from '../test/support/machine/folder.ts';
-import { scopeOf } from '../test/support/scope.ts';
+import { scopeOf, temporaryFolder } from '../test/support/scope.ts';
 import { type Shared, sharedMissing, startShared } from '../test/support/service/shared.ts';
 import { toColumns } from './columns.ts';
 import { measureFairness } from './fairness.ts';

@@ -7,7 +7,7 @@ import { type DescField, fromJson, getOption, type JsonObject, ScalarType, toBin
 import { field as fieldRules } from '@bufbuild/protovalidate/gen/buf/validate/validate_pb.js';
 import { pageTokens } from '../src/platform/rpc/page-token.ts';
 import { RESOURCES } from '../test/shop/resources.ts';
-import { grpcFrame } from '../test/support/calls/sockets.ts';
+import { grpcFrame } from '../test/support/calls/http2.ts';
 import { LISTS, PUBLIC, type PublicOperation, requestTo } from '../test/support/contract/resources.ts';
 import {
   type Form,

@@ -1,7 +1,6 @@
 /** `npm run bench:overload`: latency below the capacity of one server, and refusals above it. */
 import { CommandFailed, createCommand, integer, run } from '../scripts/command-line.ts';
-import { temporaryFolder } from '../test/support/machine/folder.ts';
-import { scopeOf } from '../test/support/scope.ts';
+import { scopeOf, temporaryFolder } from '../test/support/scope.ts';
 import { formatCount, toColumns } from './columns.ts';
 import { headersOf } from './measure.ts';
 import { describeMachine } from './report.ts';

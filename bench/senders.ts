@@ -3,8 +3,7 @@ import { Agent, request } from 'node:http';
 import type { Socket } from 'node:net';
 import { Duplex } from 'node:stream';
 import { PLAIN } from '../test/support/calls/frames.ts';
-import { exchange } from '../test/support/calls/http2.ts';
-import { grpcHeaders, openSession, openSocket, targetOf } from '../test/support/calls/sockets.ts';
+import { exchange, grpcHeaders, openSession, openSocket, targetOf } from '../test/support/calls/http2.ts';
 import type { Scope } from '../test/support/scope.ts';
 import type { TestStack } from '../test/support/service/stack.ts';
 

@@ -5,8 +5,7 @@
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { join, resolve } from 'node:path';
-import { temporaryFolder } from '../test/support/machine/folder.ts';
-import { scoped } from '../test/support/scope.ts';
+import { scoped, temporaryFolder } from '../test/support/scope.ts';
 import { startTestStack } from '../test/support/service/stack.ts';
 
 const CONFIG_DIR = resolve('test/contract');

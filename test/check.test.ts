@@ -7,7 +7,7 @@ import { problemOf } from '../scripts/patterns/judge.ts';
 import { patternsOfLua } from '../scripts/patterns/lua.ts';
 import { literalsOf } from '../scripts/patterns/script.ts';
 import { ROOT } from '../src/platform/launcher/paths.ts';
-import { temporaryFolder } from './support/machine/folder.ts';
+import { temporaryFolder } from './support/scope.ts';
 
 const run = (script: string, cwd: string) =>
   spawnSync(process.execPath, [join(ROOT, `scripts/${script}.ts`)], { cwd, encoding: 'utf8' });

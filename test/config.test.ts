@@ -3,8 +3,8 @@ import { join, resolve } from 'node:path';
 import test, { type ExecutionContext } from 'ava';
 import { ConfigError, readConfig } from '../src/platform/config/config.ts';
 import { SETTINGS } from '../src/platform/config/settings.ts';
-import { temporaryFolder } from './support/machine/folder.ts';
-import type { Settings } from './support/service/unlimited.ts';
+import { temporaryFolder } from './support/scope.ts';
+import type { Settings } from './support/service/process.ts';
 
 const SHARED = { DATABASE_URL: 'postgres://db/petstore', REDIS_URL: 'redis://cache' };
 const TLS = { INTERNAL_TLS_CA: '/tls/ca.pem', INTERNAL_TLS_CERT: '/tls/cert.pem', INTERNAL_TLS_KEY: '/tls/key.pem' };

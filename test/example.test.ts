@@ -4,8 +4,8 @@
  * `grpc` call it with the key of the demo account, and each title says what holds.
  */
 import { CategoryServiceService as Categories } from '../gen/petstore/v1/categories.ts';
-import { withinOneMinute } from './support/service/limit-windows.ts';
 import { stackTest } from './support/service/shared-stack.ts';
+import { withinOneMinute } from './support/until.ts';
 
 /** The plan of the demo account allows as many requests per minute as the tests here send before the last one. */
 const test = stackTest({ BUSINESS_PER_MINUTE: '5' });

@@ -1,10 +1,9 @@
 /** Scripts of package.json: `generate` in a copy of what it reads, and `sql`. check.test.ts has `check`. */
 import { spawnSync } from 'node:child_process';
 import { cpSync, readFileSync, symlinkSync, writeFileSync } from 'node:fs';
-import { join } from 'node:path';
 import test from 'ava';
 import { ROOT } from '../src/platform/launcher/paths.ts';
-import { temporaryFolder } from './support/machine/folder.ts';
+import { temporaryFolder } from './support/scope.ts';
 
 const INPUTS = ['proto', 'third_party', 'src', 'scripts', 'docs', 'gen', 'buf.yaml', 'config'];
 const PETS = 'proto/petstore/v1/pets.proto';
@@ -12,16 +11,16 @@ const REFUSED = 'message NewPet {\n  // One.\n  string colour = 9 [(buf.validate
 
 test('Generation - a failure says what is wrong in one line, and changes nothing', (t) => {
   const copy = temporaryFolder(t);
-  for (const name of [...INPUTS, 'package.json']) cpSync(join(ROOT, name), join(copy, name), { recursive: true });
-  symlinkSync(join(ROOT, 'node_modules'), join(copy, 'node_modules'));
-  const PATH = `${join(ROOT, 'node_modules/.bin')}:${process.env.PATH}`;
+  for (const name of [...INPUTS, 'package.json']) cpSync(`${ROOT}/${name}`, `${copy}/${name}`, { recursive: true });
+  symlinkSync(`${ROOT}/node_modules`, `${copy}/node_modules`);
+  const PATH = `${ROOT}/node_modules/.bin:${process.env.PATH}`;
   const generate = () =>
     spawnSync(process.execPath, ['scripts/generate.ts'], { cwd: copy, encoding: 'utf8', env: { PATH } });
   const isAsInRepository = () => {
-    const paths = [join(ROOT, 'gen'), join(copy, 'gen')];
+    const paths = [`${ROOT}/gen`, `${copy}/gen`];
     t.is(spawnSync('diff', ['-rq', ...paths], { encoding: 'utf8' }).stdout, '');
   };
-  const pets = join(copy, PETS);
+  const pets = `${copy}/${PETS}`;
   const before = readFileSync(pets, 'utf8');
   writeFileSync(pets, before.replace('message NewPet {\n', REFUSED));
   const { status, stderr } = generate();

@@ -1,6 +1,5 @@
 /** Keys are written only to their own files: never to a log, an error or the database. */
 import { readdirSync, readFileSync } from 'node:fs';
-import { join } from 'node:path';
 import type { ServiceError } from '@grpc/grpc-js';
 import { Plan } from '../gen/apiplatform/admin/v1/admin.ts';
 import { CategoryServiceService as Categories } from '../gen/petstore/v1/categories.ts';
@@ -127,7 +126,7 @@ async function grpcSession(grpc: GrpcCaller): Promise<string[]> {
 function readAll(folder: string): Map<string, Buffer> {
   const names = readdirSync(folder, { recursive: true, withFileTypes: true })
     .filter((entry) => entry.isFile() && !entry.name.endsWith('.key'))
-    .map((entry) => join(entry.parentPath, entry.name));
+    .map((entry) => `${entry.parentPath}/${entry.name}`);
   return new Map(names.map((name) => [name, readFileSync(name)]));
 }
 

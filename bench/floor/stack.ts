@@ -10,8 +10,7 @@ import { Child } from '../../src/platform/launcher/child.ts';
 import { envoyThreads, findEnvoy } from '../../src/platform/launcher/envoy.ts';
 import { ROOT } from '../../src/platform/launcher/paths.ts';
 import { LogFile } from '../../src/platform/observe/logging/log-file.ts';
-import { freePorts } from '../../test/support/machine/ports.ts';
-import type { Scope } from '../../test/support/scope.ts';
+import { freePorts, type Scope } from '../../test/support/scope.ts';
 import { until } from '../../test/support/until.ts';
 import { type BenchStack, failureOf, pidOf } from '../stacks.ts';
 

@@ -1,7 +1,7 @@
 /** About a minute of chaos on both deployments of the service. `npm run test:chaos` runs for longer. */
 import anyTest, { type ExecutionContext } from 'ava';
-import { testUnless } from '../support/machine/programs.ts';
 import { sharedMissing } from '../support/service/shared.ts';
+import { testUnless } from '../support/service/sharing.ts';
 import { FAULTS } from './campaign/faults.ts';
 import { runChaos } from './campaign/run.ts';
 

@@ -1,12 +1,10 @@
 /** Runs the `petstore` command against a real server: in this process, or as a process of its own. */
-import { join } from 'node:path';
 import { run as runCommand } from '../../src/platform/cli/program.ts';
 import { ROOT } from '../../src/platform/launcher/paths.ts';
-import { Program } from '../support/service/process.ts';
-import { takeTurns } from '../support/service/turns.ts';
-import type { Settings } from '../support/service/unlimited.ts';
+import { Program, type Settings } from '../support/service/process.ts';
+import { takeTurns } from '../support/until.ts';
 
-export const MAIN = join(ROOT, 'src/platform/cli/main.ts');
+export const MAIN = `${ROOT}/src/platform/cli/main.ts`;
 
 export interface Outcome {
   readonly exitCode: number;

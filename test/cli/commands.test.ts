@@ -7,14 +7,12 @@ import { isWellFormed } from '../../src/platform/access/keys/format.ts';
 import { dayIndexAt } from '../../src/platform/access/limits/windows.ts';
 import { ROOT } from '../../src/platform/launcher/paths.ts';
 import { toAccountId } from '../../src/platform/rpc/caller.ts';
-import { temporaryFolder } from '../support/machine/folder.ts';
-import { freePorts } from '../support/machine/ports.ts';
-import { testUnless } from '../support/machine/programs.ts';
 import { makeCertificates, noOpenssl } from '../support/machine/tls.ts';
-import { withinOneDay } from '../support/service/limit-windows.ts';
+import { freePorts, temporaryFolder } from '../support/scope.ts';
 import { TestProcess } from '../support/service/process.ts';
 import { startTestServer } from '../support/service/server.ts';
-import { sharing } from '../support/service/sharing.ts';
+import { sharing, testUnless } from '../support/service/sharing.ts';
+import { withinOneDay } from '../support/until.ts';
 import { json, type Petstore, petstore, run, text } from './command.ts';
 
 const REFUSALS = 5;

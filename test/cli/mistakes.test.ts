@@ -1,12 +1,11 @@
 /** Mistakes and failures: one line on standard error, or JSON with a code, and the exit code. */
 import { mkdir, writeFile } from 'node:fs/promises';
 import { createServer } from 'node:http2';
-import { join } from 'node:path';
 import { generateKey } from '../../src/platform/access/keys/format.ts';
-import { listen } from '../support/machine/ports.ts';
+import { listen } from '../support/scope.ts';
+import type { Settings } from '../support/service/process.ts';
 import { sharing, type TestOf } from '../support/service/sharing.ts';
 import { startTestStack } from '../support/service/stack.ts';
-import type { Settings } from '../support/service/unlimited.ts';
 import { MAIN, petstore, run } from './command.ts';
 
 const test = sharing(undefined, async (t) => {
@@ -81,10 +80,10 @@ test('values - one that the server refuses is named by its field, with exit code
 
 test('server - one that is away, refuses the key, or is another, is named with what to do', async (t) => {
   const { config, grpcAddress, publicAddress } = t.context;
-  const [wrong, damaged] = [join(config.dataDir, 'wrong'), join(config.dataDir, 'damaged')];
+  const [wrong, damaged] = [`${config.dataDir}/wrong`, `${config.dataDir}/damaged`];
   for (const folder of [wrong, damaged]) await mkdir(folder);
-  await writeFile(join(wrong, 'operator.key'), `${generateKey('operator')}\n`);
-  await writeFile(join(damaged, 'operator.key'), 'not a key\n');
+  await writeFile(`${wrong}/operator.key`, `${generateKey('operator')}\n`);
+  await writeFile(`${damaged}/operator.key`, 'not a key\n');
   const away = /^nothing answers at 127\.0\.0\.1:1: start the service with "npm start", or name another --address/;
   const advice = 'it is on the private gRPC port (GRPC_PORT), not on the public one';
   const noAdmin = `there is no admin service at ${publicAddress}: ${advice}`;

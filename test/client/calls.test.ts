@@ -11,13 +11,11 @@ import { CategoryServiceService as Categories } from '../../gen/petstore/v1/cate
 import { InventoryServiceService as Inventory } from '../../gen/petstore/v1/inventory.ts';
 import { OrderServiceService as Orders } from '../../gen/petstore/v1/orders.ts';
 import { NewPet as NewPetMessage, PetServiceService as Pets } from '../../gen/petstore/v1/pets.ts';
-import { listen } from '../support/machine/ports.ts';
 import { openProxy } from '../support/machine/tcp-proxy.ts';
-import type { Scope } from '../support/scope.ts';
-import { withinOneMinute } from '../support/service/limit-windows.ts';
+import { listen, type Scope } from '../support/scope.ts';
 import { type SharedBy, sharing } from '../support/service/sharing.ts';
 import { startTestStack } from '../support/service/stack.ts';
-import { until } from '../support/until.ts';
+import { until, withinOneMinute } from '../support/until.ts';
 
 const test = sharing(undefined, async (t) => {
   const stack = await startTestStack(t);

@@ -3,11 +3,10 @@ import { copyFile, mkdir, readdir, readFile, writeFile } from 'node:fs/promises'
 import { join } from 'node:path';
 import { ROOT } from '../../src/platform/launcher/paths.ts';
 import { findOldestNode, missingNode, OLDEST_NODE, sh } from '../support/machine/find-program.ts';
-import { temporaryFolder } from '../support/machine/folder.ts';
-import { testUnless } from '../support/machine/programs.ts';
 import { makeCertificates, noOpenssl, startTlsFront } from '../support/machine/tls.ts';
+import { temporaryFolder } from '../support/scope.ts';
 import { missesNothing } from '../support/service/following-programs.ts';
-import { type SharedBy, sharing } from '../support/service/sharing.ts';
+import { type SharedBy, sharing, testUnless } from '../support/service/sharing.ts';
 import { startTestStack } from '../support/service/stack.ts';
 
 const UPGRADES = `${ROOT}/test/upgrades/`;

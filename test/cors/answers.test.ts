@@ -3,10 +3,10 @@ import { readFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 import { ListPetsRequest, PetServiceService as Pets } from '../../gen/petstore/v1/pets.ts';
 import { call } from '../support/calls/connect-client.ts';
-import { grpcFrame } from '../support/calls/sockets.ts';
-import { withinOneMinute } from '../support/service/limit-windows.ts';
+import { grpcFrame } from '../support/calls/http2.ts';
 import { stackTest } from '../support/service/shared-stack.ts';
 import { startTestStack, type TestStack } from '../support/service/stack.ts';
+import { withinOneMinute } from '../support/until.ts';
 
 const SHOP = 'https://shop.example';
 const LOCAL = 'http://localhost:3000';

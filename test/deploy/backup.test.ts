@@ -3,7 +3,7 @@ import { chownSync, mkdirSync, readdirSync, readFileSync, rmSync, statSync, utim
 import { basename, dirname, join } from 'node:path';
 import { launch, launchForAll, type Test, test } from '../launcher/launch.ts';
 import { startLoad } from '../support/calls/load.ts';
-import { temporaryFolder } from '../support/machine/folder.ts';
+import { temporaryFolder } from '../support/scope.ts';
 import { Program } from '../support/service/process.ts';
 import { until } from '../support/until.ts';
 import { backup, fails, makeStore, run, succeeds } from './backups.ts';

@@ -12,8 +12,7 @@ import { MIGRATIONS } from '../../src/schema.ts';
 import { change } from '../support/machine/database.ts';
 import { missing } from '../support/machine/find-program.ts';
 import { postgresMissing } from '../support/machine/postgres.ts';
-import { Program } from '../support/service/process.ts';
-import type { Settings } from '../support/service/unlimited.ts';
+import { Program, type Settings } from '../support/service/process.ts';
 
 /** Why backups of PostgreSQL can't be tested; undefined when they can. */
 export const dumpsMissing = postgresMissing ?? missing('psql', 'postgresql-client');

@@ -3,12 +3,11 @@
  * an `npm ci` that makes them, and in them tools and a `node` that only write down what they were to run.
  */
 import { cpSync, mkdirSync, readdirSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
-import { join } from 'node:path';
 import type { ExecutionContext } from 'ava';
 import { ROOT } from '../../src/platform/launcher/paths.ts';
 import { findOldestNode, findProgram, missing, missingNode, sh } from '../support/machine/find-program.ts';
-import { temporaryFolder } from '../support/machine/folder.ts';
-import { testUnless } from '../support/machine/programs.ts';
+import { temporaryFolder } from '../support/scope.ts';
+import { testUnless } from '../support/service/sharing.ts';
 
 const oldest = findOldestNode();
 const READ = ['scripts/bootstrap.mjs', 'envoy/requirements.txt', 'test/contract/requirements.txt'];
@@ -21,12 +20,12 @@ for (const shell of ['dash', 'bash']) {
     const { root, env } = freshMachine(t, shell);
     for (const name of names) {
       await t.notThrowsAsync(sh('npm', ['run', name], { cwd: root, env }), name);
-      const [first = '', ...others] = readFileSync(join(root, 'ran'), 'utf8').trimEnd().split('\n');
+      const [first = '', ...others] = readFileSync(`${root}/ran`, 'utf8').trimEnd().split('\n');
       t.regex(first, /^machine's node: scripts\/bootstrap\.mjs/, name);
       const isAsItShould = others.length > 0 && others.every((line) => line.startsWith('installed node: '));
       t.true(isAsItShould, `${name}: ${others}`);
       for (const made of ['node_modules', '.envoy', '.schemathesis', 'ran']) {
-        rmSync(join(root, made), { recursive: true, force: true });
+        rmSync(`${root}/${made}`, { recursive: true, force: true });
       }
     }
   });
@@ -35,17 +34,17 @@ for (const shell of ['dash', 'bash']) {
 /** A copy of what an installation reads, and the environment of a machine that has nothing else of the project. */
 function freshMachine(t: ExecutionContext, shell: string) {
   const [root, machine, packages] = [temporaryFolder(t), temporaryFolder(t), temporaryFolder(t)];
-  const ran = join(root, 'ran');
-  for (const file of ['package.json', 'package-lock.json', ...READ]) cpSync(join(ROOT, file), join(root, file));
+  const ran = `${root}/ran`;
+  for (const file of ['package.json', 'package-lock.json', ...READ]) cpSync(`${ROOT}/${file}`, `${root}/${file}`);
   const program = (path: string, text: string) => writeFileSync(path, `#!/bin/sh\n${text}\n`, { mode: 0o755 });
   for (const kind of ['run', 'tools']) {
-    mkdirSync(join(packages, kind));
-    const tools = kind === 'run' ? [] : readdirSync(join(ROOT, 'node_modules/.bin'));
-    for (const tool of tools) writeFileSync(join(packages, kind, tool), '#!/usr/bin/env node\n', { mode: 0o755 });
-    program(join(packages, kind, 'node'), `echo "installed node: $*" >>${ran}`);
+    mkdirSync(`${packages}/${kind}`);
+    const tools = kind === 'run' ? [] : readdirSync(`${ROOT}/node_modules/.bin`);
+    for (const tool of tools) writeFileSync(`${packages}/${kind}/${tool}`, '#!/usr/bin/env node\n', { mode: 0o755 });
+    program(`${packages}/${kind}/node`, `echo "installed node: $*" >>${ran}`);
   }
   program(
-    join(machine, 'npm'),
+    `${machine}/npm`,
     `case $* in
     'ci --omit=dev '*) packages=run ;;
     'ci '*) packages=tools ;;
@@ -54,9 +53,9 @@ function freshMachine(t: ExecutionContext, shell: string) {
     esac
     mkdir node_modules && cp -R ${packages}/$packages node_modules/.bin`,
   );
-  program(join(machine, 'python3'), 'mkdir -p .envoy .schemathesis');
+  program(`${machine}/python3`, 'mkdir -p .envoy .schemathesis');
   const note = `case $1 in */npm*) ;; *) echo "machine's node: $*" >>${ran} ;; esac`;
-  program(join(machine, 'node'), `${note}\nexec ${oldest} "$@"`);
-  symlinkSync(findProgram([shell]) ?? '', join(machine, 'sh'));
+  program(`${machine}/node`, `${note}\nexec ${oldest} "$@"`);
+  symlinkSync(findProgram([shell]) ?? '', `${machine}/sh`);
   return { root, env: { PATH: `${machine}:/usr/bin:/bin`, HOME: machine, NO_UPDATE_NOTIFIER: '1' } };
 }

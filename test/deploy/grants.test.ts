@@ -1,18 +1,17 @@
 /** deploy/grants.sql: a user who owns the tables, and one for the servers. */
 import { execFileSync } from 'node:child_process';
 import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
-import { join } from 'node:path';
 import { EventServiceService as Events } from '../../gen/petstore/v1/events.ts';
 import { generateKey, hashKey } from '../../src/platform/access/keys/format.ts';
 import { ConfigError } from '../../src/platform/config/config.ts';
 import { openPostgres } from '../../src/platform/storage/postgres.ts';
 import { MIGRATIONS } from '../../src/schema.ts';
 import { sh } from '../support/machine/find-program.ts';
-import { temporaryFolder } from '../support/machine/folder.ts';
 import { query, startPostgres } from '../support/machine/postgres.ts';
-import { testUnless } from '../support/machine/programs.ts';
 import { noOpenssl } from '../support/machine/tls.ts';
+import { temporaryFolder } from '../support/scope.ts';
 import { startServerProcess } from '../support/service/process.ts';
+import { testUnless } from '../support/service/sharing.ts';
 import { backup, dumpsMissing, run, succeeds } from './backups.ts';
 
 const test = testUnless<unknown>(dumpsMissing);
@@ -36,12 +35,12 @@ test('Grants - the servers work with them, before and after a restore, and may n
   execFileSync('psql', ['--no-psqlrc', '--quiet', '--set=server=shop', `--file=${sql}`, as('owner')]);
   await open();
 
-  const settings = { DATABASE_URL: as('owner'), DATA_DIR: join(folder, 'data') };
-  const dump = await backup(join(folder, 'backups'), settings);
+  const settings = { DATABASE_URL: as('owner'), DATA_DIR: `${folder}/data` };
+  const dump = await backup(`${folder}/backups`, settings);
   const refused = await run('restore', [dump], { ...settings, DATABASE_URL: as('shop') });
   t.regex(refused.errors, /^petstore: permission denied for database \w+\n$/);
   await succeeds(t, run('restore', [dump], settings));
-  await succeeds(t, run('drill', ['--from', join(folder, 'backups')], settings));
+  await succeeds(t, run('drill', ['--from', `${folder}/backups`], settings));
   t.deepEqual(await query(admin, "SELECT FROM pg_database WHERE datname = 'petstore_drill'"), []);
   const key = generateKey();
   const hash = hashKey(key).toString('hex');
@@ -50,10 +49,10 @@ test('Grants - the servers work with them, before and after a restore, and may n
     `INSERT INTO accounts (name, plan, created_at_ms) VALUES ('a', 'business', 1);
      INSERT INTO api_keys (account_id, hash, prefix, created_at_ms) VALUES (1, '\\x${hash}', 'pst_', 1)`,
   );
-  mkdirSync(join(folder, 'server'), { mode: 0o700 });
-  writeFileSync(join(folder, 'server', 'demo.key'), key);
+  mkdirSync(`${folder}/server`, { mode: 0o700 });
+  writeFileSync(`${folder}/server/demo.key`, key);
   const ofServer = { DATABASE_URL: as('shop'), MIGRATE_AT_START: 'no' };
-  const server = await startServerProcess(t, join(folder, 'server'), ofServer);
+  const server = await startServerProcess(t, `${folder}/server`, ofServer);
   const petId = await server.grpc.pet({ stock: 1 });
   t.truthy(await server.grpc.order({ petId, quantity: 1 }));
   const kept = await server.grpc.call(Events.listEvents, { after: 0n, types: ['order.created'] });
@@ -81,14 +80,14 @@ test('Grants - the servers work with them, before and after a restore, and may n
 
 testUnless(dumpsMissing ?? noOpenssl)('Compose - the migration owns the tables, servers work without', async (t) => {
   const postgres = await startPostgres(t);
-  const folder = join(temporaryFolder(t), 'secrets');
+  const folder = `${temporaryFolder(t)}/secrets`;
   await sh(new URL('../../deploy/compose/make-secrets.sh', import.meta.url).pathname, [folder]);
   await query(postgres.url, 'CREATE DATABASE petstore');
   const at = (secret: string) => {
-    const url = new URL(readFileSync(join(folder, secret), 'utf8').trim());
+    const url = new URL(readFileSync(`${folder}/${secret}`, 'utf8').trim());
     return Object.assign(url, { hostname: '127.0.0.1', port: new URL(postgres.url).port }).href;
   };
-  await query(new URL('/petstore', postgres.url).href, readFileSync(join(folder, 'postgres-users.sql'), 'utf8'));
+  await query(new URL('/petstore', postgres.url).href, readFileSync(`${folder}/postgres-users.sql`, 'utf8'));
   await (await openPostgres(at('migration-database-url'), MIGRATIONS)).close();
   await (await openPostgres(at('database-url'), MIGRATIONS, { migrates: false })).close();
   await t.throwsAsync(query(at('database-url'), 'CREATE TABLE of_a_server ()'), { message: /permission denied/ });

@@ -3,7 +3,6 @@
  * systemd-run.test.ts runs the units.
  */
 import { cpSync, globSync, readFileSync, statSync, writeFileSync } from 'node:fs';
-import { join } from 'node:path';
 import test from 'ava';
 import { parse, parseAllDocuments } from 'yaml';
 import { SETTINGS } from '../../src/platform/config/settings.ts';
@@ -11,25 +10,25 @@ import { CLOSE_MS, DRAIN_MS, EDGES_KNOW_MS } from '../../src/platform/config/tim
 import { ROOT } from '../../src/platform/launcher/paths.ts';
 import { go, noGo } from '../conformance/programs.ts';
 import { missing, sh } from '../support/machine/find-program.ts';
-import { temporaryFolder } from '../support/machine/folder.ts';
-import { testUnless } from '../support/machine/programs.ts';
 import { noOpenssl } from '../support/machine/tls.ts';
+import { temporaryFolder } from '../support/scope.ts';
+import { testUnless } from '../support/service/sharing.ts';
 
-const [UNITS, COMPOSE, KUBERNETES] = ['systemd', 'compose/compose.yaml', 'kubernetes'].map((path) =>
-  join(ROOT, 'deploy', path),
+const [UNITS, COMPOSE, KUBERNETES] = ['systemd', 'compose/compose.yaml', 'kubernetes'].map(
+  (path) => `${ROOT}/deploy/${path}`,
 ) as [string, string, string];
 /** The highest exposure level allowed, of 10. systemd rates levels up to 2 as OK. */
 const MOST_EXPOSED = 2;
 
 const services = globSync('*.service', { cwd: UNITS });
-const readUnit = (name: string) => readFileSync(join(UNITS, name), 'utf8');
+const readUnit = (name: string) => readFileSync(`${UNITS}/${name}`, 'utf8');
 
 // biome-ignore lint/suspicious/noExplicitAny: Kubernetes' own types check the shape of the manifests
 type Manifest = any;
 
 const manifests = globSync('{base/*,migration}.yaml', { cwd: KUBERNETES })
   .filter((name) => !name.endsWith('kustomization.yaml'))
-  .flatMap((name) => parseAllDocuments(readFileSync(join(KUBERNETES, name), 'utf8')))
+  .flatMap((name) => parseAllDocuments(readFileSync(`${KUBERNETES}/${name}`, 'utf8')))
   .map((document): Manifest => document.toJS());
 const workloads = manifests.filter(({ kind }) => kind === 'Deployment' || kind === 'Job');
 
@@ -96,8 +95,8 @@ testUnless(missing('docker-compose'))('Compose - docker-compose accepts the file
 
 testUnless(noGo)('Manifests - have only what Kubernetes and cert-manager know, and "restricted" pods', async (t) => {
   t.timeout(600_000, 'the program is compiled');
-  const paths = [join(KUBERNETES, 'base'), join(KUBERNETES, 'migration.yaml')];
-  const read = (await go(['run', '.', ...paths], {}, join(import.meta.dirname, 'manifests'))).trim().split('\n');
+  const paths = [`${KUBERNETES}/base`, `${KUBERNETES}/migration.yaml`];
+  const read = (await go(['run', '.', ...paths], {}, `${import.meta.dirname}/manifests`)).trim().split('\n');
   t.deepEqual(read.sort(), manifests.map(({ kind }) => kind).sort());
 });
 
@@ -107,7 +106,7 @@ systemdTest('Units - systemd-analyze verify reports nothing', async (t) => {
   const folder = temporaryFolder(t);
   cpSync(UNITS, folder, { recursive: true, verbatimSymlinks: true });
   const files = globSync('*.{service,timer}', { cwd: UNITS }).map((name) => {
-    const file = join(folder, name.replace('@', '@50051')); // an instance: a template is not loaded
+    const file = `${folder}/${name.replace('@', '@50051')}`; // an instance: a template is not loaded
     writeFileSync(file, readUnit(name).replaceAll('/opt/petstore', ROOT));
     return file;
   });
@@ -118,16 +117,16 @@ systemdTest('Units - systemd-analyze verify reports nothing', async (t) => {
 systemdTest(`Units - have an exposure level of at most ${MOST_EXPOSED} of 10`, async (t) => {
   for (const name of services) {
     const threshold = `--threshold=${MOST_EXPOSED * 10}`;
-    const args = ['security', '--offline=true', threshold, '--no-pager', join(UNITS, name)];
+    const args = ['security', '--offline=true', threshold, '--no-pager', `${UNITS}/${name}`];
     const { stdout } = await sh('systemd-analyze', args).catch((error: { stdout: string }) => error);
     t.regex(stdout, /Overall exposure level for .*: [01]\.\d OK/);
   }
 });
 
 testUnless(noOpenssl)("Certificates - the group can read their keys, the owner alone the authority's", async (t) => {
-  const folder = join(temporaryFolder(t), 'internal');
-  const { stdout } = await sh(join(ROOT, 'deploy/make-certificates.sh'), [folder, 'petstore-0', '10.0.0.11', '::1']);
+  const folder = `${temporaryFolder(t)}/internal`;
+  const { stdout } = await sh(`${ROOT}/deploy/make-certificates.sh`, [folder, 'petstore-0', '10.0.0.11', '::1']);
   t.regex(stdout, /for DNS:petstore-0,IP:10\.0\.0\.11,IP:::1;/);
-  const modes = ['ca.key', 'server.key', 'edge.key'].map((name) => statSync(join(folder, name)).mode & 0o777);
+  const modes = ['ca.key', 'server.key', 'edge.key'].map((name) => statSync(`${folder}/${name}`).mode & 0o777);
   t.deepEqual(modes, [0o600, 0o640, 0o640]);
 });

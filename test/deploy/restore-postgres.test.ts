@@ -1,12 +1,11 @@
 /** `deploy/restore.ts` with PostgreSQL: its own pg_dump, pg_restore and psql. */
 import { chmodSync, writeFileSync } from 'node:fs';
-import { join } from 'node:path';
 import { runProgram } from '../../deploy/postgres-program.ts';
 import { openPostgres } from '../../src/platform/storage/postgres.ts';
 import { MIGRATIONS } from '../../src/schema.ts';
 import { findProgram } from '../support/machine/find-program.ts';
-import { temporaryFolder } from '../support/machine/folder.ts';
 import { query, startPostgres } from '../support/machine/postgres.ts';
+import { temporaryFolder } from '../support/scope.ts';
 import { startServerProcess } from '../support/service/process.ts';
 import { sharing, type TestOf } from '../support/service/sharing.ts';
 import { until } from '../support/until.ts';
@@ -21,8 +20,8 @@ async function places(t: Test) {
   const [folder, url] = [temporaryFolder(t), await t.context.createDatabase()];
   await migrate(url);
   await query(url, "INSERT INTO categories (name) VALUES ('old')");
-  const settings = { DATA_DIR: join(folder, 'data'), DATABASE_URL: url };
-  return { folder, url, settings, dump: await backup(join(folder, 'backups'), settings) };
+  const settings = { DATA_DIR: `${folder}/data`, DATABASE_URL: url };
+  return { folder, url, settings, dump: await backup(`${folder}/backups`, settings) };
 }
 
 const migrate = async (url: string) => (await openPostgres(url, MIGRATIONS)).close();
@@ -70,7 +69,7 @@ test('Restore - of a dump from before a migration: it can run again, and what wa
   await query(url, "INSERT INTO categories (name) VALUES ('new')");
   t.deepEqual(await query(url, 'SELECT max(id)::int AS id FROM categories'), [{ id: 2 }]);
 
-  const next = await backup(join(folder, 'backups'), settings);
+  const next = await backup(`${folder}/backups`, settings);
   const empty = await t.context.createDatabase();
   await succeeds(t, run('restore', [next], { ...settings, DATABASE_URL: empty }));
   t.deepEqual(await kept(empty), [], 'a backup has no kept schema');
@@ -84,8 +83,8 @@ test('Restore - of tables in a schema of their own, also into a database without
   await query(url, 'CREATE SCHEMA shop');
   await migrate(inShop(url));
   await query(url, "INSERT INTO shop.categories (name) VALUES ('old')");
-  const settings = { DATA_DIR: join(folder, 'data'), DATABASE_URL: inShop(url) };
-  const dump = await backup(join(folder, 'backups'), settings);
+  const settings = { DATA_DIR: `${folder}/data`, DATABASE_URL: inShop(url) };
+  const dump = await backup(`${folder}/backups`, settings);
   for (const database of [url, empty]) {
     await succeeds(t, run('restore', [dump], { ...settings, DATABASE_URL: inShop(database) }));
     t.deepEqual(await categories(database, 'shop'), ['old']);
@@ -94,7 +93,7 @@ test('Restore - of tables in a schema of their own, also into a database without
 
 test('Restore - is refused while a server is connected from another DATA_DIR', async (t) => {
   const { folder, url, settings, dump } = await places(t);
-  const running = await startServerProcess(t, join(folder, 'another'), { DATABASE_URL: url });
+  const running = await startServerProcess(t, `${folder}/another`, { DATABASE_URL: url });
   await running.grpc.category();
   const line =
     /^petstore: sessions are connected to the database \(\d+ of \w+\): stop every server and what else is connected\n$/;
@@ -110,7 +109,7 @@ test('Restore - dumps that are no backup are refused, and nothing changes', asyn
   await query(other, 'CREATE TABLE posts (id integer); CREATE TABLE schema_migrations (version text)');
   await migrate(newer);
   await query(newer, "INSERT INTO schema_migrations (name, batch) VALUES ('999-future', 1)");
-  const [foreign, future, empty] = [join(folder, 'foreign.dump'), join(folder, 'future.dump'), join(folder, '.dump')];
+  const [foreign, future, empty] = [`${folder}/foreign.dump`, `${folder}/future.dump`, `${folder}/.dump`];
   runProgram('pg_dump', ['--format=custom', `--file=${foreign}`], other); // without the checks of a backup
   runProgram('pg_dump', ['--format=custom', `--file=${future}`], newer);
   writeFileSync(empty, '');
@@ -169,12 +168,12 @@ test('Backup - an unreachable database ends with one line, without the password'
   const { folder, settings } = await places(t);
   const DATABASE_URL = 'postgres://petstore:hunter2hunter2@127.0.0.1:1/petstore';
   const line = /^petstore: pg_dump: error: connection to server (?!.*hunter2).+\n$/;
-  await fails(t, run('backup', ['--to', join(folder, 'backups')], { ...settings, DATABASE_URL }), line);
+  await fails(t, run('backup', ['--to', `${folder}/backups`], { ...settings, DATABASE_URL }), line);
 });
 
 /** A pg_restore that is this script of a shell, except for the list of what is in a dump. */
 function programsWith(folder: string, script: (real: string) => string): { readonly PATH: string } {
-  const [program, real] = [join(folder, 'pg_restore'), findProgram(['pg_restore']) ?? ''];
+  const [program, real] = [`${folder}/pg_restore`, findProgram(['pg_restore']) ?? ''];
   writeFileSync(program, `#!/bin/sh\n[ "$1" = --list ] && exec ${real} "$@"\n${script(real)}\n`);
   chmodSync(program, 0o755);
   return { PATH: `${folder}:${process.env.PATH}` };

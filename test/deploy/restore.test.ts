@@ -11,9 +11,9 @@ import test, { type ExecutionContext } from 'ava';
 import { ConfigError } from '../../src/platform/config/config.ts';
 import { change } from '../support/machine/database.ts';
 import { missing } from '../support/machine/find-program.ts';
-import { temporaryFolder } from '../support/machine/folder.ts';
-import { testUnless } from '../support/machine/programs.ts';
+import { temporaryFolder } from '../support/scope.ts';
 import { Program, startServerProcess } from '../support/service/process.ts';
+import { testUnless } from '../support/service/sharing.ts';
 import { backup, categoriesIn, DEPLOY, fails, makeCrashedStore, makeStore, run, startOn, succeeds } from './backups.ts';
 
 const straceTest = testUnless<unknown>(missing('strace'));

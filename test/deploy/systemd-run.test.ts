@@ -1,17 +1,15 @@
 /** The units under a systemd that is process 1, installed as docs/operations.md says, with its sandbox and secrets. */
 import { readFileSync } from 'node:fs';
-import { join } from 'node:path';
 import { ROOT } from '../../src/platform/launcher/paths.ts';
 import { missing, sh } from '../support/machine/find-program.ts';
-import { temporaryFolder } from '../support/machine/folder.ts';
 import { NAMESPACES, noNamespaces } from '../support/machine/namespaces.ts';
 import { postgresMissing } from '../support/machine/postgres.ts';
-import { childrenOf } from '../support/service/launcher.ts';
-import { Program } from '../support/service/process.ts';
+import { temporaryFolder } from '../support/scope.ts';
+import { childrenOf, Program } from '../support/service/process.ts';
 import { sharing } from '../support/service/sharing.ts';
 import { until } from '../support/until.ts';
 
-const PAGE = readFileSync(join(ROOT, 'docs/operations.md'), 'utf8');
+const PAGE = readFileSync(`${ROOT}/docs/operations.md`, 'utf8');
 const [INSTALL = ''] = /^cp deploy\/systemd[\s\S]+?(?=^```)/m.exec(PAGE) ?? [];
 
 const DATABASES = `
@@ -34,7 +32,7 @@ const SETTINGS = `
 
 /** systemd as process 1 in namespaces of its own: see systemd-boot.sh. It needs root. */
 const test = sharing(missing('systemctl', 'systemd') ?? noNamespaces ?? postgresMissing, async (t) => {
-  const args = [...NAMESPACES, 'sh', join(import.meta.dirname, 'systemd-boot.sh'), temporaryFolder(t), ROOT];
+  const args = [...NAMESPACES, 'sh', `${import.meta.dirname}/systemd-boot.sh`, temporaryFolder(t), ROOT];
   const outside = new Program('unshare', args);
   t.teardown(() => outside.end('SIGKILL'));
   /** Runs commands beside systemd, in /opt/petstore. Resolves with their output; rejects if one fails. */

@@ -1,14 +1,11 @@
 /** The program of the page "Following changes" that keeps a copy, killed where an id that is stored too early shows. */
 import { readFile, writeFile } from 'node:fs/promises';
 import { createServer, request } from 'node:http';
-import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import { isDeepStrictEqual } from 'node:util';
 import { readAll } from '../support/calls/pages.ts';
 import { change } from '../support/machine/database.ts';
-import { temporaryFolder } from '../support/machine/folder.ts';
-import { listen } from '../support/machine/ports.ts';
-import type { Scope } from '../support/scope.ts';
+import { listen, type Scope, temporaryFolder } from '../support/scope.ts';
 import { Program } from '../support/service/process.ts';
 import { stackTest } from '../support/service/shared-stack.ts';
 import type { TestStack } from '../support/service/stack.ts';
@@ -56,7 +53,7 @@ test('A copy - misses nothing when it is killed between ready and the lists, or 
   const page = await readFile('docs/callers/following-changes.md', 'utf8');
   const [, name = '', code = ''] = /`node (\S+)`[^`]*```js\n(.+?)^```/ms.exec(page) ?? [];
   const cwd = temporaryFolder(t);
-  const file = join(cwd, name);
+  const file = `${cwd}/${name}`;
   await writeFile(file, code);
   const proxy = await holdingProxy(t, t.context.rest.url);
   const env = { ...process.env, API: proxy.url, API_KEY: t.context.key };
@@ -72,7 +69,7 @@ test('A copy - misses nothing when it is killed between ready and the lists, or 
   };
   const isEqual = async () => {
     if (program.hasEnded) throw new Error(program.errors);
-    const { cursor, ...copy } = JSON.parse(await readFile(join(cwd, 'copy.json'), 'utf8').catch(() => '{}'));
+    const { cursor, ...copy } = JSON.parse(await readFile(`${cwd}/copy.json`, 'utf8').catch(() => '{}'));
     return isDeepStrictEqual(copy, await lists(t.context));
   };
   await until(() => proxy.held > 0, 'the first list');

@@ -1,13 +1,11 @@
 /** Runs the sessions in README.md and docs/accounts.md, command by command, and compares what they print. */
 import { readFileSync } from 'node:fs';
-import { join } from 'node:path';
 import type { ExecutionContext } from 'ava';
 import { ROOT } from '../../src/platform/launcher/paths.ts';
 import { buildPrograms, GRPCURL, noGo } from '../conformance/programs.ts';
 import { mayBeSkipped, sh } from '../support/machine/find-program.ts';
-import { temporaryFolder } from '../support/machine/folder.ts';
-import { freePorts } from '../support/machine/ports.ts';
-import { Launcher } from '../support/service/launcher.ts';
+import { freePorts, temporaryFolder } from '../support/scope.ts';
+import { Launcher } from '../support/service/process.ts';
 import { fresh, type SharedBy } from '../support/service/sharing.ts';
 
 const test = fresh(undefined, async (t) => {
@@ -27,7 +25,7 @@ interface Step {
 
 /** The sessions of a page, one per block: each command with what it prints. */
 function sessionsOf(page: string): Step[][] {
-  const blocks = readFileSync(join(ROOT, page), 'utf8').matchAll(/^```\n(\$ .+?)^```/gms);
+  const blocks = readFileSync(`${ROOT}/${page}`, 'utf8').matchAll(/^```\n(\$ .+?)^```/gms);
   return [...blocks].map(([, block = '']) =>
     block.split(/^\$ /m).flatMap((step) => {
       const [, command, output = ''] = /^((?:.*\\\n)*.*\n)([\s\S]*)$/.exec(step) ?? [];

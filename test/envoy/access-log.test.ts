@@ -1,14 +1,13 @@
 /** What Envoy's access log contains for each kind of request. That it contains no key: test/secrets.test.ts. */
 import { readFileSync } from 'node:fs';
-import { join } from 'node:path';
 import type { Metadata } from '@grpc/grpc-js';
 import { PetServiceService as Pets } from '../../gen/petstore/v1/pets.ts';
 import { generateKey } from '../../src/platform/access/keys/format.ts';
 import { openEvents } from '../support/calls/event-source.ts';
 import type { RestRequest } from '../support/calls/rest-client.ts';
-import { withinOneMinute } from '../support/service/limit-windows.ts';
 import { sharing } from '../support/service/sharing.ts';
 import { startTestStack, type TestStack } from '../support/service/stack.ts';
+import { withinOneMinute } from '../support/until.ts';
 
 type Line = Readonly<Record<string, unknown>>;
 
@@ -95,7 +94,7 @@ const test = sharing(undefined, async (t) => {
   const names = new Map<unknown, string>();
   for (const [name, send] of REQUESTS) names.set(await send(stack), name);
   await service.stack.stop();
-  const text = readFileSync(join(service.config.dataDir, 'logs', 'access.log'), 'utf8');
+  const text = readFileSync(`${service.config.dataDir}/logs/access.log`, 'utf8');
   const all: Line[] = JSON.parse(`[${text.trimEnd().replaceAll('\n', ',')}]`);
   const lines = new Map(all.map((line) => [names.get(line.request_id) ?? 'other', line]));
   return { lines, all };

@@ -4,7 +4,6 @@
  * from the table.
  */
 import { readFileSync } from 'node:fs';
-import { join } from 'node:path';
 import { status as Status } from '@grpc/grpc-js';
 import { FILTERS, KINDS } from '../../envoy/config/kinds.ts';
 import { Plan } from '../../gen/apiplatform/admin/v1/admin.ts';
@@ -97,7 +96,7 @@ function faultsOf({ headers, text, status }: Received, method: string, isGrpc = 
 }
 
 test('Kinds - docs/internals/calls.md shows the table', (t) => {
-  const page = readFileSync(join(ROOT, 'docs/internals/calls.md'), 'utf8');
+  const page = readFileSync(`${ROOT}/docs/internals/calls.md`, 'utf8');
   const cells = page
     .split('\n')
     .flatMap((line) => (line.startsWith('|') ? [line.split('|').map((cell) => cell.trim())] : []));

@@ -19,7 +19,7 @@ import type { Operation } from '../../src/platform/proto/operations.ts';
 import { checkParameters } from '../../src/platform/protocols/rest/requests.ts';
 import { parcelMessage, parcelOperations } from '../support/lists/parcels.ts';
 import { findProgram, missing } from '../support/machine/find-program.ts';
-import { testUnless } from '../support/machine/programs.ts';
+import { testUnless } from '../support/service/sharing.ts';
 
 const test = testUnless(missing('luajit'));
 const luajit = findProgram(['luajit']);

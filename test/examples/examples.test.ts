@@ -5,11 +5,9 @@ import { extname, join } from 'node:path';
 import { ROOT } from '../../src/platform/launcher/paths.ts';
 import { noBrowser, startBrowser, watchedPage } from '../support/machine/browser.ts';
 import { sh } from '../support/machine/find-program.ts';
-import { temporaryFolder } from '../support/machine/folder.ts';
-import { listen } from '../support/machine/ports.ts';
-import { testUnless } from '../support/machine/programs.ts';
+import { listen, temporaryFolder } from '../support/scope.ts';
 import { testFirstPrograms } from '../support/service/first-programs.ts';
-import { type SharedBy, sharing } from '../support/service/sharing.ts';
+import { type SharedBy, sharing, testUnless } from '../support/service/sharing.ts';
 import { startTestStack } from '../support/service/stack.ts';
 import { until } from '../support/until.ts';
 

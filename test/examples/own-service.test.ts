@@ -7,8 +7,8 @@ import { extname, join } from 'node:path';
 import test from 'ava';
 import { ROOT } from '../../src/platform/launcher/paths.ts';
 import { sh } from '../support/machine/find-program.ts';
-import { temporaryFolder } from '../support/machine/folder.ts';
 import { postgresMissing } from '../support/machine/postgres.ts';
+import { temporaryFolder } from '../support/scope.ts';
 
 const SAMPLE = join(ROOT, 'examples/harbour');
 

@@ -6,11 +6,10 @@ import { generateKey } from '../../src/platform/access/keys/format.ts';
 import { type Load, startLoad, untilMore } from '../support/calls/load.ts';
 import { RestClient } from '../support/calls/rest-client.ts';
 import { query } from '../support/machine/postgres.ts';
-import { withinOneMinute } from '../support/service/limit-windows.ts';
 import { sharedMissing, startShared } from '../support/service/shared.ts';
 import { sharing } from '../support/service/sharing.ts';
 import { startTestStack, type TestStack } from '../support/service/stack.ts';
-import { until } from '../support/until.ts';
+import { until, withinOneMinute } from '../support/until.ts';
 
 const CALLERS = 30;
 /** The recovery time after the return of the database. */

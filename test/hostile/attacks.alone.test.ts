@@ -1,8 +1,7 @@
 /** Each attack, with callers beside it who must be served. `npm run test:hostile` runs them at full size. */
 import type { TestFn } from 'ava';
-import { rawGrpc } from '../support/calls/http2.ts';
-import { grpcFrame, targetOf } from '../support/calls/sockets.ts';
-import { testUnless } from '../support/machine/programs.ts';
+import { grpcFrame, rawGrpc, targetOf } from '../support/calls/http2.ts';
+import { testUnless } from '../support/service/sharing.ts';
 import { startTestStack } from '../support/service/stack.ts';
 import { ATTACKS } from './campaign/attacks.ts';
 import { breaches, figuresOf, measureAttack } from './campaign/experiment.ts';

@@ -2,7 +2,7 @@
 import { setImmediate as turn } from 'node:timers/promises';
 import { callAdmin } from '../../src/platform/launcher/envoy-admin.ts';
 import { END_STREAM, frame, headersFrame, PLAIN, PREFACE } from '../support/calls/frames.ts';
-import { openSocket, targetOf } from '../support/calls/sockets.ts';
+import { openSocket, targetOf } from '../support/calls/http2.ts';
 import { cpuTimesUs } from '../support/machine/cpu-time.ts';
 import { statistic } from '../support/service/exposition.ts';
 import { until } from '../support/until.ts';

@@ -5,7 +5,7 @@ import { Duplex } from 'node:stream';
 import { setTimeout as delay } from 'node:timers/promises';
 import { EventServiceService as Events } from '../../gen/petstore/v1/events.ts';
 import { openEvents } from '../support/calls/event-source.ts';
-import { grpcFrame, grpcHeaders, openSession, openSocket, type Target, targetOf } from '../support/calls/sockets.ts';
+import { grpcFrame, grpcHeaders, openSession, openSocket, type Target, targetOf } from '../support/calls/http2.ts';
 import { statistic } from '../support/service/exposition.ts';
 import type { TestStack } from '../support/service/stack.ts';
 import { until } from '../support/until.ts';

@@ -1,6 +1,6 @@
 /** A short fuzz from a fixed seed. `npm run test:hostile -- --only Fuzz` sends far more. */
 import type { TestFn } from 'ava';
-import { testUnless } from '../support/machine/programs.ts';
+import { testUnless } from '../support/service/sharing.ts';
 import { startTestStack } from '../support/service/stack.ts';
 import { fuzz } from './campaign/fuzz.ts';
 import { hostileMissing, INPUTS, PROBED, SEED } from './campaign/service.ts';

@@ -2,8 +2,7 @@
 import { gzipSync } from 'node:zlib';
 import { status as Code } from '@grpc/grpc-js';
 import { CreateCategoryRequest, ListCategoriesRequest } from '../../gen/petstore/v1/categories.ts';
-import { exchangeAlone, type RawCall, rawGrpc } from '../support/calls/http2.ts';
-import { grpcFrame, grpcHeaders } from '../support/calls/sockets.ts';
+import { exchangeAlone, grpcFrame, grpcHeaders, type RawCall, rawGrpc } from '../support/calls/http2.ts';
 import { hostileTest } from './campaign/service.ts';
 
 const test = hostileTest();

@@ -3,8 +3,7 @@ import type { OutgoingHttpHeaders } from 'node:http2';
 import { HealthService } from '../../gen/grpc/health/v1/health.ts';
 import { CategoryServiceService as Categories } from '../../gen/petstore/v1/categories.ts';
 import { PetServiceService as Pets } from '../../gen/petstore/v1/pets.ts';
-import { exchange, type Sending } from '../support/calls/http2.ts';
-import { grpcFrame, grpcHeaders, openSession, targetOf } from '../support/calls/sockets.ts';
+import { exchange, grpcFrame, grpcHeaders, openSession, type Sending, targetOf } from '../support/calls/http2.ts';
 import type { TestStack } from '../support/service/stack.ts';
 import { hostileTest, isFull, leftOpen, MIB, PROBED, usedBytes } from './campaign/service.ts';
 

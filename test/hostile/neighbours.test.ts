@@ -9,11 +9,9 @@ import { PetServiceService as Pets } from '../../gen/petstore/v1/pets.ts';
 import { generateKey } from '../../src/platform/access/keys/format.ts';
 import { call } from '../support/calls/connect-client.ts';
 import { GrpcCaller } from '../support/calls/grpc-caller.ts';
-import { exchange } from '../support/calls/http2.ts';
-import { sessionOf, targetOf } from '../support/calls/sockets.ts';
-import { withinOneMinute } from '../support/service/limit-windows.ts';
+import { exchange, sessionOf, targetOf } from '../support/calls/http2.ts';
 import { startTestServer } from '../support/service/server.ts';
-import { until } from '../support/until.ts';
+import { until, withinOneMinute } from '../support/until.ts';
 import { AS_DEPLOYED, hostileTest, MIB, mib, pidsOf, storeLargestList, watchMemory } from './campaign/service.ts';
 
 const test = hostileTest({ ...AS_DEPLOYED, TRUSTED_PROXIES: '127.0.0.1' });

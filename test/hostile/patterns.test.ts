@@ -8,8 +8,7 @@ import type { OutgoingHttpHeaders } from 'node:http2';
 import { type DescField, type DescMessage, fromJson, type JsonValue, ScalarType, toBinary } from '@bufbuild/protobuf';
 import { operatorKeyFile } from '../../src/platform/access/keys/key-files.ts';
 import { loadOperations } from '../../src/platform/proto/operations.ts';
-import { exchange } from '../support/calls/http2.ts';
-import { grpcFrame, grpcHeaders, openSession } from '../support/calls/sockets.ts';
+import { exchange, grpcFrame, grpcHeaders, openSession } from '../support/calls/http2.ts';
 import { cpuTimeUs } from '../support/machine/cpu-time.ts';
 import { hostileTest, isFull, pidsOf, SEED } from './campaign/service.ts';
 

@@ -6,20 +6,16 @@ import { randomInt } from 'node:crypto';
 import { createSocket } from 'node:dgram';
 import { writeFileSync } from 'node:fs';
 import { readFile } from 'node:fs/promises';
-import { join } from 'node:path';
 import { demoKeyFile } from '../../src/platform/access/keys/key-files.ts';
 import { callAdmin } from '../../src/platform/launcher/envoy-admin.ts';
 import { startLoad, untilMore } from '../support/calls/load.ts';
 import { RestClient } from '../support/calls/rest-client.ts';
-import { temporaryFolder } from '../support/machine/folder.ts';
 import { noNamespaces } from '../support/machine/namespaces.ts';
-import { freePorts } from '../support/machine/ports.ts';
 import { makeCertificates, noOpenssl } from '../support/machine/tls.ts';
-import type { Scope } from '../support/scope.ts';
-import { TestProcess } from '../support/service/process.ts';
+import { freePorts, type Scope, temporaryFolder } from '../support/scope.ts';
+import { type Settings, TestProcess, UNLIMITED } from '../support/service/process.ts';
 import { sharedMissing, startShared } from '../support/service/shared.ts';
 import { sharing } from '../support/service/sharing.ts';
-import { type Settings, UNLIMITED } from '../support/service/unlimited.ts';
 import { until } from '../support/until.ts';
 
 const GRPC_PORT = 50_051;
@@ -47,9 +43,9 @@ async function startNetwork(t: Scope) {
     isDnsFailing: false,
     /** A command that executes the one after it with `lines` in /etc/hosts. The DNS server has all other names. */
     withNames(folder: string, lines: readonly string[]): readonly string[] {
-      writeFileSync(join(folder, 'hosts'), ['127.0.0.1 localhost', ...lines, ''].join('\n'));
-      writeFileSync(join(folder, 'resolv.conf'), `nameserver ${address(1)}\n`);
-      const mounts = ['hosts', 'resolv.conf'].map((file) => `mount --bind ${join(folder, file)} /etc/${file}`);
+      writeFileSync(`${folder}/hosts`, ['127.0.0.1 localhost', ...lines, ''].join('\n'));
+      writeFileSync(`${folder}/resolv.conf`, `nameserver ${address(1)}\n`);
+      const mounts = ['hosts', 'resolv.conf'].map((file) => `mount --bind ${folder}/${file} /etc/${file}`);
       return ['unshare', '--mount', 'sh', '-euc', `${mounts.join('; ')}; exec "$@"`, 'sh'];
     },
   };
@@ -88,7 +84,7 @@ const test = sharing(noNamespaces ?? sharedMissing ?? noOpenssl, async (t) => {
   for (const name of EDGES) await certificates.issue(name, `DNS:${name}`);
   for (const name of SERVERS) await startServer(context, name);
   for (const name of EDGES) await startEdge(context, name);
-  return { ...context, key: (await readFile(demoKeyFile(join(folder, 'petstore-0')), 'utf8')).trim() };
+  return { ...context, key: (await readFile(demoKeyFile(`${folder}/petstore-0`), 'utf8')).trim() };
 });
 
 type Context = Awaited<ReturnType<typeof open>>;
@@ -126,7 +122,7 @@ async function startEdge(context: Context, name: Name): Promise<void> {
 
 function run(context: Context, name: Name, file: string, own: Settings, prefix?: readonly string[]): TestProcess {
   const { processes, certificates, folder } = context;
-  const settings = { ...UNLIMITED, DATA_DIR: join(folder, name), ...certificates.internalTls(name), ...own };
+  const settings = { ...UNLIMITED, DATA_DIR: `${folder}/${name}`, ...certificates.internalTls(name), ...own };
   const started = new TestProcess(file, settings, undefined, prefix);
   processes.set(name, started);
   return started;
@@ -147,7 +143,7 @@ function startCallers(context: Context & { readonly key: string }) {
 }
 
 const admin = ({ folder }: Context, edge: Name, path: string) =>
-  callAdmin({ dataDir: join(folder, edge) }, 'GET', path);
+  callAdmin({ dataDir: `${folder}/${edge}` }, 'GET', path);
 
 /** A number of an edge about its servers. */
 async function stat(context: Context, edge: Name, name: string): Promise<number> {

@@ -5,13 +5,12 @@
 import { once } from 'node:events';
 import { readFile } from 'node:fs/promises';
 import { createConnection } from 'node:net';
-import { join } from 'node:path';
 import { connect } from 'node:tls';
 import { Client, credentials, Metadata, type ServiceError } from '@grpc/grpc-js';
 import { HealthCheckResponse_ServingStatus as Health, HealthService } from '../../gen/grpc/health/v1/health.ts';
 import { insecure, unary } from '../support/calls/grpc.ts';
-import { freePorts } from '../support/machine/ports.ts';
-import { childrenOf } from '../support/service/launcher.ts';
+import { freePorts } from '../support/scope.ts';
+import { childrenOf } from '../support/service/process.ts';
 import { until } from '../support/until.ts';
 import { type Context, EDGE_SECRET, get, run, test } from './standalone.ts';
 
@@ -136,5 +135,5 @@ test('Standalone edge - with mutual TLS a server needs a certificate for its nam
   t.true(lines.some(({ msg }) => msg === 'Stopped.'));
   t.true(lines.some(({ path, status: code }) => path === '/healthz' && code === 503));
   t.is(edge.errors, '');
-  await t.throwsAsync(readFile(join(folder, 'edge/logs/access.log')), { code: 'ENOENT' });
+  await t.throwsAsync(readFile(`${folder}/edge/logs/access.log`), { code: 'ENOENT' });
 });

@@ -1,13 +1,10 @@
 /** Standalone servers and edges, which find each other on this machine. After each test they are killed. */
 import { readFile } from 'node:fs/promises';
-import { join } from 'node:path';
 import { demoKeyFile } from '../../src/platform/access/keys/key-files.ts';
-import { temporaryFolder } from '../support/machine/folder.ts';
-import { freePorts } from '../support/machine/ports.ts';
 import { makeCertificates, noOpenssl } from '../support/machine/tls.ts';
-import { TestProcess } from '../support/service/process.ts';
+import { freePorts, temporaryFolder } from '../support/scope.ts';
+import { type Settings, TestProcess, UNLIMITED } from '../support/service/process.ts';
 import { fresh, type SharedBy, type TestOf } from '../support/service/sharing.ts';
-import { type Settings, UNLIMITED } from '../support/service/unlimited.ts';
 
 export const EDGE_SECRET = 'the-secret-of-this-test';
 
@@ -24,7 +21,7 @@ export function run(t: Test, program: 'edge' | 'server', more: Settings = {}): T
   const started = new TestProcess(program === 'edge' ? 'src/platform/launcher/edge-main.ts' : 'src/main.ts', {
     ...UNLIMITED,
     EDGE_SECRET,
-    DATA_DIR: join(folder, program),
+    DATA_DIR: `${folder}/${program}`,
     PORT: String(ports.edge),
     GRPC_PORT: String(ports.server),
     ENVOY_ADMIN_PORT: String(ports.admin),
@@ -37,7 +34,7 @@ export function run(t: Test, program: 'edge' | 'server', more: Settings = {}): T
 /** The status of a GET through the edge; why there is none without a response. */
 export async function get(t: Test, path: string): Promise<unknown> {
   const { folder, ports } = t.context;
-  const key = await readFile(demoKeyFile(join(folder, 'server')), 'utf8').catch(() => ''); // before the first start
+  const key = await readFile(demoKeyFile(`${folder}/server`), 'utf8').catch(() => ''); // before the first start
   const headers = { authorization: `Bearer ${key.trim()}`, connection: 'close' };
   const response = fetch(`http://127.0.0.1:${ports.edge}${path}`, { headers });
   return response.then(({ status }) => status).catch(({ cause }) => String(cause));

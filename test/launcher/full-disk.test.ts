@@ -1,6 +1,5 @@
 /** The service on a disk that fills up, is full when it starts, and has room again. One disk has all tests. */
 import { readFileSync } from 'node:fs';
-import { join } from 'node:path';
 import { status } from '@grpc/grpc-js';
 import { CategoryServiceService } from '../../gen/petstore/v1/categories.ts';
 import { run } from '../cli/command.ts';
@@ -8,7 +7,7 @@ import { GrpcCaller } from '../support/calls/grpc-caller.ts';
 import { readAll, walk } from '../support/calls/pages.ts';
 import type { RestClient } from '../support/calls/rest-client.ts';
 import { mountSmallDisk, noNamespaces, type SmallDisk } from '../support/machine/namespaces.ts';
-import { testUnless } from '../support/machine/programs.ts';
+import { testUnless } from '../support/service/sharing.ts';
 import { until } from '../support/until.ts';
 import { type Context, launch, launchForAll, refusedWith } from './launch.ts';
 
@@ -17,7 +16,7 @@ let small: SmallDisk;
 const shared = launchForAll((_, t) => {
   small = mountSmallDisk(80);
   t.teardown(() => small.remove());
-  return { DATA_DIR: join(small.path, 'data'), LOG_LEVEL: 'debug' };
+  return { DATA_DIR: `${small.path}/data`, LOG_LEVEL: 'debug' };
 }, noNamespaces);
 
 const acknowledged = new Map<number, string>();
@@ -59,7 +58,7 @@ test.serial('Full disk - writes get 503, reads work, no process ends, and no ack
   await create(rest, 100, 201);
   t.true(await allExist(rest));
   t.deepEqual(await launcher.pair(), before);
-  const log = () => readFileSync(join(folder, 'logs/server.log'), 'utf8');
+  const log = () => readFileSync(`${folder}/logs/server.log`, 'utf8');
   const { length } = log();
   const goesOn = async () => {
     await rest.get('/categories/0'); // at LOG_LEVEL=debug each call has a line
@@ -114,8 +113,8 @@ test.serial('Start on a full disk - fails with one line that names the folder wi
   const { launcher, folder } = shared;
   t.deepEqual(await launcher.end('SIGTERM'), { code: 0, signal: null });
   small.fill();
-  const [old, fresh] = [launch(t, launcher.settings), launch(t, { DATA_DIR: join(small.path, 'new') })];
-  const server = run(process.execPath, ['src/main.ts'], { ...t.context.settings, DATA_DIR: join(small.path, 'x') });
+  const [old, fresh] = [launch(t, launcher.settings), launch(t, { DATA_DIR: `${small.path}/new` })];
+  const server = run(process.execPath, ['src/main.ts'], { ...t.context.settings, DATA_DIR: `${small.path}/x` });
   const remedy = 'make room there, or set DATA_DIR to a folder on another disk$';
   await refusedWith(t, old, new RegExp(`^there is no room to write in ${folder} \\(.+\\): ${remedy}`), 75);
   await refusedWith(t, fresh, new RegExp(`^there is no room to write in ${small.path}/new \\(.+\\): ${remedy}`), 75);

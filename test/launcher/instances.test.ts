@@ -1,6 +1,5 @@
 /** `INSTANCES` of 2: several servers behind one Envoy, each supervised separately. One service has all tests. */
 import { mkdir, readFile, rename, rm } from 'node:fs/promises';
-import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import { CategoryServiceService as Categories } from '../../gen/petstore/v1/categories.ts';
 import { callAdmin } from '../../src/platform/launcher/envoy-admin.ts';
@@ -8,11 +7,10 @@ import { openEvents } from '../support/calls/event-source.ts';
 import { GrpcCaller } from '../support/calls/grpc-caller.ts';
 import { type Load, startLoad, untilMore } from '../support/calls/load.ts';
 import { RestClient } from '../support/calls/rest-client.ts';
-import { freePorts } from '../support/machine/ports.ts';
-import { testUnless } from '../support/machine/programs.ts';
-import type { Scope } from '../support/scope.ts';
-import { isRunning } from '../support/service/launcher.ts';
+import { freePorts, type Scope } from '../support/scope.ts';
+import { isRunning } from '../support/service/process.ts';
 import { type Shared, sharedMissing, startShared } from '../support/service/shared.ts';
+import { testUnless } from '../support/service/sharing.ts';
 import { until } from '../support/until.ts';
 import { type Context, launchForAll } from './launch.ts';
 
@@ -30,7 +28,7 @@ const shared = launchForAll(async (_, t) => {
 }, sharedMissing);
 test.beforeEach(() => shared.launcher.skipOutput());
 
-const inFolder = (path: string) => join(shared.folder, path);
+const inFolder = (path: string) => `${shared.folder}/${path}`;
 
 /** Reads and writes over REST, on connections that no other calls use: `fetch` keeps them by the host's name. */
 async function startRestLoad(): Promise<Load> {

@@ -1,9 +1,8 @@
 /** The setup of the launcher's tests. After each test, all processes that it launched are killed. */
 import type { Scope } from '../support/scope.ts';
-import { Launcher, launcherSettings, signal } from '../support/service/launcher.ts';
+import { Launcher, launcherSettings, type Settings, signal } from '../support/service/process.ts';
 import { fresh, type SharedBy, sharing, type TestOf } from '../support/service/sharing.ts';
-import { takeTurns } from '../support/service/turns.ts';
-import type { Settings } from '../support/service/unlimited.ts';
+import { takeTurns } from '../support/until.ts';
 
 /** An open service of all tests of a file. */
 export interface Shared extends Awaited<ReturnType<Launcher['opened']>> {

@@ -1,20 +1,19 @@
 /** Logs, as real processes write them: their rotation at the maximum size, and what audit.log has of the operator. */
 import { existsSync, globSync, readFileSync, rmSync, statSync, symlinkSync, writeFileSync } from 'node:fs';
-import { join } from 'node:path';
 import { AdminServiceService as Admin, Plan } from '../../gen/apiplatform/admin/v1/admin.ts';
 import { PetServiceService } from '../../gen/petstore/v1/pets.ts';
 import { rotateLogs } from '../../src/platform/launcher/log-rotation.ts';
 import { LogFile } from '../../src/platform/observe/logging/log-file.ts';
 import { connectOperator } from '../support/calls/operator.ts';
 import { sh } from '../support/machine/find-program.ts';
-import { temporaryFolder } from '../support/machine/folder.ts';
+import { temporaryFolder } from '../support/scope.ts';
 import { type LogLine, startTestServer } from '../support/service/server.ts';
 import { until } from '../support/until.ts';
 import { launchForAll, test } from './launch.ts';
 
 const shared = launchForAll(() => ({ LOG_MAX_BYTES: '20000', LOG_FILES: '1000', LOG_LEVEL: 'debug' }));
 
-const filesOf = (name: string) => globSync(`${join(shared.folder, 'logs', name)}*`);
+const filesOf = (name: string) => globSync(`${shared.folder}/logs/${name}*`);
 
 function linesOf(name: string): LogLine[] {
   const text = filesOf(name).map((file) => readFileSync(file, 'utf8'));
@@ -63,7 +62,7 @@ test.serial('Rotation - under load loses no line of the server or of Envoy, and 
 
 test('Rotation - keeps the newest files, as many as LOG_FILES, also beside a log that can not be read', async (t) => {
   const folder = temporaryFolder(t);
-  const [broken, good] = [join(folder, 'broken.log'), join(folder, 'good.log')];
+  const [broken, good] = [`${folder}/broken.log`, `${folder}/good.log`];
   symlinkSync(broken, broken); // a loop
   writeFileSync(good, 'line 0');
   const shutdown = new AbortController();
@@ -80,7 +79,7 @@ test('Rotation - keeps the newest files, as many as LOG_FILES, also beside a log
 });
 
 test('Rotation - comes again only when all writers of a log have reopened it', async (t) => {
-  const file = join(temporaryFolder(t), 'server.log');
+  const file = `${temporaryFolder(t)}/server.log`;
   writeFileSync(file, 'a line');
   const shutdown = new AbortController();
   const rotated: boolean[] = [];
@@ -95,7 +94,7 @@ test('Rotation - comes again only when all writers of a log have reopened it', a
 });
 
 test('Rotation - a log that somebody has deleted is there again, with what is written from then on', async (t) => {
-  const file = join(temporaryFolder(t), 'server.log');
+  const file = `${temporaryFolder(t)}/server.log`;
   const log = new LogFile(file);
   const shutdown = new AbortController();
   const running = rotateLogs([file], async () => log.reopen(), { logMaxBytes: 100, logFiles: 2 }, shutdown.signal);

@@ -2,14 +2,13 @@
 import { readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs';
 import { connect } from 'node:net';
 import { availableParallelism, networkInterfaces, userInfo } from 'node:os';
-import { join } from 'node:path';
 import { adminSocket, callAdmin } from '../../src/platform/launcher/envoy-admin.ts';
 import { callFrom } from '../support/calls/callers.ts';
 import { missing, sh } from '../support/machine/find-program.ts';
-import { isFree } from '../support/machine/ports.ts';
-import { testUnless } from '../support/machine/programs.ts';
 import { makeCertificates, noOpenssl } from '../support/machine/tls.ts';
-import { childrenOf, isRunning } from '../support/service/launcher.ts';
+import { isFree } from '../support/scope.ts';
+import { childrenOf, isRunning } from '../support/service/process.ts';
+import { testUnless } from '../support/service/sharing.ts';
 import { until } from '../support/until.ts';
 import { type Context, launch, launchForAll, refusedWith, test } from './launch.ts';
 
@@ -38,7 +37,7 @@ test.serial('Files - are private to their owner, whatever the umask', (t) => {
   for (const path of ['demo.key', 'operator.key', 'petstore.sqlite', 'petstore.sqlite-wal', 'envoy.yaml', ...logs])
     t.true(paths.includes(path), path);
   for (const path of paths) {
-    const mode = statSync(join(shared.folder, path)).mode & 0o7777;
+    const mode = statSync(`${shared.folder}/${path}`).mode & 0o7777;
     t.is(mode, path === '' || path === 'logs' ? 0o700 : 0o600, path);
   }
 });
@@ -155,7 +154,7 @@ test.serial('Statistics - the port serves nothing else: other requests are refus
   t.like(info, { state: 'LIVE', command_line_options: { concurrency: threads } });
   t.true(isRunning((await shared.launcher.pair()).envoy));
   t.is((await fetch(`${shared.url}/healthz`)).status, 200);
-  t.notRegex(readFileSync(join(shared.folder, 'logs/envoy.log'), 'utf8'), /\]\[(trace|debug|info)\]/);
+  t.notRegex(readFileSync(`${shared.folder}/logs/envoy.log`, 'utf8'), /\]\[(trace|debug|info)\]/);
 });
 
 test.serial('Statistics - the port has at most 512 connections', async (t) => {
@@ -169,7 +168,7 @@ test.serial('Statistics - the port has at most 512 connections', async (t) => {
 
 test.serial('A second service - is refused on any ports, and the first one runs on', async (t) => {
   const { launcher, folder, url } = shared;
-  const config = readFileSync(join(folder, 'envoy.yaml'), 'utf8');
+  const config = readFileSync(`${folder}/envoy.yaml`, 'utf8');
   const wayOut = `stop that one, whose process ${folder}/service.pid names, or set DATA_DIR to another folder`;
   const line = `${folder} is in use by another service: ${wayOut}`;
   await refusedWith(t, launch(t, { DATA_DIR: folder }), line);
@@ -177,6 +176,6 @@ test.serial('A second service - is refused on any ports, and the first one runs 
   const elsewhere = { ...launcher.settings, DATA_DIR: t.context.settings.DATA_DIR ?? '' };
   await refusedWith(t, launch(t, elsewhere), /^port \d+ is busy: stop what listens there, or set GRPC_PORT to another/);
   t.is((await fetch(`${url}/healthz`)).status, 200);
-  t.is(readFileSync(join(folder, 'envoy.yaml'), 'utf8'), config);
-  t.is(readFileSync(join(folder, 'service.pid'), 'utf8'), `${launcher.pid}\n`);
+  t.is(readFileSync(`${folder}/envoy.yaml`, 'utf8'), config);
+  t.is(readFileSync(`${folder}/service.pid`, 'utf8'), `${launcher.pid}\n`);
 });

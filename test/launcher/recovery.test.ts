@@ -3,7 +3,7 @@ import { readFile, writeFile } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { readConfig } from '../../src/platform/config/config.ts';
 import { findEnvoy } from '../../src/platform/launcher/envoy.ts';
-import { isRunning } from '../support/service/launcher.ts';
+import { isRunning } from '../support/service/process.ts';
 import { until } from '../support/until.ts';
 import { launchForAll, type Test, test } from './launch.ts';
 

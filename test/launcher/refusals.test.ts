@@ -3,15 +3,13 @@ import { once } from 'node:events';
 import { mkdirSync, readdirSync, statSync } from 'node:fs';
 import { chmod, chown, lchown, link, rm, symlink, writeFile } from 'node:fs/promises';
 import { connect, createServer } from 'node:net';
-import { join } from 'node:path';
 import { generateKey } from '../../src/platform/access/keys/format.ts';
 import { ConfigError, readConfig } from '../../src/platform/config/config.ts';
 import { makePrivate, makeTrusted } from '../../src/platform/files/private-folder.ts';
 import { startStack } from '../../src/platform/launcher/stack.ts';
 import { checkFree } from '../../src/platform/process/ports.ts';
 import { run } from '../cli/command.ts';
-import { temporaryFolder } from '../support/machine/folder.ts';
-import { freePorts, listen } from '../support/machine/ports.ts';
+import { freePorts, listen, temporaryFolder } from '../support/scope.ts';
 import { until } from '../support/until.ts';
 import { launch, refusedWith, type Test, test } from './launch.ts';
 
@@ -66,7 +64,7 @@ test('Start - in a data folder that is shared like /tmp, or of another user, cha
 
 test('Start - in a folder where another user has left something says what to remove', async (t) => {
   const folder = temporaryFolder(t);
-  const [file, elsewhere] = [join(folder, 'operator.key'), join(temporaryFolder(t), 'target')];
+  const [file, elsewhere] = [`${folder}/operator.key`, `${temporaryFolder(t)}/target`];
   const plants = [
     ['belongs to another user', 0o700, () => writeFile(file, generateKey('operator')).then(() => chown(file, 1, 1))],
     ['belongs to another user', 0o777, () => symlink(elsewhere, file).then(() => lchown(file, 1, 1))],
@@ -83,7 +81,7 @@ test('Start - in a folder where another user has left something says what to rem
     await rm(elsewhere, { force: true });
   }
   await writeFile(file, 'x');
-  await symlink(elsewhere, join(folder, 'own link'));
+  await symlink(elsewhere, `${folder}/own link`);
   await t.notThrowsAsync(makePrivate(folder));
 });
 
@@ -96,7 +94,7 @@ test('Backup - goes to no folder that others can change, and to none where they 
   await t.notThrowsAsync(makeTrusted(folder));
   t.is(statSync(folder).mode & 0o777, 0o755, 'others may read it');
   if (!isRoot) return;
-  const file = join(folder, 'petstore-20260101T000000Z.sqlite.part');
+  const file = `${folder}/petstore-20260101T000000Z.sqlite.part`;
   await symlink('/tmp/elsewhere', file).then(() => lchown(file, 1, 1));
   await t.throwsAsync(makeTrusted(folder), { message: `${file} belongs to another user: remove it` });
 });

@@ -2,12 +2,11 @@
 import { once } from 'node:events';
 import { existsSync, readFileSync, writeFileSync } from 'node:fs';
 import { Agent, get, request } from 'node:http';
-import { join } from 'node:path';
 import { text } from 'node:stream/consumers';
 import { setTimeout as delay } from 'node:timers/promises';
 import { version } from '../../src/platform/config/constants.ts';
 import { openEvents } from '../support/calls/event-source.ts';
-import { isRunning, signal } from '../support/service/launcher.ts';
+import { isRunning, signal } from '../support/service/process.ts';
 import { until } from '../support/until.ts';
 import { launch, type Test, test } from './launch.ts';
 
@@ -102,7 +101,7 @@ test.serial('Ctrl-C twice - does not wait for an open request, and leaves nothin
 
 test('kill -9 of the launcher - ends server and Envoy, and the next start waits for them', async (t) => {
   const dataDir = t.context.settings.DATA_DIR ?? '';
-  const pidFile = join(dataDir, 'service.pid');
+  const pidFile = `${dataDir}/service.pid`;
   const first = launch(t);
   const { rest, key } = await first.opened();
   const id = await rest.category('Cats');
@@ -110,7 +109,7 @@ test('kill -9 of the launcher - ends server and Envoy, and the next start waits 
   process.kill(server.pid, 'SIGSTOP'); // it holds its port until it is resumed
   t.teardown(() => signal(server.pid, 'SIGKILL'));
   await first.end('SIGKILL');
-  t.true(existsSync(pidFile) && existsSync(join(dataDir, 'envoy-admin.sock')));
+  t.true(existsSync(pidFile) && existsSync(`${dataDir}/envoy-admin.sock`));
   writeFileSync(pidFile, `${process.pid}\n`); // of an unrelated process
 
   const next = launch(t);

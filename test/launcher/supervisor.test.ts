@@ -1,12 +1,11 @@
 /** A server that ends or can't start: it is started again, for good if the failure is temporary. */
 import { mkdir, writeFile } from 'node:fs/promises';
-import { join } from 'node:path';
 import { setTimeout as delay, setImmediate as turn } from 'node:timers/promises';
 import test, { type ExecutionContext } from 'ava';
 import { readConfig } from '../../src/platform/config/config.ts';
 import { Instance } from '../../src/platform/launcher/instance.ts';
 import { supervise } from '../../src/platform/launcher/supervisor.ts';
-import { temporaryFolder } from '../support/machine/folder.ts';
+import { temporaryFolder } from '../support/scope.ts';
 import { startTestStack } from '../support/service/stack.ts';
 import { until } from '../support/until.ts';
 
@@ -27,10 +26,10 @@ const PROGRAM = `
 /** Such a server, which has not been started. */
 async function prepare(t: ExecutionContext, settings: Readonly<Record<string, string>>) {
   const folder = temporaryFolder(t);
-  await mkdir(join(folder, 'logs'));
-  const file = join(folder, 'server.mjs');
+  await mkdir(`${folder}/logs`);
+  const file = `${folder}/server.mjs`;
   await writeFile(file, PROGRAM);
-  const env = { STARTS: join(folder, 'starts'), ...settings };
+  const env = { STARTS: `${folder}/starts`, ...settings };
   const server = new Instance(readConfig({ DATA_DIR: folder }), 0, file, env);
   t.teardown(() => server.stop(1_000));
   return { folder, server };

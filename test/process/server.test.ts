@@ -5,7 +5,6 @@
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { chmodSync, existsSync, readdirSync, readFileSync, statSync } from 'node:fs';
-import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { setTimeout as delay } from 'node:timers/promises';
 import { status as Code, type ServiceError } from '@grpc/grpc-js';
@@ -18,18 +17,15 @@ import { MIGRATIONS } from '../../src/schema.ts';
 import { GrpcCaller } from '../support/calls/grpc-caller.ts';
 import { beginCall } from '../support/calls/unfinished-call.ts';
 import { change } from '../support/machine/database.ts';
-import { temporaryFolder } from '../support/machine/folder.ts';
-import { freePorts } from '../support/machine/ports.ts';
 import { postgresMissing, query, startPostgres } from '../support/machine/postgres.ts';
-import { testUnless } from '../support/machine/programs.ts';
 import { MISSING_REDIS_SERVER, startRedis } from '../support/machine/redis.ts';
 import { openProxy } from '../support/machine/tcp-proxy.ts';
 import { makeCertificates, noOpenssl } from '../support/machine/tls.ts';
-import { withinOneDay } from '../support/service/limit-windows.ts';
+import { freePorts, temporaryFolder } from '../support/scope.ts';
 import { type ServerProcess, startServerProcess, TestProcess } from '../support/service/process.ts';
 import { sharedMissing, startShared } from '../support/service/shared.ts';
-import { fresh, type SharedBy, type TestOf } from '../support/service/sharing.ts';
-import { until } from '../support/until.ts';
+import { fresh, type SharedBy, type TestOf, testUnless } from '../support/service/sharing.ts';
+import { until, withinOneDay } from '../support/until.ts';
 
 const CLEAN = { code: 0, signal: null };
 const PER_DAY = 5;
@@ -55,7 +51,7 @@ test('SIGINT - an idle server exits with 0 and leaves one closed file, private w
   chmodSync(dataDir, 0o777);
   const server = await start(t, { NODE_OPTIONS: '--import=data:text/javascript,process.umask(0)' });
   await server.grpc.category();
-  for (const name of readdirSync(dataDir)) t.is(statSync(join(dataDir, name)).mode & 0o777, 0o600, name);
+  for (const name of readdirSync(dataDir)) t.is(statSync(`${dataDir}/${name}`).mode & 0o777, 0o600, name);
   t.is(statSync(dataDir).mode & 0o777, 0o700);
   t.deepEqual(await server.end('SIGINT'), CLEAN);
   t.deepEqual(databaseFiles(dataDir), ['petstore.sqlite']);
@@ -84,7 +80,7 @@ test('SIGTERM - open calls finish and their writes are kept, while new calls are
   kept.push((await call.finish()).id);
   t.deepEqual(await server.ended, CLEAN);
   t.deepEqual(databaseFiles(dataDir), ['petstore.sqlite']);
-  using database = new DatabaseSync(join(dataDir, 'petstore.sqlite'), { readBigInts: true });
+  using database = new DatabaseSync(`${dataDir}/petstore.sqlite`, { readBigInts: true });
   const rows = database.prepare('SELECT id, name FROM categories').all();
   const found = new Map(rows.map(({ id, name }) => [id, name]));
   t.true(kept.every((id) => found.has(id)));
@@ -152,7 +148,7 @@ test('Migrate - with MIGRATE_AT_START=no a server fails with one line before it,
 });
 
 test('Migrate - refuses the schema of a newer release with one line, as a server does', async (t) => {
-  const file = join(t.context.dataDir, 'petstore.sqlite');
+  const file = `${t.context.dataDir}/petstore.sqlite`;
   await (await openSqlite(file, MIGRATIONS)).close();
   change(t.context.dataDir, "INSERT INTO schema_migrations (name, batch) VALUES ('999-future', 1)");
   const before = readFileSync(file);
@@ -193,7 +189,7 @@ test('kill -9 - during the first start, when demo.key appears: the next start su
   const { dataDir } = t.context;
   const [port] = await freePorts(1);
   const first = new TestProcess('src/main.ts', { DATA_DIR: dataDir, GRPC_PORT: String(port) });
-  await until(() => existsSync(join(dataDir, 'demo.key')), 'the key').finally(() => first.end('SIGKILL'));
+  await until(() => existsSync(`${dataDir}/demo.key`), 'the key').finally(() => first.end('SIGKILL'));
   t.truthy(await (await start(t)).grpc.category());
 });
 

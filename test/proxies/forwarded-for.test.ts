@@ -4,7 +4,7 @@ import { readFile } from 'node:fs/promises';
 import { setTimeout as delay } from 'node:timers/promises';
 import { accessLog } from '../../src/platform/launcher/paths.ts';
 import { callFrom, type Door, openFrom } from '../support/calls/callers.ts';
-import { openSession, targetOf } from '../support/calls/sockets.ts';
+import { openSession, targetOf } from '../support/calls/http2.ts';
 import { stackTest } from '../support/service/shared-stack.ts';
 import type { TestStack } from '../support/service/stack.ts';
 import { until } from '../support/until.ts';

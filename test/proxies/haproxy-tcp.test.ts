@@ -1,7 +1,7 @@
 /** HAProxy as a TCP load balancer: the PROXY protocol, with TLS at the service. */
 import { callFrom, type Door, PROTOCOLS } from '../support/calls/callers.ts';
-import { freePorts } from '../support/machine/ports.ts';
 import { makeCertificates, noOpenssl } from '../support/machine/tls.ts';
+import { freePorts } from '../support/scope.ts';
 import { sharing } from '../support/service/sharing.ts';
 import { startTestStack } from '../support/service/stack.ts';
 import { FEW_REQUESTS, hasOwnAllowance } from './allowances.ts';

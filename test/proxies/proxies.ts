@@ -1,14 +1,11 @@
 /** Real proxies in front of the service, with the configurations of deploy/proxies that the docs show. */
 import { readFile, writeFile } from 'node:fs/promises';
-import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { type Door, PROTOCOLS, type Protocol } from '../support/calls/callers.ts';
 import { findProgram, missing } from '../support/machine/find-program.ts';
-import { temporaryFolder } from '../support/machine/folder.ts';
-import { freePorts, isFree } from '../support/machine/ports.ts';
 import { onPort, query } from '../support/machine/postgres.ts';
 import type { Certificates } from '../support/machine/tls.ts';
-import type { Scope } from '../support/scope.ts';
+import { freePorts, isFree, type Scope, temporaryFolder } from '../support/scope.ts';
 import { Program } from '../support/service/process.ts';
 import { until } from '../support/until.ts';
 
@@ -34,7 +31,7 @@ const SERVICE = '127.0.0.1:8080';
 
 const nginxOf = (name: string) => async (setup: Setup) => {
   const { folder, port, redirectPort, service, certificates } = setup;
-  await adapt(name, join(folder, 'petstore.conf'), {
+  await adapt(name, `${folder}/petstore.conf`, {
     [SERVICE]: service,
     ...(redirectPort && {
       'listen 80;': `listen 127.0.0.1:${redirectPort};`,
@@ -62,8 +59,8 @@ async function nginxWith(folder: string, server: string): Promise<Command> {
   const kinds = ['client_body', 'proxy', 'fastcgi', 'uwsgi', 'scgi'];
   const temporary = kinds.map((kind) => `${kind}_temp_path ${folder}/${kind};`).join('\n');
   const http = `http {\naccess_log off;\n${temporary}\n${server}\n}`;
-  await writeFile(join(folder, 'nginx.conf'), `daemon off;\npid ${folder}/pid;\nerror_log stderr;\nevents {}\n${http}`);
-  return { args: ['-p', folder, '-e', 'stderr', '-c', join(folder, 'nginx.conf')] };
+  await writeFile(`${folder}/nginx.conf`, `daemon off;\npid ${folder}/pid;\nerror_log stderr;\nevents {}\n${http}`);
+  return { args: ['-p', folder, '-e', 'stderr', '-c', `${folder}/nginx.conf`] };
 }
 
 const haproxyOf =
@@ -71,13 +68,13 @@ const haproxyOf =
   async (setup: Setup) => {
     const { folder, port, redirectPort, service, certificates } = setup;
     const both = await Promise.all(['server.pem', 'server-key.pem'].map(certificates.read));
-    await writeFile(join(folder, 'petstore.pem'), Buffer.concat(both));
-    const file = join(folder, 'haproxy.cfg');
+    await writeFile(`${folder}/petstore.pem`, Buffer.concat(both));
+    const file = `${folder}/haproxy.cfg`;
     await adapt(name, file, {
       [SERVICE]: service,
       ...(redirectPort && {
         'bind :80,:::80 ': `bind 127.0.0.1:${redirectPort},::1:${redirectPort} `,
-        '/etc/haproxy/petstore-unavailable.http': join(CONFIGURATIONS, 'petstore-unavailable.http'),
+        '/etc/haproxy/petstore-unavailable.http': `${CONFIGURATIONS}/petstore-unavailable.http`,
       }),
       'bind :443,:::443 ': `bind 127.0.0.1:${port},::1:${port} `,
       ...(hasTls && { '/etc/ssl/petstore': folder }),
@@ -91,7 +88,7 @@ export const haproxyTcp = kind('haproxy', haproxyOf('haproxy-tcp.cfg', false), {
 
 const caddyOf = (name: string, host: string) => async (setup: Setup) => {
   const { folder, port, redirectPort, service, certificates } = setup;
-  const file = join(folder, 'Caddyfile');
+  const file = `${folder}/Caddyfile`;
   const tls = `tls ${certificates.path('server.pem')} ${certificates.path('server-key.pem')}`;
   // On all addresses, as shipped: with two of them in a `bind` Caddy redirects on the last one only.
   await adapt(name, file, { [SERVICE]: service, [`${host} {`]: `localhost {\n\t${tls}` });
@@ -119,7 +116,7 @@ export const haproxyPostgres = {
   /** Starts it until the teardown. Resolves with its URL when it leads to the primary alone. */
   async start(t: Scope, ...[first, second]: readonly [string, string]): Promise<string> {
     const [port = 0] = await freePorts(1);
-    const file = join(temporaryFolder(t), 'haproxy.cfg');
+    const file = `${temporaryFolder(t)}/haproxy.cfg`;
     await adapt('haproxy-postgres.cfg', file, {
       'bind 127.0.0.1:5432': `bind 127.0.0.1:${port}`,
       '10.0.0.21:5432': new URL(first).host,
@@ -139,7 +136,7 @@ export const haproxyPostgres = {
 
 /** Copies a configuration and replaces texts in it. Throws if one of them is missing. */
 async function adapt(name: string, to: string, replaced: Readonly<Record<string, string>>): Promise<void> {
-  let text = await readFile(join(CONFIGURATIONS, name), 'utf8');
+  let text = await readFile(`${CONFIGURATIONS}/${name}`, 'utf8');
   for (const [from, by] of Object.entries(replaced)) {
     if (!text.includes(from)) throw new Error(`${name} has no "${from}"`);
     text = text.replaceAll(from, by);

@@ -7,12 +7,10 @@ import { parse } from 'yaml';
 import { version } from '../../src/platform/config/constants.ts';
 import { ROOT } from '../../src/platform/launcher/paths.ts';
 import { missing, sh } from '../support/machine/find-program.ts';
-import { temporaryFolder } from '../support/machine/folder.ts';
 import { noNamespaces } from '../support/machine/namespaces.ts';
-import { freePorts } from '../support/machine/ports.ts';
-import { testUnless } from '../support/machine/programs.ts';
-import { childrenOf } from '../support/service/launcher.ts';
-import { Program } from '../support/service/process.ts';
+import { freePorts, temporaryFolder } from '../support/scope.ts';
+import { childrenOf, Program } from '../support/service/process.ts';
+import { testUnless } from '../support/service/sharing.ts';
 import { until } from '../support/until.ts';
 import { clone } from './clone.ts';
 

@@ -1,18 +1,17 @@
 /** A repository of its own with the files of this one, as they are. */
 import { spawnSync } from 'node:child_process';
 import { readFileSync, writeFileSync } from 'node:fs';
-import { join } from 'node:path';
 import type { ExecutionContext } from 'ava';
 import { ROOT } from '../../src/platform/launcher/paths.ts';
 import { copyTree } from '../support/machine/copy-tree.ts';
-import { temporaryFolder } from '../support/machine/folder.ts';
+import { temporaryFolder } from '../support/scope.ts';
 
 export function clone(t: ExecutionContext) {
-  const folder = join(temporaryFolder(t), 'clone');
+  const folder = `${temporaryFolder(t)}/clone`;
   copyTree(folder);
   const edit = (name: string, change: (text: string) => string) =>
-    writeFileSync(join(folder, name), change(readFileSync(join(folder, name), 'utf8')));
-  const PATH = `${join(ROOT, 'node_modules/.bin')}:${process.env.PATH}`;
+    writeFileSync(`${folder}/${name}`, change(readFileSync(`${folder}/${name}`, 'utf8')));
+  const PATH = `${ROOT}/node_modules/.bin:${process.env.PATH}`;
   const run = (program: string, ...words: string[]) => {
     const env = { ...process.env, PATH };
     const { status, stdout, stderr } = spawnSync(program, words, { cwd: folder, encoding: 'utf8', env });
@@ -21,7 +20,7 @@ export function clone(t: ExecutionContext) {
   const git = (...words: string[]) => run('git', ...words).out;
   const commit = () => git('add', '--all') + git('commit', '--quiet', '--message', 'Change');
   git('init', '--quiet', '--initial-branch=main');
-  writeFileSync(join(folder, '.git/info/exclude'), 'node_modules\n.envoy\n'); // links
+  writeFileSync(`${folder}/.git/info/exclude`, 'node_modules\n.envoy\n'); // links
   git('config', 'user.name', 'T');
   git('config', 'user.email', 't@example.com');
   return { folder, edit, git, commit, npm: (...words: string[]) => run('npm', 'run', '--silent', ...words) };

@@ -1,6 +1,5 @@
 /** `npm run release`, in clones. */
 import { globSync, readFileSync } from 'node:fs';
-import { join } from 'node:path';
 import test, { type ExecutionContext } from 'ava';
 import { version } from '../../src/platform/config/constants.ts';
 import { clone } from './clone.ts';
@@ -38,12 +37,12 @@ test('npm run release - sets each version, dates the changelog, keeps what is co
   t.is(git('log', '-1', '--format=%s'), 'Release 9.0.0');
   const changed = git('diff', '--name-only', 'HEAD~', '--', 'package*.json', 'deploy').split('\n');
   t.deepEqual(changed.length, 6);
-  const read = (name: string) => readFileSync(join(folder, name), 'utf8');
+  const read = (name: string) => readFileSync(`${folder}/${name}`, 'utf8');
   t.regex(read('CHANGELOG.md'), /\n## Unreleased\n\n## 9\.0\.0 - \d{4}-\d\d-\d\d\n\n### Added\n\n- /);
   t.regex(read('docs/upgrading.md'), /\n## Unreleased\n\nNothing .*\n\n## 9\.0\.0\n\n/);
   const old = git('grep', '-F', version(), '--', 'package.json', 'deploy/container', 'deploy/kubernetes');
   t.notRegex(old, /version|image|newTag/);
-  const kept = () => globSync('*.{binpb,openapi.json}', { cwd: join(folder, 'test/upgrades') }).toSorted();
+  const kept = () => globSync('*.{binpb,openapi.json}', { cwd: `${folder}/test/upgrades` }).toSorted();
   t.deepEqual(kept(), ['9.0.0.binpb', '9.0.0.openapi.json']);
 
   // The next one is compared with it.

@@ -1,6 +1,5 @@
 /** What callers see when the server or Envoy fails or ends: each test has a stack of its own. */
 import { readFile, writeFile } from 'node:fs/promises';
-import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
 import { status as Status } from '@grpc/grpc-js';
@@ -10,15 +9,13 @@ import { apiError } from '../../src/platform/errors.ts';
 import { findEnvoy } from '../../src/platform/launcher/envoy.ts';
 import { startStack } from '../../src/platform/launcher/stack.ts';
 import { call } from '../support/calls/connect-client.ts';
-import { rawGrpc } from '../support/calls/http2.ts';
+import { grpcFrame, rawGrpc } from '../support/calls/http2.ts';
 import type { RestClient, RestResponse } from '../support/calls/rest-client.ts';
-import { grpcFrame } from '../support/calls/sockets.ts';
 import { isError, isUnavailable } from '../support/contract/errors.ts';
 import { change } from '../support/machine/database.ts';
-import { temporaryFolder } from '../support/machine/folder.ts';
-import { withinOneDay } from '../support/service/limit-windows.ts';
+import { temporaryFolder } from '../support/scope.ts';
 import { startTestStack, type TestStack } from '../support/service/stack.ts';
-import { until } from '../support/until.ts';
+import { until, withinOneDay } from '../support/until.ts';
 
 const GET_PET = { path: '/petstore.v1.PetService/GetPet' };
 
@@ -26,7 +23,7 @@ const callOverConnect = (stack: TestStack) => call(stack, GET_PET.path, Buffer.o
 
 test('500 - INTERNAL does not contain the cause, which is logged with the request id', async (t) => {
   const { config, rest } = await startTestStack(t);
-  const log = () => readFile(join(config.dataDir, 'logs', 'server.log'), 'utf8');
+  const log = () => readFile(`${config.dataDir}/logs/server.log`, 'utf8');
   change(config.dataDir, 'ALTER TABLE orders RENAME TO misplaced');
   for (const method of ['GET', 'POST']) {
     const response = await rest.send(method, '/store/orders');
@@ -79,8 +76,8 @@ test('503 - under memory pressure every request is UNAVAILABLE with Retry-After'
   // An Envoy that takes no request from the beginning: its overload manager responds, without asking the server.
   const binary = findEnvoy(readConfig({ ENVOY: process.env.ENVOY }));
   const script = `#!/bin/sh\nsed -i 's/value: 0.98/value: 0.001/' "$2"\nexec ${binary} "$@"\n`;
-  await writeFile(join(folder, 'envoy'), script, { mode: 0o700 });
-  const stack = await startTestStack(t, { ENVOY: join(folder, 'envoy') });
+  await writeFile(`${folder}/envoy`, script, { mode: 0o700 });
+  const stack = await startTestStack(t, { ENVOY: `${folder}/envoy` });
   const { rest, publicAddress } = stack;
   await until(async () => (await rest.get('/healthz')).status === 503, 'the pressure');
   for (const path of ['/pets', '/healthz']) isUnavailable(t, await rest.get(path));

@@ -7,13 +7,20 @@ import type { ExecutionContext } from 'ava';
 import { AdminServiceService as Admin, Plan } from '../../gen/apiplatform/admin/v1/admin.ts';
 import { PetServiceService as Pets } from '../../gen/petstore/v1/pets.ts';
 import { generateKey } from '../../src/platform/access/keys/format.ts';
-import { exchange, exchangeAlone, rawGrpc } from '../support/calls/http2.ts';
-import { grpcFrame, grpcHeaders, openSession, sessionOf, targetOf } from '../support/calls/sockets.ts';
+import {
+  exchange,
+  exchangeAlone,
+  grpcFrame,
+  grpcHeaders,
+  openSession,
+  rawGrpc,
+  sessionOf,
+  targetOf,
+} from '../support/calls/http2.ts';
 import { isError } from '../support/contract/errors.ts';
-import { withinOneMinute } from '../support/service/limit-windows.ts';
 import { stackTest } from '../support/service/shared-stack.ts';
 import type { TestStack } from '../support/service/stack.ts';
-import { until } from '../support/until.ts';
+import { until, withinOneMinute } from '../support/until.ts';
 
 const BURST = 30;
 /** Each worker thread of Envoy counts for itself. */

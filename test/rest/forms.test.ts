@@ -14,7 +14,7 @@ import { compareAsEnvoy, toLuaPattern } from '../../src/platform/proto/paths.ts'
 import { checkParameters } from '../../src/platform/protocols/rest/requests.ts';
 import { describeWith } from '../support/lists/parcels.ts';
 import { findProgram, missing } from '../support/machine/find-program.ts';
-import { testUnless } from '../support/machine/programs.ts';
+import { testUnless } from '../support/service/sharing.ts';
 import { startTranscoder } from '../support/service/transcoder.ts';
 
 const test = testUnless(missing('luajit'));

@@ -10,10 +10,9 @@ import type { RestResponse } from '../support/calls/rest-client.ts';
 import { watchEvents } from '../support/calls/watch-events.ts';
 import { isError } from '../support/contract/errors.ts';
 import { change } from '../support/machine/database.ts';
-import { withinOneDay, withinOneMinute } from '../support/service/limit-windows.ts';
 import { reflectedMethods } from '../support/service/reflection.ts';
 import { stackTest } from '../support/service/shared-stack.ts';
-import { until } from '../support/until.ts';
+import { until, withinOneDay, withinOneMinute } from '../support/until.ts';
 
 const test = stackTest({ ADDRESS_PER_MINUTE: '60' });
 test.beforeEach(() => withinOneDay(30_000));

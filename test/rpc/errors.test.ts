@@ -12,8 +12,7 @@ import { EventServiceService as Events } from '../../gen/petstore/v1/events.ts';
 import { InventoryServiceService as Inventory } from '../../gen/petstore/v1/inventory.ts';
 import { OrderServiceService as Orders } from '../../gen/petstore/v1/orders.ts';
 import { PetServiceService as Pets } from '../../gen/petstore/v1/pets.ts';
-import { rawGrpc } from '../support/calls/http2.ts';
-import { grpcFrame, grpcHeaders, sessionOf } from '../support/calls/sockets.ts';
+import { grpcFrame, grpcHeaders, rawGrpc, sessionOf } from '../support/calls/http2.ts';
 import { newKey } from '../support/contract/retries.ts';
 import { serverTest } from '../support/service/shared-stack.ts';
 

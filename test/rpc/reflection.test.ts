@@ -2,8 +2,7 @@
 import { gzipSync } from 'node:zlib';
 import { type ServiceError, status as Status } from '@grpc/grpc-js';
 import type { GrpcCaller } from '../support/calls/grpc-caller.ts';
-import { rawGrpc } from '../support/calls/http2.ts';
-import { grpcFrame } from '../support/calls/sockets.ts';
+import { grpcFrame, rawGrpc } from '../support/calls/http2.ts';
 import { PUBLIC } from '../support/contract/resources.ts';
 import { reflectedMethods } from '../support/service/reflection.ts';
 import { startTestServer } from '../support/service/server.ts';

@@ -20,7 +20,7 @@ import { implement } from '../../src/platform/rpc/methods.ts';
 import { OpenCalls } from '../../src/platform/rpc/open-calls.ts';
 import { createGrpcServer, serve } from '../../src/platform/rpc/server.ts';
 import { Turns } from '../../src/platform/rpc/turns.ts';
-import { grpcFrame, grpcHeaders } from '../support/calls/sockets.ts';
+import { grpcFrame, grpcHeaders } from '../support/calls/http2.ts';
 import type { Scope } from '../support/scope.ts';
 
 export const PROTOCOLS = ['gRPC', 'REST', 'Connect'] as const;

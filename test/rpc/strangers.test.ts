@@ -5,7 +5,7 @@ import { setTimeout as delay } from 'node:timers/promises';
 import test, { type ExecutionContext } from 'ava';
 import { WebServiceService } from '../../gen/apiplatform/web/v1/web.ts';
 import { END_STREAM, frame, headersFrame, PLAIN, PREFACE } from '../support/calls/frames.ts';
-import { grpcHeaders } from '../support/calls/sockets.ts';
+import { grpcHeaders } from '../support/calls/http2.ts';
 import { until } from '../support/until.ts';
 import { EDGE_SECRET, type ScriptedServer, startScriptedServer } from './scripted-server.ts';
 

@@ -4,9 +4,14 @@ import { EventFeed } from '../../src/platform/events/feed.ts';
 import { type EventId, START, toEventId } from '../../src/platform/events/stored-event.ts';
 import { StoreUnavailable } from '../../src/platform/storage/store-errors.ts';
 import type { Store } from '../../src/schema.ts';
-import { pgbouncerMissing, startPgBouncer } from '../support/machine/pgbouncer.ts';
-import { holding, postgresMissing, query } from '../support/machine/postgres.ts';
-import { startPair } from '../support/machine/postgres-pair.ts';
+import {
+  holding,
+  pgbouncerMissing,
+  postgresMissing,
+  query,
+  startPair,
+  startPgBouncer,
+} from '../support/machine/postgres.ts';
 import { CONTEXT } from '../support/service/call.ts';
 import { sharing } from '../support/service/sharing.ts';
 import { until } from '../support/until.ts';

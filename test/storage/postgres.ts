@@ -9,7 +9,7 @@ import { MIGRATIONS, TABLES } from '../../src/schema.ts';
 import { onPort, query, type TestPostgres } from '../support/machine/postgres.ts';
 import { openProxy } from '../support/machine/tcp-proxy.ts';
 import type { Scope } from '../support/scope.ts';
-import { takeTurns } from '../support/service/turns.ts';
+import { takeTurns } from '../support/until.ts';
 import type { SuiteDatabase } from './suite/database.ts';
 
 /** More concurrent tests would overload a small machine, and calls would time out. */

@@ -9,8 +9,8 @@ import { callFrom } from '../support/calls/callers.ts';
 import { http1 } from '../support/calls/wire.ts';
 import { isError } from '../support/contract/errors.ts';
 import { sh } from '../support/machine/find-program.ts';
-import { freePorts } from '../support/machine/ports.ts';
 import { makeCertificates, noOpenssl } from '../support/machine/tls.ts';
+import { freePorts } from '../support/scope.ts';
 import { sharing } from '../support/service/sharing.ts';
 import { startTestStack } from '../support/service/stack.ts';
 

@@ -2,20 +2,16 @@
  * From the last release to the next one and back, as docs/operations.md says, while callers order. Before the first
  * release both are trials; afterwards the first of them is the release.
  */
-import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { setTimeout as delay } from 'node:timers/promises';
 import test, { type ExecutionContext as Test } from 'ava';
 import { startLoad, untilMore } from '../support/calls/load.ts';
 import { nextOf } from '../support/calls/pages.ts';
-import { temporaryFolder } from '../support/machine/folder.ts';
-import { freePorts } from '../support/machine/ports.ts';
 import { query } from '../support/machine/postgres.ts';
-import { testUnless } from '../support/machine/programs.ts';
-import { Launcher, launcherSettings } from '../support/service/launcher.ts';
-import { TestProcess } from '../support/service/process.ts';
+import { freePorts, temporaryFolder } from '../support/scope.ts';
+import { Launcher, launcherSettings, type Settings, TestProcess } from '../support/service/process.ts';
 import { sharedMissing, startShared } from '../support/service/shared.ts';
-import type { Settings } from '../support/service/unlimited.ts';
+import { testUnless } from '../support/service/sharing.ts';
 import { until } from '../support/until.ts';
 import { twoReleases } from './two-releases.ts';
 
@@ -136,9 +132,9 @@ async function upgradeAndGoBack(
 test.serial('SQLite - to a release with another field and back, loses nothing that was answered', (t) =>
   upgradeAndGoBack(t, {
     settings: {},
-    anew: { DATA_DIR: join(temporaryFolder(t), 'data') },
+    anew: { DATA_DIR: `${temporaryFolder(t)}/data` },
     schemaOf: async ({ DATA_DIR = '' }) => {
-      const database = new DatabaseSync(join(DATA_DIR, 'petstore.sqlite'), { readOnly: true });
+      const database = new DatabaseSync(`${DATA_DIR}/petstore.sqlite`, { readOnly: true });
       const made = database.prepare("SELECT type, name, sql FROM sqlite_master WHERE name NOT LIKE 'sqlite_%'").all();
       database.close();
       return made.map(({ type, name, sql }) => `${type} ${name} ${sql}`).toSorted();

@@ -4,12 +4,9 @@
  */
 import type { ExecutionContext } from 'ava';
 import { haproxyPostgres } from '../proxies/proxies.ts';
-import { temporaryFolder } from '../support/machine/folder.ts';
-import { pgbouncerMissing, startPgBouncer } from '../support/machine/pgbouncer.ts';
-import { onPort, query } from '../support/machine/postgres.ts';
-import { portOf, startPair } from '../support/machine/postgres-pair.ts';
+import { onPort, pgbouncerMissing, portOf, query, startPair, startPgBouncer } from '../support/machine/postgres.ts';
 import { MISSING_REDIS_SERVER, startRedisCluster } from '../support/machine/redis.ts';
-import type { Scope } from '../support/scope.ts';
+import { type Scope, temporaryFolder } from '../support/scope.ts';
 import { startTestServer, type TestServer } from '../support/service/server.ts';
 
 export const worldMissing = MISSING_REDIS_SERVER ?? pgbouncerMissing ?? haproxyPostgres.missing;

@@ -1,7 +1,7 @@
 /** The kinds of fail-over, and what each costs: the table in docs/high-availability.md has the same rows. */
 import { setTimeout as delay } from 'node:timers/promises';
 import { run } from '../deploy/backups.ts';
-import { portOf } from '../support/machine/postgres-pair.ts';
+import { portOf } from '../support/machine/postgres.ts';
 import type { Machines, Through, World } from './failover-world.ts';
 import { REDIS } from './redis-faults.ts';
 

@@ -4,10 +4,15 @@ import { openPostgres, type PostgresOptions } from '../../src/platform/storage/p
 import { createStore } from '../../src/platform/tables/store.ts';
 import { MIGRATIONS, type Store, TABLES } from '../../src/schema.ts';
 import { CATS } from '../storage/suite/database.ts';
-import { pgbouncerMissing, startPgBouncer } from '../support/machine/pgbouncer.ts';
-import { holding, postgresMissing, startPostgres, type TestPostgres } from '../support/machine/postgres.ts';
-import { testUnless } from '../support/machine/programs.ts';
-import { sharing } from '../support/service/sharing.ts';
+import {
+  holding,
+  pgbouncerMissing,
+  postgresMissing,
+  startPgBouncer,
+  startPostgres,
+  type TestPostgres,
+} from '../support/machine/postgres.ts';
+import { sharing, testUnless } from '../support/service/sharing.ts';
 import { openPostgresProxy, WAYS } from './postgres-proxy.ts';
 import { walkSteps } from './walk.ts';
 

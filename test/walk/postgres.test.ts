@@ -1,8 +1,8 @@
 /** The walks on PostgreSQL. `npm run test:walk` has every step in every way. */
 import { ConfigError, readConfig, TemporaryFailure } from '../../src/platform/config/config.ts';
 import { createService } from '../../src/service.ts';
-import { temporaryFolder } from '../support/machine/folder.ts';
 import { onPort, postgresMissing, query, startPostgres } from '../support/machine/postgres.ts';
+import { temporaryFolder } from '../support/scope.ts';
 import { startTestServer } from '../support/service/server.ts';
 import { sharing, type TestOf } from '../support/service/sharing.ts';
 import { OPERATIONS } from './operations.ts';

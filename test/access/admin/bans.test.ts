@@ -4,12 +4,11 @@ import { AdminServiceService as Admin } from '../../../gen/apiplatform/admin/v1/
 import { CategoryServiceService as Categories } from '../../../gen/petstore/v1/categories.ts';
 import type { GrpcCaller } from '../../support/calls/grpc-caller.ts';
 import { Operator } from '../../support/calls/operator.ts';
-import { temporaryFolder } from '../../support/machine/folder.ts';
-import { withinOneDay } from '../../support/service/limit-windows.ts';
+import { temporaryFolder } from '../../support/scope.ts';
 import { startServerProcess } from '../../support/service/process.ts';
 import { sharedMissing, startShared } from '../../support/service/shared.ts';
 import { sharing, type TestOf } from '../../support/service/sharing.ts';
-import { until } from '../../support/until.ts';
+import { until, withinOneDay } from '../../support/until.ts';
 
 const REFUSALS = 5;
 const OPERATOR_KEY = 'an-operator-key-of-a-test';

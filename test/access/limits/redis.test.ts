@@ -4,16 +4,14 @@
  */
 import { randomUUID } from 'node:crypto';
 import { readFile } from 'node:fs/promises';
-import { join } from 'node:path';
 import type { ExecutionContext } from 'ava';
 import type { Logger } from 'pino';
 import { NAME } from '../../../src/identity.ts';
 import { ROOT } from '../../../src/platform/launcher/paths.ts';
-import { freePorts } from '../../support/machine/ports.ts';
 import { MISSING_REDIS_SERVER, startRedis, type TestRedis } from '../../support/machine/redis.ts';
-import { withinOneDay } from '../../support/service/limit-windows.ts';
+import { freePorts } from '../../support/scope.ts';
 import { sharing } from '../../support/service/sharing.ts';
-import { until } from '../../support/until.ts';
+import { until, withinOneDay } from '../../support/until.ts';
 import { openRedis, openServers, type RedisOptions, untilBack } from './suite/redis.ts';
 import { limiterTests, SHARED, send } from './suite/rules.ts';
 import {
@@ -152,7 +150,7 @@ test.serial('Password - is sent, and never logged', async (t) => {
 });
 
 test('Rights - those on the page are enough, on a cluster too; a start names the one that is missing', async (t) => {
-  const page = await readFile(join(ROOT, 'docs/operations.md'), 'utf8');
+  const page = await readFile(`${ROOT}/docs/operations.md`, 'utf8');
   const [, rights = ''] = /ACL SETUSER petstore on ><password> ([^`]*)/.exec(page) ?? [];
   const node = await startRedis(t, ['--cluster-enabled', 'yes']);
   await node.command('CLUSTER', 'ADDSLOTSRANGE', '0', '16383');

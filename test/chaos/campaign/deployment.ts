@@ -2,15 +2,12 @@
  * The service as it is deployed, started by the launcher: one server on SQLite, or three on a PostgreSQL and a Redis of
  * the run's own.
  */
-import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import { mountSmallDisk, noNamespaces } from '../../support/machine/namespaces.ts';
-import { freePorts } from '../../support/machine/ports.ts';
 import { openProxy } from '../../support/machine/tcp-proxy.ts';
-import type { Scope } from '../../support/scope.ts';
-import { Launcher, launcherSettings, signal } from '../../support/service/launcher.ts';
+import { freePorts, type Scope } from '../../support/scope.ts';
+import { Launcher, launcherSettings, type Settings, signal } from '../../support/service/process.ts';
 import { startShared } from '../../support/service/shared.ts';
-import type { Settings } from '../../support/service/unlimited.ts';
 import { until } from '../../support/until.ts';
 
 export type DeploymentName = 'sqlite' | 'postgres';
@@ -32,7 +29,7 @@ export async function startDeployment(t: Scope, name: DeploymentName) {
   const [shared, urls] = name === 'postgres' ? await startProxied(t) : [];
   const disk = name === 'sqlite' && noNamespaces === undefined ? mountSmallDisk(DISK_MIB) : undefined;
   t.teardown(() => disk?.remove());
-  const dataDir = disk === undefined ? (own.DATA_DIR ?? '') : join(disk.path, 'data');
+  const dataDir = disk === undefined ? (own.DATA_DIR ?? '') : `${disk.path}/data`;
   const instances = { INSTANCES: String(servers), GRPC_PORT: String((await freePorts(servers))[0]) };
   const settings: Settings = { ...own, DATA_DIR: dataDir, DEMO_ACCOUNT: 'no', ...instances, ...urls };
   let launcher = new Launcher(settings);

@@ -1,6 +1,6 @@
 /** The faults of a chaos run. Each undoes itself before it resolves. */
 import type { TcpProxy } from '../../support/machine/tcp-proxy.ts';
-import { isRunning, signal } from '../../support/service/launcher.ts';
+import { isRunning, signal } from '../../support/service/process.ts';
 import type { Deployment, Proxied } from './deployment.ts';
 
 export interface Moment {

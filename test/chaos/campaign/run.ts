@@ -1,7 +1,6 @@
 /** A chaos run: starts the service, runs clients and faults, waits for recovery, and checks what the clients saw. */
 import { cp, mkdtemp } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
-import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import { isDeepStrictEqual } from 'node:util';
 import fc from 'fast-check';
@@ -75,8 +74,8 @@ export async function runChaos(t: Scope, { seed, lastsMs, ...options }: RunOptio
   if (violations.length > 0) {
     text.push('The faults were:');
     for (const { startMs, endMs, what } of happened) text.push(`  ${timeOf(startMs)} to ${timeOf(endMs)} ${what}`);
-    const folder = await mkdtemp(join(tmpdir(), 'petstore-chaos-'));
-    await cp(join(dataDir, 'logs'), folder, { recursive: true });
+    const folder = await mkdtemp(`${tmpdir()}/petstore-chaos-`);
+    await cp(`${dataDir}/logs`, folder, { recursive: true });
     text.push(`The logs are in ${folder}`);
   }
   return { violations, text: text.join('\n') };

@@ -7,8 +7,15 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { parentPort, Worker, workerData } from 'node:worker_threads';
 import { END_STREAM, frame, headersFrame, PLAIN, PREFACE } from '../../support/calls/frames.ts';
 import { http1Connection } from '../../support/calls/http1-connection.ts';
-import { exchange, type Sending } from '../../support/calls/http2.ts';
-import { grpcFrame, grpcHeaders, openSession, openSocket, type Target } from '../../support/calls/sockets.ts';
+import {
+  exchange,
+  grpcFrame,
+  grpcHeaders,
+  openSession,
+  openSocket,
+  type Sending,
+  type Target,
+} from '../../support/calls/http2.ts';
 import type { Bounds, Report } from './experiment.ts';
 
 const MIB = 2 ** 20;

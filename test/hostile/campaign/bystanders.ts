@@ -6,8 +6,7 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { PetServiceService as Pets } from '../../../gen/petstore/v1/pets.ts';
 import { GrpcCaller } from '../../support/calls/grpc-caller.ts';
 import { type Http1Connection, http1Connection } from '../../support/calls/http1-connection.ts';
-import { rawGrpc } from '../../support/calls/http2.ts';
-import { grpcFrame, type Target, targetOf } from '../../support/calls/sockets.ts';
+import { grpcFrame, rawGrpc, type Target, targetOf } from '../../support/calls/http2.ts';
 import { quantile } from '../../support/numbers.ts';
 import type { TestStack } from '../../support/service/stack.ts';
 

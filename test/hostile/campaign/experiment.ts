@@ -3,7 +3,7 @@
  * Judges it by the bounds that every attack must keep.
  */
 import { setTimeout as delay } from 'node:timers/promises';
-import { targetOf } from '../../support/calls/sockets.ts';
+import { targetOf } from '../../support/calls/http2.ts';
 import { cpuTimesUs } from '../../support/machine/cpu-time.ts';
 import { median } from '../../support/numbers.ts';
 import type { TestStack } from '../../support/service/stack.ts';

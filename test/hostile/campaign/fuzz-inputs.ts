@@ -2,7 +2,7 @@
 import { type DescMessage, fromJson, type JsonObject, toBinary } from '@bufbuild/protobuf';
 import fc, { type Arbitrary } from 'fast-check';
 import { loadOperations, type Operation } from '../../../src/platform/proto/operations.ts';
-import { grpcFrame } from '../../support/calls/sockets.ts';
+import { grpcFrame } from '../../support/calls/http2.ts';
 import { fill, PUBLIC } from '../../support/contract/resources.ts';
 
 /** Stands for a valid key, since keys differ from run to run and inputs must not. */

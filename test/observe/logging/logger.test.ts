@@ -1,10 +1,9 @@
 import { readFileSync, renameSync } from 'node:fs';
-import { join } from 'node:path';
 import test from 'ava';
 import { generateKey } from '../../../src/platform/access/keys/format.ts';
 import { LogFile } from '../../../src/platform/observe/logging/log-file.ts';
 import { createLogger } from '../../../src/platform/observe/logging/logger.ts';
-import { temporaryFolder } from '../../support/machine/folder.ts';
+import { temporaryFolder } from '../../support/scope.ts';
 
 /** What the logger writes while `log` runs. */
 function written(log: (logger: ReturnType<typeof createLogger>) => void, operatorKey?: string): string {
@@ -35,7 +34,7 @@ test('Logger - a chosen operator key is redacted too', (t) => {
 
 test('Log file - keeps the open file when the path can not be opened', (t) => {
   const folder = temporaryFolder(t);
-  const path = join(folder, 'a.log');
+  const path = `${folder}/a.log`;
   const file = new LogFile(path);
   renameSync(folder, `${folder}.away`);
   t.notThrows(() => file.reopen());

@@ -7,8 +7,7 @@ import { hostname } from 'node:os';
 import test, { type ExecutionContext } from 'ava';
 import { Gauge, Registry } from 'prom-client';
 import { listen } from '../../../src/platform/observe/metrics/listener.ts';
-import { temporaryFolder } from '../../support/machine/folder.ts';
-import { freePorts } from '../../support/machine/ports.ts';
+import { freePorts, temporaryFolder } from '../../support/scope.ts';
 import { startServerProcess } from '../../support/service/process.ts';
 import { until } from '../../support/until.ts';
 

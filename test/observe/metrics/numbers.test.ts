@@ -12,12 +12,12 @@ import { anyError, type ErrorCode } from '../../../scripts/openapi/error-table.t
 import { callMetrics } from '../../../src/platform/observe/metrics/calls.ts';
 import type { End } from '../../../src/platform/rpc/chain.ts';
 import { watchEvents } from '../../support/calls/watch-events.ts';
-import { freePorts } from '../../support/machine/ports.ts';
+import { freePorts } from '../../support/scope.ts';
 import { newCall } from '../../support/service/call.ts';
 import { samplesOf, scrape, sumOf, untilSum } from '../../support/service/exposition.ts';
-import { withinOneMinute } from '../../support/service/limit-windows.ts';
 import { startTestServer } from '../../support/service/server.ts';
 import { sharing } from '../../support/service/sharing.ts';
+import { withinOneMinute } from '../../support/until.ts';
 
 const [OPEN, CALLS, ERRORS] = ['petstore_grpc_open_calls', 'petstore_grpc_calls_total', 'petstore_errors_total'];
 const WATCHES = { method: 'petstore.v1.EventService/WatchEvents' };

@@ -4,20 +4,19 @@
  */
 import { spawnSync } from 'node:child_process';
 import { readFile, writeFile } from 'node:fs/promises';
-import { join } from 'node:path';
 import { parse, stringify } from 'yaml';
 import { isErrorCode } from '../../../scripts/openapi/error-table.ts';
 import { ROOT } from '../../../src/platform/launcher/paths.ts';
 import { backup } from '../../deploy/backups.ts';
 import { missing } from '../../support/machine/find-program.ts';
-import { freePorts } from '../../support/machine/ports.ts';
+import { freePorts } from '../../support/scope.ts';
 import { type Sample, samplesOf, scrape } from '../../support/service/exposition.ts';
 import { sharedMissing, startShared } from '../../support/service/shared.ts';
 import { sharing, type TestOf } from '../../support/service/sharing.ts';
 import { startTestStack, type TestStack } from '../../support/service/stack.ts';
 import { until } from '../../support/until.ts';
 
-const RULES = join(ROOT, 'deploy/prometheus');
+const RULES = `${ROOT}/deploy/prometheus`;
 /** Only a server with mutual TLS has it, which test/hosts/certificates.test.ts scrapes. */
 const STANDALONE_ONLY = 'petstore_certificate_days_left';
 /** Matches the metrics of the service, of Envoy and of Node, with their label matchers. */
@@ -32,7 +31,7 @@ const test = sharing(missing('promtool', 'prometheus') ?? sharedMissing, async (
   const [metricsPort = 0] = await freePorts(1);
   const stack = await startTestStack(t, { ...settings, METRICS_PORT: String(metricsPort) });
   const { dataDir, envoyAdminPort } = stack.config;
-  await backup(join(dataDir, 'backups'), { ...settings, DATA_DIR: dataDir });
+  await backup(`${dataDir}/backups`, { ...settings, DATA_DIR: dataDir });
   await use(stack);
   return until(async () => {
     /** What a server with PostgreSQL and Redis exposes. */
@@ -75,12 +74,12 @@ test('Rules - promtool accepts them, and the configurations with them', (t) => {
 test('Rules - each alert fires when it should, and none without a problem', async (t) => {
   const files = ['alerts.test.yml', 'backups.test.yml'];
   promtool(t, ['test', 'rules', ...files]);
-  const tests = (await Promise.all(files.map((file) => readFile(join(RULES, file), 'utf8')))).join('');
+  const tests = (await Promise.all(files.map((file) => readFile(`${RULES}/${file}`, 'utf8')))).join('');
   for (const { alert } of await alerts()) t.true(tests.includes(`alertname="${alert}"`), `${alert} has no test`);
 });
 
 test('Rules - each alert queries series that exist, has a severity, and the docs say what to do', async (t) => {
-  const docs = await readFile(join(ROOT, 'docs/observability.md'), 'utf8');
+  const docs = await readFile(`${ROOT}/docs/observability.md`, 'utf8');
   for (const { alert, expr, labels, annotations } of await alerts()) {
     hasAllSeries(t, alert, expr);
     t.regex(labels.severity ?? '', /^(critical|warning)$/, alert);
@@ -90,7 +89,7 @@ test('Rules - each alert queries series that exist, has a severity, and the docs
 });
 
 test('Dashboard - every series that it queries exists, and promtool accepts its queries', async (t) => {
-  const text = await readFile(join(ROOT, 'gen/dashboard.json'), 'utf8');
+  const text = await readFile(`${ROOT}/gen/dashboard.json`, 'utf8');
   const dashboard = JSON.parse(text.replaceAll('$__rate_interval', '1m').replaceAll('$instance', '.*'));
   const panels: readonly Panel[] = dashboard.panels;
   const queries = panels.flatMap(({ title, targets = [] }) => targets.map(({ expr }) => [title, expr] as const));
@@ -99,7 +98,7 @@ test('Dashboard - every series that it queries exists, and promtool accepts its 
   t.is(new Set(places).size, places.length, 'two panels in one place');
   for (const [title, expr] of queries) hasAllSeries(t, title, expr);
   const rules = queries.map(([, expr], index) => ({ record: `query_${index}`, expr }));
-  const file = join(t.context.stack.config.dataDir, 'dashboard.yml');
+  const file = `${t.context.stack.config.dataDir}/dashboard.yml`;
   await writeFile(file, stringify({ groups: [{ name: 'dashboard', rules }] }));
   promtool(t, ['check', 'rules', file]);
 });
@@ -109,7 +108,7 @@ test('Metrics - promtool accepts them', (t) => {
 });
 
 test('Metrics - docs/observability.md lists all of them, and no others', async (t) => {
-  const docs = await readFile(join(ROOT, 'docs/observability.md'), 'utf8');
+  const docs = await readFile(`${ROOT}/docs/observability.md`, 'utf8');
   const rows = [...docs.matchAll(/^\| (`\w+`(?:, `\w+`)*) \| (counter|gauge|histogram) \|/gm)];
   const listed = rows.flatMap(([, names, type]) => Array.from(names?.match(/\w+/g) ?? [], (name) => [name, type]));
   const exposed = t.context.exposed.matchAll(/^# TYPE (\w+) (\w+)$/gm);
@@ -127,7 +126,7 @@ type Alert = { readonly alert: string; readonly expr: string } & Readonly<
 >;
 
 async function alerts(): Promise<Alert[]> {
-  const { groups } = parse(await readFile(join(RULES, 'alerts.yml'), 'utf8')) as { groups: { rules: Alert[] }[] };
+  const { groups } = parse(await readFile(`${RULES}/alerts.yml`, 'utf8')) as { groups: { rules: Alert[] }[] };
   return groups.flatMap(({ rules }) => rules);
 }
 

@@ -3,7 +3,6 @@
  * their callers say; and the trace ids in the logs.
  */
 import { readFileSync } from 'node:fs';
-import { join } from 'node:path';
 import test, { type ExecutionContext } from 'ava';
 import { OrderServiceService as Orders } from '../../../gen/petstore/v1/orders.ts';
 import type { GrpcCaller } from '../../support/calls/grpc-caller.ts';
@@ -70,7 +69,7 @@ async function traced(t: ExecutionContext, share: string, work: (service: TestSt
   await work(service);
   await service.stack.stop(); // then the logs are complete, and all spans are sent
   const logged = (file: string, id: string) =>
-    readFileSync(join(service.config.dataDir, 'logs', file), 'utf8').includes(id);
+    readFileSync(`${service.config.dataDir}/logs/${file}`, 'utf8').includes(id);
   return { spans: collector.spans, logged };
 }
 

@@ -2,8 +2,7 @@
 import { createServer } from 'node:http';
 import { buffer } from 'node:stream/consumers';
 import { BinaryReader, WireType } from '@bufbuild/protobuf/wire';
-import { listen } from '../../support/machine/ports.ts';
-import type { Scope } from '../../support/scope.ts';
+import { listen, type Scope } from '../../support/scope.ts';
 import { until } from '../../support/until.ts';
 
 export type Span = ReturnType<typeof decode>[number];

@@ -1,7 +1,7 @@
 /** HTTP/1.1 in raw bytes, over a connection that is kept where possible. */
 import type { Socket } from 'node:net';
 import type { Answer } from './answers.ts';
-import { openSocket, type To } from './sockets.ts';
+import { openSocket, type To } from './http2.ts';
 
 export type NoAnswer = 'closed' | 'silence';
 

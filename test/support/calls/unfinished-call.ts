@@ -1,7 +1,7 @@
 /** A gRPC call that stays open because only half of its request has been sent. */
 import type { IncomingHttpHeaders } from 'node:http2';
 import type { Method } from './grpc.ts';
-import { grpcFrame, grpcHeaders, openSession } from './sockets.ts';
+import { grpcFrame, grpcHeaders, openSession } from './http2.ts';
 
 /**
  * Resolves when the server has the first half. Only the server enforces the timeout, whereas grpc-js would end the call

@@ -1,16 +1,14 @@
 /** A SQLite file in a temporary folder. */
-import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import type { EngineOptions } from '../../../src/platform/storage/engine.ts';
 import type { Migration } from '../../../src/platform/storage/migrate.ts';
 import { openSqlite } from '../../../src/platform/storage/sqlite.ts';
 import { createStore } from '../../../src/platform/tables/store.ts';
 import { MIGRATIONS, type Store, TABLES } from '../../../src/schema.ts';
-import type { Scope } from '../scope.ts';
-import { temporaryFolder } from './folder.ts';
+import { type Scope, temporaryFolder } from '../scope.ts';
 
 export function createTestDatabase(t: Scope) {
-  const file = join(temporaryFolder(t), 'petstore.sqlite');
+  const file = `${temporaryFolder(t)}/petstore.sqlite`;
   return {
     file,
     /** Opens another engine on the same file, as another process would. The test closes it. */
@@ -28,6 +26,6 @@ export async function createTestStore(t: Scope): Promise<Store> {
 
 /** Runs SQL on the file of a data folder, also beside a service that uses it. */
 export function change(dataDir: string, sql: string): void {
-  using database = new DatabaseSync(join(dataDir, 'petstore.sqlite'), { timeout: 10_000 });
+  using database = new DatabaseSync(`${dataDir}/petstore.sqlite`, { timeout: 10_000 });
   database.exec(sql);
 }

@@ -1,4 +1,4 @@
-/** Finds and runs programs of the machine. Unlike programs.ts it does not need ava. */
+/** Finds and runs programs of the machine. It does not need AVA. */
 import { execFile, spawnSync } from 'node:child_process';
 import { accessSync, constants } from 'node:fs';
 import { delimiter, join } from 'node:path';

@@ -2,7 +2,6 @@
 import { execFileSync, spawnSync } from 'node:child_process';
 import { appendFileSync, mkdtempSync, rmSync, statSync, truncateSync } from 'node:fs';
 import { tmpdir } from 'node:os';
-import { join } from 'node:path';
 
 /** What `unshare` needs for all of them. */
 export const NAMESPACES = ['--mount', '--pid', '--fork', '--kill-child', '--uts', '--ipc', '--net', '--cgroup'];
@@ -17,8 +16,8 @@ export type SmallDisk = ReturnType<typeof mountSmallDisk>;
 
 /** A disk for a test to fill: a file system of a few MiB. */
 export function mountSmallDisk(mib = 12) {
-  const path = mkdtempSync(join(tmpdir(), 'petstore-disk-'));
-  const filler = join(path, 'filler');
+  const path = mkdtempSync(`${tmpdir()}/petstore-disk-`);
+  const filler = `${path}/filler`;
   run('mount', '-t', 'tmpfs', '-o', `size=${mib}m,mode=700`, 'petstore', path);
   return {
     path,

@@ -1,17 +1,18 @@
-/** A PostgreSQL server for a test file: the installed one, on a free port, with its data in a temporary folder. */
+/**
+ * A PostgreSQL server for a test file: the installed one, on a free port, with its data in a temporary folder. Two of
+ * which one copies the other. A PgBouncer in front of one; `PGBOUNCER_PROGRAM` names another PgBouncer.
+ */
 import { randomUUID } from 'node:crypto';
 import { existsSync, readdirSync, realpathSync } from 'node:fs';
-import { chown, readFile } from 'node:fs/promises';
+import { chown, readFile, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { Client } from 'pg';
-import type { Scope } from '../scope.ts';
-import { childrenOf, signal } from '../service/launcher.ts';
-import { Program } from '../service/process.ts';
+import { freePorts, type Scope, temporaryFolder } from '../scope.ts';
+import { childrenOf, Program, signal } from '../service/process.ts';
 import { until } from '../until.ts';
 import { findProgram, missing, sh } from './find-program.ts';
-import { temporaryFolder } from './folder.ts';
-import { freePorts } from './ports.ts';
+import { openProxy } from './tcp-proxy.ts';
 
 /** Debian's folder, which has a subfolder for each version and is not in PATH. */
 const DEBIAN = '/usr/lib/postgresql';
@@ -111,7 +112,7 @@ export async function query(url: string, sql: string): Promise<Readonly<Record<s
 }
 
 /** PostgreSQL refuses to run as root, so root starts it as the user of Debian's package, or as nobody. */
-export async function serverOwner(): Promise<{ uid?: number; gid?: number }> {
+async function serverOwner(): Promise<{ uid?: number; gid?: number }> {
   if (process.getuid?.() !== 0) return {};
   const users = (await readFile('/etc/passwd', 'utf8')).split('\n').map((line) => line.split(':'));
   const user = users.find(([name]) => name === 'postgres') ?? users.find(([name]) => name === 'nobody');
@@ -124,4 +125,80 @@ function debianFolders(): string[] {
   if (!existsSync(DEBIAN)) return [];
   const versions = readdirSync(DEBIAN).toSorted((one, other) => Number(other) - Number(one));
   return versions.map((version) => join(DEBIAN, version, 'bin'));
+}
+
+const SETTINGS = ['fsync=off'];
+
+export const portOf = ({ url }: TestPostgres) => Number(new URL(url).port);
+
+/** And an address that the test moves from one to the other. */
+export async function startPair(t: Scope) {
+  const first = await startPostgres(t, SETTINGS);
+  await query(first.url, "ALTER SYSTEM SET wal_keep_size = '512MB'"); // pg_rewind reads back to the last checkpoint
+  await query(first.url, 'CREATE ROLE haproxy LOGIN');
+  const second = await startPostgres(t, SETTINGS, first.url);
+  const address = await openProxy(t, portOf(first));
+  const pair = {
+    primary: first,
+    standby: second,
+    address,
+    url: onPort(first.url, address.port),
+    /** The address leads there from now on, and its connections end, or stay where they are. */
+    lead(to: TestPostgres, cuts = true) {
+      address.targetPort = portOf(to);
+      if (cuts) address.cut();
+    },
+    /** Waits until the standby has all that the primary has. */
+    async copied() {
+      const [row] = await query(pair.primary.url, 'SELECT pg_current_wal_lsn() AS lsn');
+      const sql = `SELECT pg_last_wal_replay_lsn() >= '${row?.lsn}' AS done`;
+      await until(async () => (await query(pair.standby.url, sql))[0]?.done, 'the copy');
+    },
+    /** The standby is the primary from now on, and the address leads there. */
+    async promote(cuts = true) {
+      const { primary, standby } = pair;
+      await standby.promote();
+      const sql = 'SELECT pg_is_in_recovery() AS standby';
+      await until(async () => (await query(standby.url, sql))[0]?.standby === false, 'the promotion');
+      await query(standby.url, 'CHECKPOINT'); // pg_rewind looks for the new timeline there
+      Object.assign(pair, { primary: standby, standby: primary });
+      pair.lead(standby, cuts);
+    },
+    /** The former primary, which has ended, copies the new one. */
+    rejoin: () => pair.standby.follow(pair.primary.url),
+    /** Whether commits of a server wait for a standby. */
+    async synchronous(server: TestPostgres, isOn = true) {
+      await query(server.url, `ALTER SYSTEM SET synchronous_standby_names = '${isOn ? '*' : ''}'`);
+      await query(server.url, 'SELECT pg_reload_conf()');
+    },
+  };
+  return pair;
+}
+
+const PROGRAM = process.env.PGBOUNCER_PROGRAM ?? findProgram(['pgbouncer'], ['/usr/sbin']);
+export const pgbouncerMissing = missing('pgbouncer', undefined, ['/usr/sbin']) ?? postgresMissing;
+
+/** Starts it in front of the server of `url`. */
+export async function startPgBouncer(t: Scope, url: string, mode: 'transaction' | 'session' = 'transaction') {
+  const owner = await serverOwner(); // PgBouncer and PostgreSQL refuse to run as root
+  const folder = temporaryFolder(t);
+  if (owner.uid !== undefined && owner.gid !== undefined) await chown(folder, owner.uid, owner.gid);
+  const [port = 0] = await freePorts(1);
+  const file = (name: string) => join(folder, name);
+  await writeFile(file('users'), '"postgres" ""\n', { mode: 0o644 });
+  const settings = [
+    '[databases]',
+    `* = host=127.0.0.1 port=${new URL(url).port}`,
+    '[pgbouncer]',
+    `listen_addr = 127.0.0.1\nlisten_port = ${port}\nunix_socket_dir =`,
+    `auth_type = trust\nauth_file = ${file('users')}`,
+    `pool_mode = ${mode}\ndefault_pool_size = 15\nmax_client_conn = 500\nserver_login_retry = 1`,
+  ];
+  await writeFile(file('pgbouncer.ini'), `${settings.join('\n')}\n`, { mode: 0o644 });
+  const bouncer = new Program(PROGRAM ?? 'pgbouncer', ['-q', file('pgbouncer.ini')], { ...owner, cwd: tmpdir() });
+  t.teardown(() => bouncer.end('SIGKILL'));
+  /** Returns the URL of a database through PgBouncer. */
+  const through = (database: string) => onPort(database, port);
+  await until(() => query(through(url), 'SELECT 1').catch(() => undefined), 'PgBouncer');
+  return { through };
 }

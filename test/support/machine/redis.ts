@@ -1,11 +1,9 @@
 /** Redis for tests: real servers on free ports, with their data in a temporary folder. */
 import { createClient } from '@redis/client';
 import type { RedisConfig } from '../../../src/platform/config/config.ts';
-import type { Scope } from '../scope.ts';
+import { freePorts, type Scope, temporaryFolder } from '../scope.ts';
 import { Program } from '../service/process.ts';
 import { findProgram, missing } from './find-program.ts';
-import { temporaryFolder } from './folder.ts';
-import { freePorts } from './ports.ts';
 
 const FOLDERS = ['/usr/bin', '/usr/local/bin'];
 const PROGRAM = findProgram(['redis-server'], FOLDERS);

@@ -2,8 +2,7 @@
 import { once } from 'node:events';
 import { connect, createServer, type Socket } from 'node:net';
 import { setTimeout as delay } from 'node:timers/promises';
-import type { Scope } from '../scope.ts';
-import { freePorts } from './ports.ts';
+import { freePorts, type Scope } from '../scope.ts';
 
 export type TcpProxy = Awaited<ReturnType<typeof openProxy>>;
 

@@ -4,10 +4,8 @@ import { connect } from 'node:net';
 import { join } from 'node:path';
 import { pipeline } from 'node:stream';
 import { createServer } from 'node:tls';
-import type { Scope } from '../scope.ts';
+import { listen, type Scope, temporaryFolder } from '../scope.ts';
 import { missing, sh } from './find-program.ts';
-import { temporaryFolder } from './folder.ts';
-import { listen } from './ports.ts';
 
 export const noOpenssl = missing('openssl');
 

@@ -9,7 +9,7 @@ import { toAccountId, toKeyId } from '../../../src/platform/rpc/caller.ts';
 import type { Call, Codec, End, Next, Response, UnaryResponse } from '../../../src/platform/rpc/chain.ts';
 import { toApiError } from '../../../src/platform/rpc/errors.ts';
 import type { Context } from '../../../src/platform/rpc/methods.ts';
-import type { Settings } from './unlimited.ts';
+import type { Settings } from './process.ts';
 
 const { byPath, registry } = loadOperations();
 

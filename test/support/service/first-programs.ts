@@ -4,11 +4,11 @@ import { dirname, join } from 'node:path';
 import type { ExecutionContext } from 'ava';
 import { description } from '../../docs/docs-page.ts';
 import { findProgram, sh } from '../machine/find-program.ts';
-import { temporaryFolder } from '../machine/folder.ts';
-import { testUnless } from '../machine/programs.ts';
 import { openProxy } from '../machine/tcp-proxy.ts';
+import { temporaryFolder } from '../scope.ts';
 import { until } from '../until.ts';
 import { missesNothing, runGroup } from './following-programs.ts';
+import { testUnless } from './sharing.ts';
 import type { TestStack } from './stack.ts';
 
 export const grpcPage = description.tags.find(({ name }) => name === 'gRPC')?.description ?? '';

@@ -1,6 +1,5 @@
 /** Programs that follow the feed of events, through the ends of servers and of Envoy. */
 import { readFile } from 'node:fs/promises';
-import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import type { ExecutionContext } from 'ava';
 import { readAll } from '../calls/pages.ts';
@@ -84,7 +83,7 @@ export async function missesNothing(
     const newest = Number.parseInt(events.at(-1) ?? '', 10);
     const hasAll = async () => {
       if (program.hasEnded) throw new Error(`it has ended: ${program.errors}`);
-      const cursor = await readFile(join(options.cwd, 'cursor'), 'utf8').catch(() => '0');
+      const cursor = await readFile(`${options.cwd}/cursor`, 'utf8').catch(() => '0');
       return Number(cursor) >= newest && Number.parseInt(linesOf(program).at(-1) ?? '', 10) >= newest;
     };
     await until(hasAll, `event ${newest}`, 120_000);

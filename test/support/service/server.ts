@@ -9,7 +9,7 @@ import { GrpcCaller } from '../calls/grpc-caller.ts';
 import { connectOperator } from '../calls/operator.ts';
 import { createTestDatabase } from '../machine/database.ts';
 import type { Scope } from '../scope.ts';
-import { UNLIMITED } from './unlimited.ts';
+import { UNLIMITED } from './process.ts';
 
 // biome-ignore lint/suspicious/noExplicitAny: a log line is whatever was logged
 export type LogLine = any;

@@ -1,7 +1,24 @@
-/** AVA's `test` for a file whose tests need the same to be started, once or each for itself. */
-import type { ExecutionContext, TestFn } from 'ava';
-import { testUnless } from '../machine/programs.ts';
+/**
+ * AVA's `test` for a file whose tests need programs that not every machine has, or the same to be started, once or each
+ * for itself. Without the program, its tests are skipped with one line, or fail under CI and SKIP_NOTHING.
+ */
+import anyTest, { type ExecutionContext, type TestFn } from 'ava';
+import { mayBeSkipped } from '../machine/find-program.ts';
 import { scopeOf } from '../scope.ts';
+
+const told = new Set<string>();
+
+/** ava's `test`. If something is `missing`, one test reports that and the others are ignored. */
+export function testUnless<Context>(missing: string | undefined): TestFn<Context> {
+  if (missing === undefined) return anyTest as TestFn<Context>;
+  if (!told.has(missing)) (mayBeSkipped() ? anyTest.skip : anyTest)(missing, (t) => t.fail());
+  told.add(missing);
+  const ignore = () => undefined;
+  const hook = Object.assign(() => undefined, { always: ignore });
+  const hooks = { before: hook, beforeEach: hook, after: hook, afterEach: hook };
+  const serial = Object.assign(() => undefined, hooks);
+  return Object.assign(() => undefined, { ...hooks, serial }) as unknown as TestFn<Context>;
+}
 
 /** What the tests have. */
 export type SharedBy<Test> = Test extends TestFn<infer Shared> ? Shared : never;

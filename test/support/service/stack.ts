@@ -6,11 +6,9 @@ import { startStack } from '../../../src/platform/launcher/stack.ts';
 import { GrpcCaller } from '../calls/grpc-caller.ts';
 import { Operator } from '../calls/operator.ts';
 import { RestClient } from '../calls/rest-client.ts';
-import { temporaryFolder } from '../machine/folder.ts';
-import { freePorts } from '../machine/ports.ts';
 import { startPostgres } from '../machine/postgres.ts';
-import type { Scope } from '../scope.ts';
-import { type Settings, UNLIMITED } from './unlimited.ts';
+import { freePorts, type Scope, temporaryFolder } from '../scope.ts';
+import { type Settings, UNLIMITED } from './process.ts';
 
 export type TestStack = Awaited<ReturnType<typeof startTestStack>>;
 

@@ -1,7 +1,6 @@
 /** Envoy with nothing but its transcoder, configured like the service's, before a server that keeps what arrives. */
 import { writeFileSync } from 'node:fs';
 import { createServer, type ServerHttp2Stream } from 'node:http2';
-import { join } from 'node:path';
 import { buffer } from 'node:stream/consumers';
 import { fromBinary, type JsonObject, toJson } from '@bufbuild/protobuf';
 import type { FileDescriptorSet } from '@bufbuild/protobuf/wkt';
@@ -11,9 +10,7 @@ import { transcoderSet } from '../../../scripts/transcoder-set.ts';
 import { readConfig } from '../../../src/platform/config/config.ts';
 import { findEnvoy } from '../../../src/platform/launcher/envoy.ts';
 import type { Operations } from '../../../src/platform/proto/operations.ts';
-import { temporaryFolder } from '../machine/folder.ts';
-import { freePorts, listen } from '../machine/ports.ts';
-import type { Scope } from '../scope.ts';
+import { freePorts, listen, type Scope, temporaryFolder } from '../scope.ts';
 import { until } from '../until.ts';
 import { Program } from './process.ts';
 
@@ -39,7 +36,7 @@ export async function startTranscoder(t: Scope, set: FileDescriptorSet, operatio
   const serverPort = Number((await listen(t, server)).split(':')[1]);
   const folder = temporaryFolder(t);
   const [port = 0] = await freePorts(1);
-  const descriptors = join(folder, 'set.binpb');
+  const descriptors = `${folder}/set.binpb`;
   writeFileSync(descriptors, transcoderSet(set, operations));
   const at = (port_value: number) => ({ socket_address: { address: '127.0.0.1', port_value } });
   const http2 = { explicit_http_config: { http2_protocol_options: {} } };
@@ -58,7 +55,7 @@ export async function startTranscoder(t: Scope, set: FileDescriptorSet, operatio
     typed_extension_protocol_options: { [options]: any(options, http2) },
   };
   const listener = { name: 'public', address: at(port), filter_chains: [{ filters: [manager] }] };
-  const file = join(folder, 'envoy.json');
+  const file = `${folder}/envoy.json`;
   writeFileSync(file, JSON.stringify({ static_resources: { listeners: [listener], clusters: [cluster] } }));
   const args = ['--config-path', file, '--disable-hot-restart', '--concurrency', '1', '--log-level', 'critical'];
   const envoy = new Program(findEnvoy(readConfig({})), args);
