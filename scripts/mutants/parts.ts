@@ -4,7 +4,7 @@ import { globSync } from 'node:fs';
 const REST = 'rest/*';
 const PARTS: readonly (readonly [prefix: string, ...tests: readonly string[]])[] = [
   ['envoy/', 'envoy/*', REST, 'cors/*', 'tls/*', 'hostile/{http,grpc}-errors*', 'launcher/open*'],
-  ['src/platform/access/limits/', 'access/limits/*', 'rest/{limits,flood}*'],
+  ['src/platform/access/limits/', 'access/{limits,admin}/*', 'rest/{limits,flood}*'],
   ['src/platform/access/', 'access/**/*', 'cli/*', 'rest/limits*', 'process/*'],
   ['src/platform/cli/', 'cli/*'],
   ['src/platform/client/', 'client/{admission,calls,events,tls}*'],
