@@ -1,9 +1,13 @@
-/** Which tests notice a fault: those nearest to its part, then the next. The first prefix of its path decides. */
+/**
+ * Which tests notice a fault: those that have its file's name, those nearest to its part, then the next. The first
+ * prefix of its path decides.
+ */
 import { globSync } from 'node:fs';
+import { basename, extname } from 'node:path';
 
 const REST = 'rest/*';
 const PARTS: readonly (readonly [prefix: string, ...tests: readonly string[]])[] = [
-  ['envoy/', 'envoy/*', REST, 'cors/*', 'tls/*', 'hostile/{http,grpc}-errors*', 'launcher/open*'],
+  ['envoy/', 'envoy/lua*', 'envoy/*', REST, 'cors/*', 'tls/*', 'hostile/{http,grpc}-errors*', 'launcher/open*'],
   ['src/platform/access/limits/', 'access/{limits,admin}/*', 'rest/{limits,flood}*'],
   ['src/platform/access/', 'access/**/*', 'cli/*', 'rest/limits*', 'process/*'],
   ['src/platform/cli/', 'cli/*'],
@@ -26,10 +30,12 @@ const PARTS: readonly (readonly [prefix: string, ...tests: readonly string[]])[]
   ['src/', '*', 'process/*', 'rest/{requests,failures}*'],
 ];
 
-/** The tests for a file of sources, the nearest first, but for those that measure or run alone. */
+/** The tests for a file of sources, the nearest first, each once, but for those that measure or run alone. */
 export function testsOf(file: string): readonly (readonly string[])[] {
   const [, ...globs] = PARTS.find(([prefix]) => file.startsWith(prefix)) ?? ['', '*'];
-  return globs
-    .map((glob) => globSync(`test/${glob}`).filter((name) => /(?<!\.alone)\.test\.ts$/.test(name)))
+  const seen = new Set<string>();
+  const isNew = (name: string) => !seen.has(name) && seen.add(name);
+  return [`**/${basename(file, extname(file))}.*`, ...globs]
+    .map((glob) => globSync(`test/${glob}`).filter((name) => /(?<!\.alone)\.test\.ts$/.test(name) && isNew(name)))
     .filter((found) => found.length > 0);
 }
