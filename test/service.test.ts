@@ -7,8 +7,7 @@ import { demoKeyFile, ensureDemoKey } from '../src/platform/access/keys/key-file
 import { ConfigError, readConfig, TemporaryFailure } from '../src/platform/config/config.ts';
 import { explain } from '../src/platform/process/database.ts';
 import { createService } from '../src/service.ts';
-import { createTestDatabase } from './support/machine/database.ts';
-import { holdTransaction } from './support/service/hold-transaction.ts';
+import { createTestDatabase, holdTransaction } from './support/machine/database.ts';
 import { startTestServer } from './support/service/server.ts';
 
 const log = { write: () => undefined };

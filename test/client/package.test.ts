@@ -5,7 +5,7 @@ import { ROOT } from '../../src/platform/launcher/paths.ts';
 import { findOldestNode, missingNode, OLDEST_NODE, sh } from '../support/machine/find-program.ts';
 import { makeCertificates, noOpenssl, startTlsFront } from '../support/machine/tls.ts';
 import { temporaryFolder } from '../support/scope.ts';
-import { missesNothing } from '../support/service/following-programs.ts';
+import { missesNothing } from '../support/service/example-programs.ts';
 import { type SharedBy, sharing, testUnless } from '../support/service/sharing.ts';
 import { startTestStack } from '../support/service/stack.ts';
 

@@ -3,7 +3,7 @@ import { readFile, writeFile } from 'node:fs/promises';
 import { createServer, request } from 'node:http';
 import { setTimeout as delay } from 'node:timers/promises';
 import { isDeepStrictEqual } from 'node:util';
-import { readAll } from '../support/calls/pages.ts';
+import { readAll } from '../support/calls/rest-client.ts';
 import { change } from '../support/machine/database.ts';
 import { listen, type Scope, temporaryFolder } from '../support/scope.ts';
 import { Program } from '../support/service/process.ts';

@@ -6,7 +6,7 @@ import { ROOT } from '../../src/platform/launcher/paths.ts';
 import { noBrowser, startBrowser, watchedPage } from '../support/machine/browser.ts';
 import { sh } from '../support/machine/find-program.ts';
 import { listen, temporaryFolder } from '../support/scope.ts';
-import { testFirstPrograms } from '../support/service/first-programs.ts';
+import { testFirstPrograms } from '../support/service/example-programs.ts';
 import { type SharedBy, sharing, testUnless } from '../support/service/sharing.ts';
 import { startTestStack } from '../support/service/stack.ts';
 import { until } from '../support/until.ts';

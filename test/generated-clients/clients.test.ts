@@ -8,7 +8,7 @@ import { dirname, join } from 'node:path';
 import { ROOT } from '../../src/platform/launcher/paths.ts';
 import { findProgram, sh } from '../support/machine/find-program.ts';
 import { freePorts, temporaryFolder } from '../support/scope.ts';
-import { testFirstPrograms } from '../support/service/first-programs.ts';
+import { testFirstPrograms } from '../support/service/example-programs.ts';
 import { stackTest } from '../support/service/shared-stack.ts';
 import { testUnless } from '../support/service/sharing.ts';
 import type { TestStack } from '../support/service/stack.ts';

@@ -3,7 +3,7 @@ import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { ROOT } from '../../src/platform/launcher/paths.ts';
 import { callFrom } from '../support/calls/callers.ts';
-import { readAll } from '../support/calls/pages.ts';
+import { readAll } from '../support/calls/rest-client.ts';
 import { findProgram, sh } from '../support/machine/find-program.ts';
 import { makeCertificates, noOpenssl } from '../support/machine/tls.ts';
 import { temporaryFolder } from '../support/scope.ts';

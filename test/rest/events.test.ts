@@ -2,10 +2,9 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { status } from '@grpc/grpc-js';
 import { AdminServiceService as Admin } from '../../gen/apiplatform/admin/v1/admin.ts';
-import { openEvents } from '../support/calls/event-source.ts';
+import { openEvents, watchEvents } from '../support/calls/event-source.ts';
 import type { Operator } from '../support/calls/operator.ts';
-import { nextOf, readAll, walk } from '../support/calls/pages.ts';
-import { watchEvents } from '../support/calls/watch-events.ts';
+import { nextOf, readAll, walk } from '../support/calls/rest-client.ts';
 import { isError, isInvalid } from '../support/contract/errors.ts';
 import { stackTest } from '../support/service/shared-stack.ts';
 import type { TestStack } from '../support/service/stack.ts';

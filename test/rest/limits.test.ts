@@ -4,10 +4,9 @@ import { AdminServiceService as Admin, Plan } from '../../gen/apiplatform/admin/
 import { HealthCheckResponse_ServingStatus as Health, HealthService } from '../../gen/grpc/health/v1/health.ts';
 import { EventServiceService as Events } from '../../gen/petstore/v1/events.ts';
 import { PetServiceService as Pets } from '../../gen/petstore/v1/pets.ts';
-import { type EventSource, openEvents } from '../support/calls/event-source.ts';
+import { type EventSource, openEvents, watchEvents } from '../support/calls/event-source.ts';
 import { detailsOf } from '../support/calls/grpc.ts';
 import type { RestResponse } from '../support/calls/rest-client.ts';
-import { watchEvents } from '../support/calls/watch-events.ts';
 import { isError } from '../support/contract/errors.ts';
 import { change } from '../support/machine/database.ts';
 import { reflectedMethods } from '../support/service/reflection.ts';

@@ -1,8 +1,7 @@
 /** What holds for every operation, by the table of test/support/contract/resources.ts. */
 import { ScalarType } from '@bufbuild/protobuf';
 import type { ExecutionContext } from 'ava';
-import { walk } from '../support/calls/pages.ts';
-import type { RestResponse } from '../support/calls/rest-client.ts';
+import { type RestResponse, walk } from '../support/calls/rest-client.ts';
 import { isError, isInvalid } from '../support/contract/errors.ts';
 import { EVENTS, fill, LISTS, MAKERS, PUBLIC, requestsTo, requestTo, sibling } from '../support/contract/resources.ts';
 import { stackTest } from '../support/service/shared-stack.ts';

@@ -4,8 +4,7 @@
  */
 import type { DescField } from '@bufbuild/protobuf';
 import { openEvents } from '../support/calls/event-source.ts';
-import { nextOf, readAll, walk } from '../support/calls/pages.ts';
-import type { RestClient } from '../support/calls/rest-client.ts';
+import { nextOf, type RestClient, readAll, walk } from '../support/calls/rest-client.ts';
 import {
   EVENT_STREAM,
   EVENTS,

@@ -1,7 +1,7 @@
 /** Lists, page by page, through the whole. test/storage has them while rows come and go. */
 import { type DescField, ScalarType } from '@bufbuild/protobuf';
 import { loadOperations, type Operation } from '../../src/platform/proto/operations.ts';
-import { nextOf, walk } from '../support/calls/pages.ts';
+import { nextOf, walk } from '../support/calls/rest-client.ts';
 import { isInvalid } from '../support/contract/errors.ts';
 import { LISTS, overGrpc, requestInto, requestTo } from '../support/contract/resources.ts';
 import { sharing } from '../support/service/sharing.ts';

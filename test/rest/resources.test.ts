@@ -3,8 +3,7 @@
  * stock and status have a model in test/shop, which any history agrees with: here is one history.
  */
 import { PetServiceService as Pets } from '../../gen/petstore/v1/pets.ts';
-import { nextOf } from '../support/calls/pages.ts';
-import type { RestClient, RestResponse } from '../support/calls/rest-client.ts';
+import { nextOf, type RestClient, type RestResponse } from '../support/calls/rest-client.ts';
 import { isError, isInvalid } from '../support/contract/errors.ts';
 import { etagOf, isReplayOf, newKey, readIf, sendIf, tagAt } from '../support/contract/retries.ts';
 import { stackTest } from '../support/service/shared-stack.ts';

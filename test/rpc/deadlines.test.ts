@@ -11,7 +11,7 @@ import { parseTimeout } from '../../src/platform/protocols/grpc/grpc.ts';
 import { statusOfGrpc } from '../support/calls/answers.ts';
 import { exchangeAlone, grpcFrame, grpcHeaders } from '../support/calls/http2.ts';
 import { beginCall } from '../support/calls/unfinished-call.ts';
-import { holdTransaction } from '../support/service/hold-transaction.ts';
+import { holdTransaction } from '../support/machine/database.ts';
 import { startTestServer, type TestServer } from '../support/service/server.ts';
 import { fresh } from '../support/service/sharing.ts';
 import { startTestStack } from '../support/service/stack.ts';

@@ -6,7 +6,7 @@ import { DatabaseSync } from 'node:sqlite';
 import { setTimeout as delay } from 'node:timers/promises';
 import test, { type ExecutionContext as Test } from 'ava';
 import { startLoad, untilMore } from '../support/calls/load.ts';
-import { nextOf } from '../support/calls/pages.ts';
+import { nextOf } from '../support/calls/rest-client.ts';
 import { query } from '../support/machine/postgres.ts';
 import { freePorts, temporaryFolder } from '../support/scope.ts';
 import { Launcher, launcherSettings, type Settings, TestProcess } from '../support/service/process.ts';

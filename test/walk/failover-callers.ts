@@ -2,8 +2,8 @@
 import assert from 'node:assert/strict';
 import { randomUUID } from 'node:crypto';
 import { setTimeout as delay } from 'node:timers/promises';
+import { watchEvents } from '../support/calls/event-source.ts';
 import { detailsOf } from '../support/calls/grpc.ts';
-import { watchEvents } from '../support/calls/watch-events.ts';
 import { Caller } from './caller.ts';
 import type { World } from './failover-world.ts';
 

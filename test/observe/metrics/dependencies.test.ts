@@ -1,6 +1,6 @@
 /** The metrics of PostgreSQL, Redis and the feed: available, unavailable, and available again. */
 import { PetServiceService as Pets } from '../../../gen/petstore/v1/pets.ts';
-import { watchEvents } from '../../support/calls/watch-events.ts';
+import { watchEvents } from '../../support/calls/event-source.ts';
 import { holding } from '../../support/machine/postgres.ts';
 import { freePorts } from '../../support/scope.ts';
 import { scrape, sumOf, untilSum } from '../../support/service/exposition.ts';

@@ -11,7 +11,7 @@ import { PetServiceService as Pets } from '../../../gen/petstore/v1/pets.ts';
 import { anyError, type ErrorCode } from '../../../scripts/openapi/error-table.ts';
 import { callMetrics } from '../../../src/platform/observe/metrics/calls.ts';
 import type { End } from '../../../src/platform/rpc/chain.ts';
-import { watchEvents } from '../../support/calls/watch-events.ts';
+import { watchEvents } from '../../support/calls/event-source.ts';
 import { freePorts } from '../../support/scope.ts';
 import { newCall } from '../../support/service/call.ts';
 import { samplesOf, scrape, sumOf, untilSum } from '../../support/service/exposition.ts';

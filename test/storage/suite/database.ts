@@ -9,8 +9,8 @@ import { type Store, TABLES } from '../../../src/schema.ts';
 import type { CategoryId } from '../../../src/shop/categories/table.ts';
 import type { Pet, PetId } from '../../../src/shop/pets/table.ts';
 import { aPet } from '../../shop/resources.ts';
+import { holdTransaction } from '../../support/machine/database.ts';
 import type { Scope } from '../../support/scope.ts';
-import { holdTransaction } from '../../support/service/hold-transaction.ts';
 import { fresh } from '../../support/service/sharing.ts';
 
 export interface SuiteDatabase {

@@ -4,7 +4,7 @@ import { StoreUnavailable } from '../../../src/platform/storage/store-errors.ts'
 import type { Store } from '../../../src/schema.ts';
 import { toCategoryId } from '../../../src/shop/categories/table.ts';
 import { toPetId } from '../../../src/shop/pets/table.ts';
-import { holdTransaction } from '../../support/service/hold-transaction.ts';
+import { holdTransaction } from '../../support/machine/database.ts';
 import { newCategory, newPet, occupyWriter, test } from './database.ts';
 
 function callEach(store: Store): Promise<unknown>[] {

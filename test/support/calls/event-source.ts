@@ -1,5 +1,11 @@
-/** A reader of server-sent events over a raw connection: the tests see what was sent, if it is as described. */
+/**
+ * Readers of events: server-sent ones over a raw connection, so that the tests see what was sent, if it is as described;
+ * and EventService.WatchEvents, as grpc-js shows it.
+ */
+import { Client, type ServiceError } from '@grpc/grpc-js';
+import { EventServiceService as Events, type WatchEventsResponse } from '../../../gen/petstore/v1/events.ts';
 import { checkEventAgainstDescription } from '../contract/description.ts';
+import { bearer, insecure, stream } from './grpc.ts';
 
 export type EventSource = Awaited<ReturnType<typeof openEvents>>;
 
@@ -61,4 +67,28 @@ export function readEvents(chunk: () => Promise<IteratorResult<string>>) {
       return events;
     },
   };
+}
+
+interface Watched {
+  readonly after?: bigint;
+  readonly timeoutMs?: number;
+  readonly onMessage?: (message: WatchEventsResponse) => void;
+}
+
+export function watchEvents(address: string, key: string, { after, timeoutMs, onMessage }: Watched = {}) {
+  const client = new Client(address, insecure);
+  const options = timeoutMs === undefined ? {} : { deadline: Date.now() + timeoutMs };
+  const ids: number[] = [];
+  const call = stream(client, Events.watchEvents, after === undefined ? {} : { after }, bearer(key), options).on(
+    'data',
+    (message: WatchEventsResponse) => {
+      if (message.event !== undefined) ids.push(Number(message.event.id));
+      onMessage?.(message);
+    },
+  );
+  /** Resolves with the error that ends the stream; undefined at a clean end. */
+  const ended = new Promise<ServiceError | undefined>((resolve) => {
+    call.on('error', (error: ServiceError) => resolve(error)).on('end', () => resolve(undefined));
+  }).finally(() => client.close());
+  return { ids, ended, close: () => call.cancel() };
 }
