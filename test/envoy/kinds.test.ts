@@ -7,7 +7,6 @@ import { readFileSync } from 'node:fs';
 import { status as Status } from '@grpc/grpc-js';
 import { FILTERS, KINDS } from '../../envoy/config/kinds.ts';
 import { Plan } from '../../gen/apiplatform/admin/v1/admin.ts';
-import { ROOT } from '../../src/platform/launcher/paths.ts';
 import { hostileTest, leftOpen, PROBED } from '../hostile/campaign/service.ts';
 import { callFrom, type Protocol, type Received } from '../support/calls/callers.ts';
 import { type KindOfRequest, REQUESTS, TEXT } from './requests.ts';
@@ -96,7 +95,7 @@ function faultsOf({ headers, text, status }: Received, method: string, isGrpc = 
 }
 
 test('Kinds - docs/internals/calls.md shows the table', (t) => {
-  const page = readFileSync(`${ROOT}/docs/internals/calls.md`, 'utf8');
+  const page = readFileSync('docs/internals/calls.md', 'utf8');
   const cells = page
     .split('\n')
     .flatMap((line) => (line.startsWith('|') ? [line.split('|').map((cell) => cell.trim())] : []));

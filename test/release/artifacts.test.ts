@@ -5,7 +5,6 @@ import { join } from 'node:path';
 import type { ExecutionContext } from 'ava';
 import { parse } from 'yaml';
 import { version } from '../../src/platform/config/constants.ts';
-import { ROOT } from '../../src/platform/launcher/paths.ts';
 import { missing, sh } from '../support/machine/find-program.ts';
 import { noNamespaces } from '../support/machine/namespaces.ts';
 import { freePorts, temporaryFolder } from '../support/scope.ts';
@@ -133,7 +132,7 @@ async function serves(t: ExecutionContext, address: string, keyFile: string, cli
   writeFileSync(join(project, 'package.json'), '{"private":true,"type":"module"}');
   await sh('npm', ['install', '--prefer-offline', '--no-audit', '--no-fund', client], { cwd: project });
   mkdirSync(join(project, 'src'));
-  const sample = readFileSync(join(ROOT, 'examples/typescript/main.mts'), 'utf8');
+  const sample = readFileSync('examples/typescript/main.mts', 'utf8');
   writeFileSync(join(project, 'src/main.ts'), sample);
   const env = { PATH: process.env.PATH, API: address, API_KEY: readFileSync(keyFile, 'utf8').trim() };
   const { stdout } = await sh(process.execPath, ['src/main.ts'], { cwd: project, env });

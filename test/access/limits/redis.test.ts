@@ -7,7 +7,6 @@ import { readFile } from 'node:fs/promises';
 import type { ExecutionContext } from 'ava';
 import type { Logger } from 'pino';
 import { NAME } from '../../../src/identity.ts';
-import { ROOT } from '../../../src/platform/launcher/paths.ts';
 import { MISSING_REDIS_SERVER, startRedis, type TestRedis } from '../../support/machine/redis.ts';
 import { freePorts } from '../../support/scope.ts';
 import { sharing } from '../../support/service/sharing.ts';
@@ -150,7 +149,7 @@ test.serial('Password - is sent, and never logged', async (t) => {
 });
 
 test('Rights - those on the page are enough, on a cluster too; a start names the one that is missing', async (t) => {
-  const page = await readFile(`${ROOT}/docs/operations.md`, 'utf8');
+  const page = await readFile('docs/operations.md', 'utf8');
   const [, rights = ''] = /ACL SETUSER petstore on ><password> ([^`]*)/.exec(page) ?? [];
   const node = await startRedis(t, ['--cluster-enabled', 'yes']);
   await node.command('CLUSTER', 'ADDSLOTSRANGE', '0', '16383');

@@ -6,7 +6,6 @@ import { spawnSync } from 'node:child_process';
 import { readFile, writeFile } from 'node:fs/promises';
 import { parse, stringify } from 'yaml';
 import { isErrorCode } from '../../../scripts/openapi/error-table.ts';
-import { ROOT } from '../../../src/platform/launcher/paths.ts';
 import { backup } from '../../deploy/backups.ts';
 import { missing } from '../../support/machine/find-program.ts';
 import { freePorts } from '../../support/scope.ts';
@@ -16,7 +15,7 @@ import { sharing, type TestOf } from '../../support/service/sharing.ts';
 import { startTestStack, type TestStack } from '../../support/service/stack.ts';
 import { until } from '../../support/until.ts';
 
-const RULES = `${ROOT}/deploy/prometheus`;
+const RULES = 'deploy/prometheus';
 /** Only a server with mutual TLS has it, which test/hosts/certificates.test.ts scrapes. */
 const STANDALONE_ONLY = 'petstore_certificate_days_left';
 /** Matches the metrics of the service, of Envoy and of Node, with their label matchers. */
@@ -79,7 +78,7 @@ test('Rules - each alert fires when it should, and none without a problem', asyn
 });
 
 test('Rules - each alert queries series that exist, has a severity, and the docs say what to do', async (t) => {
-  const docs = await readFile(`${ROOT}/docs/observability.md`, 'utf8');
+  const docs = await readFile('docs/observability.md', 'utf8');
   for (const { alert, expr, labels, annotations } of await alerts()) {
     hasAllSeries(t, alert, expr);
     t.regex(labels.severity ?? '', /^(critical|warning)$/, alert);
@@ -89,7 +88,7 @@ test('Rules - each alert queries series that exist, has a severity, and the docs
 });
 
 test('Dashboard - every series that it queries exists, and promtool accepts its queries', async (t) => {
-  const text = await readFile(`${ROOT}/gen/dashboard.json`, 'utf8');
+  const text = await readFile('gen/dashboard.json', 'utf8');
   const dashboard = JSON.parse(text.replaceAll('$__rate_interval', '1m').replaceAll('$instance', '.*'));
   const panels: readonly Panel[] = dashboard.panels;
   const queries = panels.flatMap(({ title, targets = [] }) => targets.map(({ expr }) => [title, expr] as const));
@@ -108,7 +107,7 @@ test('Metrics - promtool accepts them', (t) => {
 });
 
 test('Metrics - docs/observability.md lists all of them, and no others', async (t) => {
-  const docs = await readFile(`${ROOT}/docs/observability.md`, 'utf8');
+  const docs = await readFile('docs/observability.md', 'utf8');
   const rows = [...docs.matchAll(/^\| (`\w+`(?:, `\w+`)*) \| (counter|gauge|histogram) \|/gm)];
   const listed = rows.flatMap(([, names, type]) => Array.from(names?.match(/\w+/g) ?? [], (name) => [name, type]));
   const exposed = t.context.exposed.matchAll(/^# TYPE (\w+) (\w+)$/gm);
