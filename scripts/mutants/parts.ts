@@ -22,6 +22,7 @@ const PARTS: readonly (readonly [prefix: string, ...tests: readonly string[]])[]
   ['src/platform/process/', 'process/*', 'launcher/{open,stop,refusals}*'],
   ['src/platform/proto/', 'rpc/*', 'openapi/*', REST],
   ['src/platform/protocols/', 'rpc/*', REST, 'hostile/*-errors*'],
+  ['src/platform/rpc/health', 'rpc/health*', 'hosts/standalone*', 'launcher/instances*'],
   ['src/platform/rpc/', 'rpc/*', 'interceptors/*', REST],
   ['src/platform/storage/', 'storage/*', 'walk/{sqlite,postgres-session}*', 'concurrency/*', 'process/*'],
   ['src/platform/tables/', 'storage/*', 'concurrency/*', 'rest/{paging,resources}*'],

@@ -106,6 +106,19 @@ test('server - one that is away, refuses the key, or is another, is named with w
   }
 });
 
+test('help - says of each command and option what it does', async (t) => {
+  const walk = async (...path: readonly string[]): Promise<void> => {
+    const { exitCode, stdout } = await t.context.command([...path, '--help']);
+    const [, options = '', commands = ''] =
+      /^Options:\n(.+?)\n\n(?:.*?^Commands:\n(.+?)\n\n)?/ms.exec(`${stdout}\n`) ?? [];
+    t.deepEqual([exitCode, options === ''], [0, false]);
+    for (const line of `${options}\n${commands}`.split('\n'))
+      t.regex(line, /^ {2,}\S.* {2}\S|^ {10}|^$/, path.join(' '));
+    for (const [, name = ''] of commands.matchAll(/^ {2}(\w+)/gm)) await walk(...path, name);
+  };
+  await walk();
+});
+
 test('output - that can not be written is a failure on one line, with exit code 1', async (t) => {
   const list = (more: string) =>
     run('/bin/sh', ['-c', `"${process.execPath}" "${MAIN}" account list ${more} > /dev/full`], t.context.settings);

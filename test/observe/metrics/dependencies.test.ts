@@ -29,6 +29,7 @@ test.serial('Events - a feed that stands still while writes go on is shown, unti
   await untilSum(port, stalled, {}, (sum) => sum < 1);
   await long.end();
   feed.close();
+  await untilSum(port, stalled, {}, (sum) => sum === 0); // nobody reads
 });
 
 test.serial('Redis - is shown as up, or as down while this server counts by itself', async (t) => {
