@@ -2,9 +2,10 @@
  * Measures a scenario: short rounds that alternate between the variants, and the medians of the rounds. When the
  * machine is busy for a while, all variants are disturbed alike, and no single round decides.
  */
+import { readFileSync } from 'node:fs';
 import { availableParallelism } from 'node:os';
 import { CommandFailed } from '../scripts/command-line.ts';
-import { cpuTimesUs, systemBusyUs } from '../test/support/machine/cpu-time.ts';
+import { cpuTimesUs, US_PER_TICK } from '../test/support/machine/cpu-time.ts';
 import type { Scenario, Variant } from './scenarios.ts';
 import type { BenchStack, Counted } from './stacks.ts';
 import { type Load, type Outcome, runWrk } from './wrk.ts';
@@ -93,4 +94,11 @@ function snapshot(counted: Counted) {
 
 export function headersOf({ headers }: Variant, key: string): Readonly<Record<string, string>> {
   return { authorization: `Bearer ${key}`, 'content-type': 'application/json', ...headers };
+}
+
+/** How long all processors together have been busy since the system's start. */
+function systemBusyUs(): number {
+  const [line = ''] = readFileSync('/proc/stat', 'utf8').split('\n', 1);
+  const [user = 0, nice = 0, system = 0, , , irq = 0, softirq = 0] = line.trim().split(/\s+/).slice(1).map(Number);
+  return (user + nice + system + irq + softirq) * US_PER_TICK;
 }

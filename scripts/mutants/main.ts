@@ -17,8 +17,8 @@ import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
 import fc from 'fast-check';
 import ts from 'typescript';
-import { copyTree } from '../../test/support/machine/copy-tree.ts';
 import { createCommand, integer, run } from '../command-line.ts';
+import { copyTree } from '../copy-tree.ts';
 import { type Fault, faultsOf } from './faults.ts';
 import { testsOf } from './parts.ts';
 

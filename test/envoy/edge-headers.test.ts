@@ -1,4 +1,7 @@
-/** The table of what Envoy and the server say to each other, against the files that set and read these headers. */
+/**
+ * The table of what Envoy and the server say to each other, against the files that set and read these headers. And the
+ * runtime keys, against Envoy, which takes any, and ignores one that it does not know.
+ */
 import { globSync, readFileSync } from 'node:fs';
 import { basename } from 'node:path';
 import test from 'ava';
@@ -30,4 +33,17 @@ test('Headers between Envoy and the server - Lua names no other, which would be 
     [...new Set(named)].filter((name) => !known.includes(name)),
     [],
   );
+});
+
+/** Runtime keys of Envoy as `layered_runtime` sets them; other names are Envoy's extensions, which it checks. */
+const KEY = /^\s+'((?!envoy\.)\w+(?:\.\w+)+)': /gm;
+const ENVOY = '.envoy/envoy/_bin/envoy';
+
+test('Runtime keys - the pinned Envoy has each that the configuration sets', (t) => {
+  const sources = [...textOf].filter(([path]) => path.startsWith('envoy/config/'));
+  const keys = sources.flatMap(([, text]) => Array.from(text.matchAll(KEY), ([, key = '']) => key));
+  t.true(keys.includes('http.max_requests_per_io_cycle'));
+  const program = readFileSync(ENVOY);
+  for (const key of keys) t.true(program.includes(key), key);
+  t.false(program.includes('http.max_requests_per_cycle'));
 });

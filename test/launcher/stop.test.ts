@@ -96,8 +96,7 @@ test.serial('Ctrl-C twice - does not wait for an open request, and leaves nothin
   for (const { pid } of await launcher.servers()) process.kill(pid, 'SIGSTOP'); // it hangs
   await delay(1_000); // an earlier one would count as the same key press
   t.deepEqual(await launcher.end('SIGINT'), { code: 1, signal: null });
-  await until(() => !children.some(isRunning), 'the end of server and Envoy', 5_000);
-  t.pass();
+  t.true(await until(() => !children.some(isRunning), 'the end of server and Envoy', 5_000));
 });
 
 test('kill -9 of the launcher - ends server and Envoy, and the next start waits for them', async (t) => {

@@ -2,8 +2,8 @@
 import { spawnSync } from 'node:child_process';
 import { readFileSync, writeFileSync } from 'node:fs';
 import type { ExecutionContext } from 'ava';
+import { copyTree } from '../../scripts/copy-tree.ts';
 import { ROOT } from '../../src/platform/launcher/paths.ts';
-import { copyTree } from '../support/machine/copy-tree.ts';
 import { temporaryFolder } from '../support/scope.ts';
 
 export function clone(t: ExecutionContext) {

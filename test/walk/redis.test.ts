@@ -1,7 +1,7 @@
 /** The walk on Redis: each command of a limiter fails once, in each way. `npm run test:walk` has all of them. */
 import { randomUUID } from 'node:crypto';
 import { openRedis, untilBack } from '../access/limits/suite/redis.ts';
-import { ACCOUNT, ACCOUNT_ID, BAN_MS, KEY_ID, ofAddress } from '../access/limits/suite/setup.ts';
+import { ACCOUNT, ACCOUNT_ID, BAN_MS, KEY_ID, ofAddress } from '../access/limits/suite/rules.ts';
 import { MISSING_REDIS_SERVER, startRedis } from '../support/machine/redis.ts';
 import { sharing, type TestOf } from '../support/service/sharing.ts';
 import { until } from '../support/until.ts';

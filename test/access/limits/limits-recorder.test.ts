@@ -12,7 +12,7 @@ import type { Store } from '../../../src/schema.ts';
 import { createTestStore } from '../../support/machine/database.ts';
 import { fresh } from '../../support/service/sharing.ts';
 import { until } from '../../support/until.ts';
-import { ACCOUNT, OPTIONS } from './suite/setup.ts';
+import { ACCOUNT, OPTIONS } from './suite/rules.ts';
 
 const SHOP = { name: 'Shop', plan: 'free', agreed: undefined, isSuspended: false, createdAtMs: 0 } as const;
 

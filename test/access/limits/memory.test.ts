@@ -3,8 +3,7 @@ import test from 'ava';
 import { createBanTracker } from '../../../src/platform/access/limits/ban-tracker.ts';
 import { createMemoryLimiter } from '../../../src/platform/access/limits/memory.ts';
 import { toKeyId } from '../../../src/platform/rpc/caller.ts';
-import { limiterTests } from './suite/rules.ts';
-import { KEY_ID, NOON_MS, OPTIONS, type Open, OTHER_KEY } from './suite/setup.ts';
+import { KEY_ID, limiterTests, NOON_MS, OPTIONS, type Open, OTHER_KEY } from './suite/rules.ts';
 
 const open: Open = async (_t, options) => createMemoryLimiter({ ...OPTIONS, ...options });
 limiterTests(test, open);

@@ -11,8 +11,7 @@ import { openProxy } from '../../support/machine/tcp-proxy.ts';
 import { sharing } from '../../support/service/sharing.ts';
 import { until } from '../../support/until.ts';
 import { openServers, type RedisOptions, untilBack } from './suite/redis.ts';
-import { send } from './suite/rules.ts';
-import { ACCOUNT, ACCOUNT_ID, countAdmitted, DAY_INDEX, flood, GRACE, NOON_MS, repeat } from './suite/setup.ts';
+import { ACCOUNT, ACCOUNT_ID, countAdmitted, DAY_INDEX, flood, GRACE, NOON_MS, repeat, send } from './suite/rules.ts';
 
 let redis: TestRedis;
 const anyTest = sharing<unknown>(MISSING_REDIS_SERVER, async (t) => {

@@ -12,7 +12,6 @@ import { freePorts } from '../../support/scope.ts';
 import { sharing } from '../../support/service/sharing.ts';
 import { until, withinOneDay } from '../../support/until.ts';
 import { openRedis, openServers, type RedisOptions, untilBack } from './suite/redis.ts';
-import { limiterTests, SHARED, send } from './suite/rules.ts';
 import {
   ACCOUNT,
   ACCOUNT_ID,
@@ -21,13 +20,16 @@ import {
   DAY_INDEX,
   flood,
   KEY_ID,
+  limiterTests,
   NO_BAN,
   NOON_MS,
   type Open,
   OTHER_ACCOUNT,
   OTHER_KEY,
   repeat,
-} from './suite/setup.ts';
+  SHARED,
+  send,
+} from './suite/rules.ts';
 
 const DAY_MS = 86_400_000;
 const MAX = 10;

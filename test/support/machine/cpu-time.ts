@@ -2,7 +2,7 @@
 import { readdirSync, readFileSync } from 'node:fs';
 
 /** USER_HZ, which is 100 on every architecture that Node and Envoy run on. */
-const US_PER_TICK = 10_000;
+export const US_PER_TICK = 10_000;
 /** Indexes of the user's ticks in /proc/PID/stat, after the program's name. The system's ticks follow. */
 const OWN_TICKS = 11;
 const ENDED_CHILDREN_TICKS = 13;
@@ -29,13 +29,6 @@ export function cpuTimeUs(pid: number): number {
 /** The CPU time of all of them since their start. */
 export function cpuTimesUs({ pids, withChildren }: Processes): number {
   return sum(pids.map((pid) => (withChildren ? familyTimeUs(pid) : cpuTimeUs(pid))));
-}
-
-/** How long all processors together have been busy since the system's start. */
-export function systemBusyUs(): number {
-  const [line = ''] = readFileSync('/proc/stat', 'utf8').split('\n', 1);
-  const [user = 0, nice = 0, system = 0, , , irq = 0, softirq = 0] = line.trim().split(/\s+/).slice(1).map(Number);
-  return sum([user, nice, system, irq, softirq]) * US_PER_TICK;
 }
 
 /** The children are read before their parent's account, so that one that ends meanwhile is not lost. */

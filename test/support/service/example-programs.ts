@@ -116,7 +116,7 @@ interface Follower {
 }
 
 /** Commands of bash in a process group, until the end of the test: a shell does not end its program. */
-export function runGroup(t: Scope, commands: string, options: Pick<Follower, 'cwd' | 'env'>) {
+function runGroup(t: Scope, commands: string, options: Pick<Follower, 'cwd' | 'env'>) {
   const program = new Program('bash', ['-euc', commands], { ...options, detached: true });
   const kill = async () => {
     if (!program.hasEnded) process.kill(-program.pid, 'SIGKILL');

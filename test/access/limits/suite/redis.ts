@@ -3,7 +3,7 @@ import { randomUUID } from 'node:crypto';
 import type { ExecutionContext } from 'ava';
 import { openRedisLimiter, type RedisLimiter } from '../../../../src/platform/access/limits/redis.ts';
 import { until } from '../../../support/until.ts';
-import { OPTIONS } from './setup.ts';
+import { OPTIONS } from './rules.ts';
 
 const SILENT = { info: () => undefined, warn: () => undefined };
 /** A busy machine must not look like an outage. */

@@ -1,7 +1,7 @@
 /** A copy of the repository's files as they are, changed or new ones too. */
 import { execFileSync } from 'node:child_process';
 import { cpSync, symlinkSync } from 'node:fs';
-import { ROOT } from '../../../src/platform/launcher/paths.ts';
+import { ROOT } from '../src/platform/launcher/paths.ts';
 
 /** Copies them into a folder, and links what is installed. */
 export function copyTree(folder: string): void {
