@@ -71,8 +71,7 @@ async function tryFaults(copy: string, { seed, count, only }: Options, signal: A
       writeFileSync(join(copy, file), changed);
       const red = await failing(copy, tests, signal);
       writeFileSync(join(copy, file), text);
-      // On a busy machine a test may fail of itself.
-      const isSure = red !== undefined && (await failing(copy, [[red.file]], signal)) === undefined;
+      const isSure = red !== undefined && (await failingOf(copy, [red.file], signal)) === undefined;
       signal.throwIfAborted();
       const { where, difference } = describe(file, text, fault);
       if (red === undefined) survived += 1;
@@ -133,11 +132,19 @@ function compiler(copy: string): (file: string, text: string) => boolean {
   };
 }
 
-/** Runs groups of tests until a test fails, and resolves with it; undefined when all pass. */
+/**
+ * Runs groups of tests until a test fails, and once more by itself; resolves with it, or undefined when all pass. A
+ * file that fails only beside others, as on a busy machine, is left out of its group.
+ */
 async function failing(copy: string, groups: readonly (readonly string[])[], signal: AbortSignal) {
-  for (const tests of groups) {
-    const title = await failingOf(copy, tests, signal);
-    if (title !== undefined) return { title, file: fileOf(title, tests) };
+  for (const group of groups) {
+    for (let tests = group; tests.length > 0; ) {
+      const title = await failingOf(copy, tests, signal);
+      if (title === undefined) break;
+      const file = fileOf(title, tests);
+      if ((await failingOf(copy, [file], signal)) !== undefined) return { title, file };
+      tests = tests.filter((other) => other !== file);
+    }
   }
   return undefined;
 }

@@ -7,7 +7,17 @@ import { basename, extname } from 'node:path';
 
 const REST = 'rest/*';
 const PARTS: readonly (readonly [prefix: string, ...tests: readonly string[]])[] = [
-  ['envoy/', 'envoy/lua*', 'envoy/*', REST, 'cors/*', 'tls/*', 'hostile/{http,grpc}-errors*', 'launcher/open*'],
+  [
+    'envoy/',
+    'envoy/lua*',
+    'envoy/*',
+    REST,
+    'cors/*',
+    'tls/*',
+    'hostile/{http,grpc}-errors*',
+    'launcher/open*',
+    'observe/tracing/*',
+  ],
   ['src/platform/access/limits/', 'access/{limits,admin}/*', 'rest/{limits,flood}*'],
   ['src/platform/access/', 'access/**/*', 'cli/*', 'rest/limits*', 'process/*'],
   ['src/platform/cli/', 'cli/*'],
