@@ -133,6 +133,7 @@ test('usage, bans - a key beyond its limit is shown everywhere, until its ban is
   t.deepEqual(ban, { keyId, prefix, label: 'till', accountId, accountName: 'Acme', ...why });
   t.regex(startTime, RFC_3339);
   t.is(Date.parse(endTime) - Date.parse(startTime), 300_000);
+  t.is(await text(command, 'ban list --account 1'), 'No key of account 1 is banned.');
   t.deepEqual([await json(command, 'ban list --account 1'), (await json(command, 'account show 1')).bans], [[], []]);
   const [listed] = await json(command, `key list --account ${accountId}`);
   t.regex(listed.lastUseTime, RFC_3339);
