@@ -15,6 +15,7 @@ const PARTS: readonly (readonly [prefix: string, ...tests: readonly string[]])[]
     '{cors,tls,observe/tracing}/*',
     'hostile/{http,grpc}-errors*',
     'launcher/open*',
+    'proxies/*',
   ],
   ['src/platform/access/limits/', 'access/{limits,admin}/*', 'rest/{limits,flood}*'],
   ['src/platform/access/', 'access/**/*', 'cli/*', 'rest/limits*', 'process/*'],
@@ -36,6 +37,7 @@ const PARTS: readonly (readonly [prefix: string, ...tests: readonly string[]])[]
   ['src/platform/tables/', 'storage/*', 'concurrency/*', 'rest/{paging,resources}*'],
   ['src/platform/web/', 'docs/served*', 'rest/requests*'],
   ['src/shop/', 'shop/*', REST, 'concurrency/*', 'storage/sqlite*'],
+  ['src/main.ts', 'process/*', 'launcher/{logs,recovery,instances,full-disk}*', 'hosts/standalone*'],
   ['src/', '*', 'process/*', 'rest/{requests,failures}*'],
 ];
 

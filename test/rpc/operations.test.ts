@@ -9,9 +9,11 @@ import { Order } from '../../gen/petstore/v1/orders.ts';
 import { Pet, PetStatus } from '../../gen/petstore/v1/pets.ts';
 import { loadOperations } from '../../src/platform/proto/operations.ts';
 import { entityTag, parseEntityTags } from '../../src/platform/rpc/entity-tags.ts';
+import { createGrpcServer } from '../../src/platform/rpc/server.ts';
 import { parcelOperations } from '../support/lists/parcels.ts';
 
-const { registry, byPath } = loadOperations();
+const operations = loadOperations();
+const { registry, byPath } = operations;
 /** The services of 1.0.0 but for the feed: what the contract says of each of their operations is pinned here. */
 const PINNED = ['Pet', 'Category', 'Order', 'Inventory'].map((name) => `petstore.v1.${name}Service`);
 
@@ -27,6 +29,11 @@ test('Operations - a verb of a resource takes If-Match, a POST that is not idemp
   t.deepEqual(matches('CloseParcel', '/parcels/a:b:close'), [{ parcel_id: 'a:b' }] as never);
   t.deepEqual(matches('GetParcel', '/parcels/a:b'), Array(2).fill({ parcel_id: 'a:b' }));
   t.deepEqual(matches('GetParcel', '/parcels/a:close/'), [undefined, undefined]);
+});
+
+test('Operations - one that nothing serves ends the start, which says where its service belongs', (t) => {
+  const message = /^nothing serves \/.+: add its service to src\/shop\/services\.ts or src\/server\.ts$/;
+  t.throws(() => createGrpcServer({ operations, methods: [] } as never), { message });
 });
 
 /** The operations of proto files in which pets.proto is another one. */
