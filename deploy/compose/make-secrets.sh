@@ -1,5 +1,6 @@
 #!/bin/sh
-# Creates the files of compose.yaml's secrets, once: passwords, the operator's key, certificates for edge and servers.
+# Creates the files of compose.yaml's secrets: passwords and the operator's key once, and certificates for edge and
+# servers each time.
 # Other users of the machine can't open the folder. The files in it are readable, because each container reads them as
 # its own user. Needs openssl.
 #

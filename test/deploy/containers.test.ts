@@ -24,14 +24,15 @@ import { until } from '../support/until.ts';
 const read = (file: string) => readFileSync(join(ROOT, file), 'utf8');
 const STAGES = [...readStages(read('deploy/container/Containerfile')).values()];
 const compose = parse(read('deploy/compose/compose.yaml'), { merge: true });
-
+const IMAGE = STAGES.find(({ name }) => name === 'node')?.config;
+const ENTRYPOINT = IMAGE?.Entrypoint?.map((word) => word.replace('/opt/petstore', ROOT)) ?? [];
 const opensslTest = testUnless(noOpenssl);
 const IN_NAMESPACE = ['--pid', '--fork', '--kill-child'];
 const namespaceTest = testUnless(noNamespaces);
 const podTest = testUnless(postgresMissing ?? MISSING_REDIS_SERVER ?? noNamespaces);
 
 test('Containerfile - every copied file exists, Containerfile.dockerignore includes it; nothing runs as root', (t) => {
-  t.is(STAGES.find(({ name }) => name === 'node')?.config.User, '65532:65532');
+  t.is(IMAGE?.User, '65532:65532');
   const ignored = read('deploy/container/Containerfile.dockerignore');
   const allowed = ignored.match(/(?<=^!).+$/gm) ?? [];
   const copies = STAGES.flatMap(({ name, copies }) => copies.map((copy) => ({ ...copy, name })));
@@ -51,7 +52,7 @@ for (const program of ['src/main.ts', 'src/migrate-main.ts']) {
     const [grpcPort] = await freePorts(1);
     const DATABASE_URL = `postgres://petstore@${await listen(t, silent)}/petstore`;
     const env = { ...process.env, DATABASE_URL, GRPC_PORT: `${grpcPort}`, DATA_DIR: join(temporaryFolder(t), 'data') };
-    const outside = new Program('unshare', [...IN_NAMESPACE, process.execPath, program], { cwd: ROOT, env });
+    const outside = new Program('unshare', [...IN_NAMESPACE, ...ENTRYPOINT, program], { cwd: ROOT, env });
     const [connection] = await once(silent, 'connection');
     for (const { pid } of await childrenOf(outside.pid)) process.kill(pid, 'SIGTERM');
     t.like(await outside.ended, { code: 1 }); // and not 75, as when the database does not answer in time

@@ -27,8 +27,6 @@ export interface Progress {
 
 export async function run(main: (config: Config) => Promise<void>): Promise<void> {
   process.umask(PRIVATE_UMASK);
-  // Process 1, the first one of a container, ignores what it does not handle: it would go on with its start.
-  if (process.pid === 1) for (const signal of STOP_SIGNALS) process.on(signal, () => process.exit(1));
   try {
     if (process.argv[2] === '--help') return void process.stdout.write(HELP);
     if (process.argv.length > 2) throw new ConfigError('there are no arguments, only settings: see docs/settings.md');

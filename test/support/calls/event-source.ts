@@ -1,6 +1,6 @@
 /**
- * Readers of events: server-sent ones over a raw connection, so that the tests see what was sent, if it is as described;
- * and EventService.WatchEvents, as grpc-js shows it.
+ * Readers of events: server-sent ones over a raw connection, so that tests see what was sent, as described; and
+ * EventService.WatchEvents, as grpc-js shows it.
  */
 import { Client, type ServiceError } from '@grpc/grpc-js';
 import { EventServiceService as Events, type WatchEventsResponse } from '../../../gen/petstore/v1/events.ts';

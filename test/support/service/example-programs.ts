@@ -1,5 +1,5 @@
 /**
- * The first programs of the page "gRPC", taken from the page as `/docs` shows it, and made by its commands; and programs
+ * The first programs of the page "gRPC", taken from the page as `/docs` shows it, and made by its commands; and those
  * that follow the feed of events, through the ends of servers and of Envoy.
  */
 import { mkdir, readFile, rm, writeFile } from 'node:fs/promises';
