@@ -32,7 +32,6 @@ test('Config - without settings all values are defaults, and listeners are on lo
   });
 });
 
-/** The message of the error that the settings cause. */
 const configError = (t: ExecutionContext, env: Settings) =>
   t.throws(() => readConfig(env), { instanceOf: ConfigError })?.message ?? '';
 

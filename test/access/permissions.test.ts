@@ -17,7 +17,6 @@ const LIST = LISTS.find(({ resource }) => resource === '')?.template ?? '';
 const { template: CREATE = '', path: METHOD = '' } = MAKERS.find(({ resource }) => resource === '') ?? {};
 const SAYS = /permission "read", and this request takes "write"/;
 
-/** A key that reads and one that writes, of an account. */
 async function keysOf({ operator }: TestStack, perDay = 1_000_000) {
   const { id: accountId } = await operator.account({ perMinute: 1_000_000, perDay });
   const described = { accountId, permission: Permission.PERMISSION_READ, expireTime: undefined };

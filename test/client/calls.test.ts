@@ -86,12 +86,13 @@ const category = { name: 'Cats' };
 
 test('retries - while the server is unavailable a call that may be repeated has 5 attempts, others one', async (t) => {
   const get = ({ categories }: PetstoreClient) => categories.getCategory({ categoryId: 1n });
-  const [read, late, wrong, never, once, replaced, updated, own] = await Promise.all([
+  const [read, late, wrong, never, once, twice, replaced, updated, own] = await Promise.all([
     attempts(t, get),
     attempts(t, get, {}, Status.DEADLINE_EXCEEDED),
     attempts(t, get, {}, Status.INTERNAL),
     attempts(t, get, {}, Status.RESOURCE_EXHAUSTED, { 'grpc-retry-pushback-ms': '-1' }), // the server says: no retry
     attempts(t, get, { maxAttempts: 1 }),
+    attempts(t, get, { maxAttempts: 2 }),
     attempts(t, ({ categories }) => categories.replaceCategory({ categoryId: 1n, category }, { ifMatch: '"abc"' })),
     attempts(t, ({ categories }) => categories.updateCategory({ categoryId: 1n, category })),
     attempts(t, ({ categories }) => categories.createCategory({ category }, { idempotencyKey: 'mine' })),
@@ -99,7 +100,13 @@ test('retries - while the server is unavailable a call that may be repeated has 
   const none = [undefined];
   t.deepEqual(read, { count: 5, keys: none, tags: none });
   t.deepEqual(late, read);
-  t.deepEqual(once, { ...read, count: 1 });
+  t.deepEqual(
+    [once, twice],
+    [
+      { ...read, count: 1 },
+      { ...read, count: 2 },
+    ],
+  );
   for (const other of [wrong, never]) t.deepEqual(other, once);
   t.deepEqual(replaced, { ...read, tags: ['"abc"'] });
   t.deepEqual(updated, once);

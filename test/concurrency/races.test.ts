@@ -17,7 +17,6 @@ const WHERE = 'over two servers on PostgreSQL';
 /** The operations that change a resource, or replace it, if it has not changed. */
 const isChange = ({ condition, method }: PublicOperation) => condition === 'if-match' && method !== 'DELETE';
 
-/** Sends a request for each writer at once. */
 function race(send: (writer: number) => Promise<RestResponse>, writers = WRITERS): Promise<RestResponse[]> {
   return Promise.all(Array.from({ length: writers }, (_, writer) => send(writer)));
 }

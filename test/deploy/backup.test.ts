@@ -146,7 +146,6 @@ test('Backup - of those in one second each has a name of its own', async (t) => 
   t.is(readdirSync(folder).length, 6, 'each with its key');
 });
 
-/** The places of a test, and a store in its data folder. */
 async function places(t: Test) {
   const { settings } = t.context;
   const dataDir = settings.DATA_DIR ?? '';

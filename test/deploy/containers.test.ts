@@ -175,7 +175,6 @@ podTest('Pods - migration, server and the first account of the page work with wh
   const [grpc, metrics] = await freePorts(2);
   const here = { GRPC_HOST: '127.0.0.1', GRPC_PORT: `${grpc}`, METRICS_HOST: '127.0.0.1', METRICS_PORT: `${metrics}` };
   const start = ['--mount', ...IN_NAMESPACE, 'sh', '-euc', START, 'sh', root, join(ROOT, 'node_modules')];
-  /** A pod of the manifest, and its environment. */
   const pod = (manifest: string, settings: object) => {
     const { env: own, args = ['src/main.ts'] } = containerOf(`deploy/kubernetes/${manifest}`);
     const variables = Object.fromEntries(own.map(({ name, value }) => [name, value]));

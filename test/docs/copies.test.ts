@@ -15,7 +15,6 @@ const test = stackTest();
 
 const LISTS = { category: '/categories', pet: '/pets', inventory: '/store/inventory', order: '/store/orders' };
 
-/** A proxy that holds back the lists while it should. */
 async function holdingProxy(t: Scope, target: string) {
   const proxy = { url: '', isHolding: true, held: 0 };
   const server = createServer(async ({ url = '', headers }, response) => {

@@ -78,6 +78,7 @@ for (const port of ['publicAddress', 'grpcAddress'] as const) {
       const call = { path: PATH, key, body, headers: { ...gzip, 'x-petstore-anonymous': '1' } };
       const { headers } = await rawGrpc(address, call);
       t.deepEqual([headers.get('grpc-status'), headers.get('grpc-message')], ['0', null]);
+      t.is(headers.get('grpc-accept-encoding'), 'identity,deflate,gzip');
       t.false([...headers.keys()].some((name) => name.startsWith('x-petstore')));
     }
   });

@@ -52,7 +52,6 @@ async function remaining(limiter: Limiter, attempt = LARGE): Promise<number> {
   return (await limiter.peek(attempt)).remaining;
 }
 
-/** How many connections Redis has accepted so far. */
 async function connections(): Promise<number> {
   return Number(/total_connections_received:(\d+)/.exec(String(await redis.command('INFO', 'stats')))?.[1]);
 }

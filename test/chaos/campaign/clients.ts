@@ -26,7 +26,6 @@ const CUT_OFF = /^Received RST_STREAM with code [02]\b/;
 /** Reconnects soon, so that the channel's backoff does not look like an outage of the service. */
 const SOON = { 'grpc.initial_reconnect_backoff_ms': 100, 'grpc.max_reconnect_backoff_ms': 500 };
 
-/** What all clients have seen. */
 export class Seen {
   calls = 0;
   /** When a call got no answer. */
@@ -82,7 +81,6 @@ export class Client extends Maker {
     if (!isRight) throw new Error(`${path} is ${code} ${JSON.stringify(body)}, not ${JSON.stringify(expected)}`);
   }
 
-  /** Reads all that was acknowledged once more. */
   async lookAtAll(): Promise<void> {
     for (const path of this.#states.keys()) {
       await this.#look(path).catch((error: Error) => this.#seen.violations.push(error.message));

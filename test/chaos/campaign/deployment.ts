@@ -22,7 +22,6 @@ export type Proxied = Awaited<ReturnType<typeof startProxied>>[0];
 
 export type Deployment = Awaited<ReturnType<typeof startDeployment>>;
 
-/** Starts it, until the end of the test. */
 export async function startDeployment(t: Scope, name: DeploymentName) {
   const own = await launcherSettings(t);
   const servers = SERVERS[name];

@@ -13,7 +13,6 @@ export interface Moment {
 }
 
 export interface Fault {
-  /** The name for reports and for `--only`. */
   readonly name: string;
   /** Causes the fault and undoes it. Resolves with what happened, in words. */
   readonly happen: (moment: Moment) => Promise<string>;

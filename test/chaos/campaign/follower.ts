@@ -8,7 +8,6 @@ const CUT_MS = 2_000;
 /** The typed client waits up to 15 s before it tries again, if the service was away for long. */
 const CATCH_UP_MS = 25_000;
 
-/** Follows from the first event on. */
 export async function startFollower(t: Scope, publicAddress: string, apiKey: string) {
   const proxy = await openProxy(t, Number(publicAddress.split(':')[1]));
   const cutting = setInterval(() => proxy.cut(), CUT_MS);

@@ -24,7 +24,6 @@ const CALM_MS = 3_000;
 /** A rolling restart may still be in progress at the end. */
 const RESTARTED_MS = 60_000;
 const MANY = 1_000_000;
-/** The transports of the clients. */
 const CLIENTS = Array.from({ length: 12 }, (_, index) => (index % 2 === 0 ? 'REST' : 'gRPC'));
 
 export interface RunOptions {
