@@ -24,7 +24,7 @@ const PARTS: readonly (readonly [prefix: string, ...tests: readonly string[]])[]
   ['src/platform/config/', 'config*', 'service*', 'launcher/refusals*', 'rest/limits*'],
   ['src/platform/edge/', 'envoy/*', REST],
   ['src/platform/events/', 'events/*', 'rest/events*', 'storage/{sqlite,postgres}.*'],
-  ['src/platform/files/', 'docs/{served,copies}*', 'rest/requests*', 'rpc/*'],
+  ['src/platform/files/', 'docs/{served,copies}*', 'launcher/refusals*', 'deploy/backup*', 'rest/requests*'],
   ['src/platform/interceptors/', 'interceptors/*', 'rpc/*', REST],
   ['src/platform/launcher/', 'launcher/*', 'hosts/{standalone,hosts}*'],
   ['src/platform/observe/', 'observe/**/*', 'process/*'],
