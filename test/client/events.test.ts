@@ -117,6 +117,7 @@ test('events - waits longer after each end without a message, and as long as the
 });
 
 test('events - an abort, a break and a close end the iteration, and the stream at the server', async (t) => {
+  t.timeout(25_000); // a silent stream is given up after 35 s
   const { client } = t.context;
   const one = follow(client);
   const first = await nth(t.context, 0);
