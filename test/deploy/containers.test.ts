@@ -143,7 +143,7 @@ const START = `
   mount -o remount,bind,ro "$1"
   mount -t tmpfs -o mode=1777 tmpfs data
   shift 2
-  exec unshare --root=. --wd=/opt/petstore --setgid=65532 --setuid=65532 /opt/petstore/node_modules/node/bin/node "$@"`;
+  exec unshare --root=. --wd=/opt/petstore --setgid=65532 --setuid=65532 "$@"`;
 
 type Container = { readonly env: readonly { readonly name: string; readonly value: string }[]; args?: string[] };
 
@@ -179,7 +179,7 @@ podTest('Pods - migration, server and the first account of the page work with wh
     const { env: own, args = ['src/main.ts'] } = containerOf(`deploy/kubernetes/${manifest}`);
     const variables = Object.fromEntries(own.map(({ name, value }) => [name, value]));
     const env = { PATH: process.env.PATH, ...variables, ...settings };
-    return Object.assign(new Program('unshare', [...start, ...args], { env }), { env });
+    return Object.assign(new Program('unshare', [...start, ...(IMAGE?.Entrypoint ?? []), ...args], { env }), { env });
   };
 
   const migration = pod('migration.yaml', {});
@@ -193,7 +193,7 @@ podTest('Pods - migration, server and the first account of the page work with wh
   await until(() => scrape(metrics ?? 0).catch(() => ''), 'the server');
 
   const [, commands = ''] = /\*\*4\. The first account\*\*.*?```sh\n(.*?)```/s.exec(read('docs/operations.md')) ?? [];
-  const inPod = `kubectl() { while [ "$1" != -- ]; do shift; done; shift 2; "$POD" "$@"; }\n`;
+  const inPod = `kubectl() { while [ "$1" != -- ]; do shift; done; shift; "$POD" "$@"; }\n`;
   const script = join(dirname(root), 'pod');
   const words = ['unshare', ...start].map((word) => `'${word.replaceAll("'", "'\\''")}'`).join(' ');
   writeFileSync(script, `#!/bin/sh\nexec ${words} "$@"\n`, { mode: 0o755 });
