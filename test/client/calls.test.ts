@@ -100,13 +100,8 @@ test('retries - while the server is unavailable a call that may be repeated has 
   const none = [undefined];
   t.deepEqual(read, { count: 5, keys: none, tags: none });
   t.deepEqual(late, read);
-  t.deepEqual(
-    [once, twice],
-    [
-      { ...read, count: 1 },
-      { ...read, count: 2 },
-    ],
-  );
+  t.deepEqual(once, { ...read, count: 1 });
+  t.deepEqual(twice, { ...read, count: 2 });
   for (const other of [wrong, never]) t.deepEqual(other, once);
   t.deepEqual(replaced, { ...read, tags: ['"abc"'] });
   t.deepEqual(updated, once);

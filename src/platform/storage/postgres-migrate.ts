@@ -36,7 +36,7 @@ const LACKING_RIGHTS = `
 export async function migratePostgres(
   url: string,
   isPooled: boolean,
-  given: Omit<MigrateOptions, 'lock'>,
+  options: Omit<MigrateOptions, 'lock'>,
 ): Promise<void> {
   const connection = { connectionString: url, connectionTimeoutMillis: CONNECT_MS };
   const log = { warn: () => undefined }; // it also throws what it logs
@@ -52,17 +52,18 @@ export async function migratePostgres(
   }, ASK_MS);
   try {
     await checkServer(knex, url, isPooled);
-    const options = {
-      ...given,
-      async lock(trx: Knex.Transaction, maxWaitMs: number) {
-        const { rows } = await trx.raw<{ rows: readonly { pid: number }[] }>('SELECT pg_backend_pid() AS pid');
-        pid = rows[0]?.pid ?? 0;
-        await lock(trx, maxWaitMs);
-      },
-      // Sees what others committed while it waited for the lock.
-      transaction: { isolationLevel: 'read committed' as const },
-    };
-    await retryConflicts(() => migrate(knex, options)); // callers' transactions take locks in another order
+    // Again after a deadlock: callers' transactions may take locks in another order.
+    await retryConflicts(() =>
+      migrate(knex, {
+        ...options,
+        async lock(trx, maxWaitMs) {
+          const { rows } = await trx.raw<{ rows: readonly { pid: number }[] }>('SELECT pg_backend_pid() AS pid');
+          pid = rows[0]?.pid ?? 0;
+          await lock(trx, maxWaitMs);
+        },
+        transaction: { isolationLevel: 'read committed' }, // sees what others committed while it waited for the lock
+      }),
+    );
   } catch (error) {
     throw toStartError(error);
   } finally {

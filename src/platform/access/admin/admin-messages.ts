@@ -67,16 +67,13 @@ export function toBanMessage({ keyId, untilMs, durationMs, refusals, window }: B
   };
 }
 
-export function toStanding({ windows, refused, isLocal }: Decision, lastUsedAtMs: number | undefined): Standing {
+export function toStanding(
+  { windows, refused, isLocal: local = false }: Decision,
+  lastUsedAtMs: number | undefined,
+): Standing {
   const standings = windows.map(({ window, limit, used, resetAtSeconds }) => {
     return [window, { limit, used: BigInt(used), resetTime: toTimestamp(resetAtSeconds * 1_000) }] as const;
   });
   const { minute, day } = Object.fromEntries(standings) as Readonly<Record<LimitWindow, WindowStanding>>;
-  return {
-    minute,
-    day,
-    refusedToday: BigInt(refused),
-    local: isLocal === true,
-    lastUseTime: toTimestamp(lastUsedAtMs),
-  };
+  return { minute, day, refusedToday: BigInt(refused), local, lastUseTime: toTimestamp(lastUsedAtMs) };
 }
