@@ -10,7 +10,7 @@ import type { TestStack } from '../test/support/service/stack.ts';
 import { toColumns } from './columns.ts';
 import { KEYED_FORMS } from './operation-forms.ts';
 import type { Latency, OtherAccount } from './other-account.ts';
-import { findDearest, type Running } from './prices.ts';
+import { findDearest, type Ready, type Running } from './prices.ts';
 import { senderFrom } from './senders.ts';
 
 /** The most that another account's latency may be: the median as a multiple, and p95. */
@@ -28,10 +28,10 @@ export async function measureFairness(t: Scope, running: Running, say: (text: st
   const broken: string[] = [];
   await other(ALONE_MS); // its code is compiled
   const alone = await other(ALONE_MS);
-  for (const { row, how, send } of await findDearest(running, KEYED_FORMS, senderFrom(t, running.stack, '127.0.0.9'))) {
-    const name = `${row} ${how}`.trim();
+  for (const form of await findDearest(running, KEYED_FORMS, senderFrom(t, running.stack, '127.0.0.9'))) {
+    const name = `${form.row} ${form.how}`.trim();
     const untilMs = performance.now() + LOADED_MS;
-    const [beside] = await Promise.all([other(LOADED_MS), load(send, untilMs)]);
+    const [beside] = await Promise.all([other(LOADED_MS), load(form, untilMs)]);
     const times = beside.p50 / alone.p50;
     const isUnfair = times > MAX_TIMES || beside.p95 > MAX_P95_MS;
     if (isUnfair) broken.push(`✗ ${name}: ${times.toFixed(1)} times, p95 ${beside.p95.toFixed(0)} ms`);
@@ -43,12 +43,13 @@ export async function measureFairness(t: Scope, running: Running, say: (text: st
 }
 
 /** Sends a burst, then what the plan allows, whether or not earlier ones have ended. */
-async function load(send: () => Promise<unknown>, untilMs: number): Promise<void> {
+async function load({ send, counts }: Ready, untilMs: number): Promise<void> {
+  const units = counts?.((await send()).body.length) ?? 1;
   const one = () => send().catch(() => undefined); // a refusal
-  const sent = Array.from({ length: BURST }, one);
+  const sent = Array.from({ length: Math.ceil(BURST / units) }, one);
   while (performance.now() < untilMs) {
     sent.push(one());
-    await delay(1_000 / PER_SECOND);
+    await delay((units * 1_000) / PER_SECOND);
   }
   await Promise.all(sent);
 }

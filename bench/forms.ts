@@ -15,12 +15,13 @@ import { REQUESTS, TEXT } from '../test/envoy/requests.ts';
 import { grpcFrame } from '../test/support/calls/http2.ts';
 import { SERVICES } from '../test/support/contract/resources.ts';
 import type { TestStack } from '../test/support/service/stack.ts';
-import type { Sent } from './senders.ts';
+import type { Maker, Sent } from './senders.ts';
 
 /** The service, and values of `Authorization` for it. */
 export interface Priced extends Pick<TestStack, 'rest'> {
   /** One of many keys of an account: Envoy reads the large bodies of each for 50 ms a second. */
   readonly valid: () => string;
+  readonly maker: Maker;
   readonly overLimit: string;
 }
 
@@ -28,7 +29,7 @@ export interface Form {
   /** The kind, or the operation. */
   readonly row: string;
   readonly how: string;
-  /** For how many requests it counts, by the bytes of its response. Default: one. */
+  /** For how many requests it counts, by the bytes of its response, once it is prepared. Default: one. */
   readonly counts?: ((bytes: number) => number) | undefined;
   /** What bounds it by account, before the work, so that it may cost more. */
   readonly boundedBy?: string;
@@ -82,8 +83,8 @@ const OF_REST: Loads = {
   'frames of a byte': { ...json(...`{"x":"${'x'.repeat(MANY_FRAMES - 8)}"}`), isHttp2: true },
 };
 
-/** Beyond 5,000 fields a message is refused. */
-const FIELDS = 4_900;
+/** Beyond 1,000 fields a message is refused. */
+const FIELDS = 990;
 
 /** Unknown fields, each of which is read and ignored, and one that fills the message. */
 function unknownFields(count: number, bytes: number): Buffer {

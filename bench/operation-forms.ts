@@ -143,10 +143,14 @@ function ofItems({ number, scalar }: DescField): Load {
 /** What is to be deleted is made before, which counts as well. */
 function deletion(operation: PublicOperation): Form {
   const { method } = operation;
-  const prepare: Form['prepare'] = async ({ rest }) => {
-    return async () => ({ method, path: (await requestTo(rest, operation)).path, headers: {} });
+  let requests = 0;
+  const prepare: Form['prepare'] = async ({ maker }) => {
+    const before = maker.requests;
+    await requestTo(maker, operation);
+    requests = 1 + maker.requests - before;
+    return async () => ({ method, path: (await requestTo(maker, operation)).path, headers: {} });
   };
-  return { row: nameOf(operation), how: 'with the POST before it', counts: () => 2, prepare };
+  return { row: nameOf(operation), how: 'with the POST before it', counts: () => requests, prepare };
 }
 
 /** The values of a filter that select differently: those that the proto files name; an id, and one of nothing. */

@@ -15,7 +15,7 @@ import { toColumns } from './columns.ts';
 import { fillForPrices } from './fill.ts';
 import { type Form, KEYLESS_FORMS, type Priced } from './forms.ts';
 import { KEYED_FORMS } from './operation-forms.ts';
-import { type Received, type Sender, senderFrom } from './senders.ts';
+import { Maker, type Received, type Sender, senderFrom } from './senders.ts';
 import { type Counted, programsOf } from './stacks.ts';
 
 /** With the most that one request may cost, as a multiple of the ordinary one: the first whose name begins so. */
@@ -41,7 +41,7 @@ type Times = Readonly<Record<string, number>>;
 
 export interface Running {
   readonly stack: TestStack;
-  readonly service: Priced;
+  readonly service: Omit<Priced, 'maker'>;
   readonly counted: Counted;
   /** What each program takes in a millisecond in which nothing is sent. */
   readonly idleUs: Times;
@@ -59,7 +59,7 @@ export async function startPriced(t: Scope, settings: Settings, databases: Count
     keys.push(keys.shift() ?? '');
     return keys[0] ?? '';
   };
-  const service: Priced = { rest: stack.rest, valid, overLimit };
+  const service = { rest: stack.rest, valid, overLimit };
   const counted = { ...programsOf(stack.stack), ...databases };
   await delay(IDLE_MS); // the start ends
   const before = timesOf(counted);
@@ -79,7 +79,7 @@ function mapped<V>(record: Readonly<Record<string, V>>, to: (value: V, name: str
 }
 
 async function ready(form: Form, { service }: Running, sender: Sender): Promise<Ready> {
-  const make = await form.prepare(service);
+  const make = await form.prepare({ ...service, maker: new Maker(sender, service.valid) });
   return { ...form, send: async () => sender(await make()) };
 }
 
@@ -174,8 +174,8 @@ async function use(running: Running, form: Ready, goesOn: (sent: number) => bool
   const sendInTurn = async () => {
     while (goesOn(sent)) {
       sent += 1;
-      const { status, bytes } = await form.send();
-      units += form.counts?.(bytes) ?? 1;
+      const { status, body } = await form.send();
+      units += form.counts?.(body.length) ?? 1;
       seen.add(status);
     }
   };

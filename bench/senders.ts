@@ -2,6 +2,7 @@
 import { Agent, request } from 'node:http';
 import type { Socket } from 'node:net';
 import { Duplex } from 'node:stream';
+import { RestMakers } from '../test/shop/resources.ts';
 import { PLAIN } from '../test/support/calls/frames.ts';
 import { exchange, grpcHeaders, openSession, openSocket, targetOf } from '../test/support/calls/http2.ts';
 import type { Scope } from '../test/support/scope.ts';
@@ -11,7 +12,7 @@ export interface Sent {
   readonly method: string;
   readonly path: string;
   readonly headers: Readonly<Record<string, string>>;
-  /** In a chunk or frame each, if there are several: the frames in one write. */
+  /** If there are several: a chunk each over HTTP/1.1, a frame for each byte over HTTP/2. */
   readonly body?: readonly Uint8Array[] | undefined;
   /** As gRPC always is. */
   readonly isHttp2?: boolean | undefined;
@@ -22,8 +23,7 @@ export interface Sent {
 export interface Received {
   /** Or how it ended without one. */
   readonly status: string;
-  /** Of the body. */
-  readonly bytes: number;
+  readonly body: Buffer;
 }
 
 export type Sender = (sent: Sent) => Promise<Received>;
@@ -46,13 +46,15 @@ function http1Sender(t: Scope, { publicAddress }: TestStack, from: string): Send
       const signal = giveUpMs === undefined ? {} : { signal: AbortSignal.timeout(giveUpMs) };
       const options = { agent, host: hostname, port, method, path, headers: { ...length, ...headers }, ...signal };
       const sending = request(options, (got) => {
-        let bytes = 0;
-        got.on('data', (chunk: Buffer) => (bytes += chunk.length));
-        got.on('close', () => resolve({ status: `${got.statusCode}`, bytes }));
+        const chunks: Buffer[] = [];
+        got.on('data', (chunk: Buffer) => chunks.push(chunk));
+        got.on('close', () => resolve({ status: `${got.statusCode}`, body: Buffer.concat(chunks) }));
         got.on('error', () => undefined); // "close" follows
       });
       // Envoy may close a connection after a response, while more of the request comes.
-      sending.on('error', ({ name }) => resolve({ status: name === 'AbortError' ? 'left' : 'reset', bytes: 0 }));
+      sending.on('error', ({ name }) =>
+        resolve({ status: name === 'AbortError' ? 'left' : 'reset', body: Buffer.of() }),
+      );
       for (const piece of body) sending.write(piece);
       sending.end();
     });
@@ -60,36 +62,70 @@ function http1Sender(t: Scope, { publicAddress }: TestStack, from: string): Send
 
 /** Envoy closes a connection that is not in use, or has had many resets. */
 function http2Sender(t: Scope, stack: TestStack, from: string): Sender {
-  const open = async () => {
+  const open = (isSplit: boolean) => {
     const target = targetOf(stack.publicAddress, from);
-    const socket = new JoiningSocket(openSocket(target));
-    return { session: await openSession(target, 0, {}, socket), socket };
+    const socket = openSocket(target);
+    return openSession(target, 0, {}, isSplit ? new SplittingSocket(socket) : socket);
   };
-  let opening: ReturnType<typeof open> | undefined;
-  t.teardown(async () => (await opening)?.session.destroy());
+  const sessions = new Map<boolean, ReturnType<typeof open>>();
+  t.teardown(async () => {
+    for (const session of sessions.values()) (await session).destroy();
+  });
   return async (sent) => {
     const { method, path, headers, body = [], giveUpMs = 60_000 } = sent;
-    opening ??= open();
-    if ((await opening).session.closed) opening = open();
-    const { session, socket } = await opening;
+    const isSplit = body.length > 1;
+    let session = await sessions.get(isSplit);
+    if (session === undefined || session.closed) {
+      const opening = open(isSplit);
+      sessions.set(isSplit, opening);
+      session = await opening;
+    }
     const all = { ...PLAIN, ...(isGrpc(sent) ? grpcHeaders(path) : { ':method': method, ':path': path }), ...headers };
-    if (body.length > 1) socket.join();
-    const got = await exchange(session, all, { body, giveUpMs });
-    if (got.outcome === 'closed') opening = undefined;
+    const got = await exchange(session, all, { body: isSplit ? [Buffer.concat(body)] : body, giveUpMs });
+    if (got.outcome === 'closed') sessions.delete(isSplit);
     const { outcome, status, headers: fields, body: received } = got;
     const answer = isGrpc(sent) ? `grpc ${fields.get('grpc-status')}` : String(status);
-    return { status: outcome === 'answered' ? answer : outcome, bytes: received.length };
+    return { status: outcome === 'answered' ? answer : outcome, body: received };
   };
 }
 
-/** For how long nothing is written when all that is to be joined has been. */
-const JOINED_MS = 2;
+/** Makes what a form needs, by the requests of its own caller, and counts these. */
+export class Maker extends RestMakers {
+  requests = 0;
+  readonly #send: (request: Pick<Sent, 'method' | 'path' | 'body'>) => Promise<Received>;
 
-/** A connection that can send many frames in one write: Node would write each by itself. */
-class JoiningSocket extends Duplex {
+  constructor(send: Sender, authorization: () => string) {
+    super();
+    this.#send = (request) => {
+      this.requests += 1;
+      const headers = { 'content-type': 'application/json', authorization: authorization() };
+      return send({ ...request, headers });
+    };
+  }
+
+  put(path: string, json: unknown): Promise<Received> {
+    return this.#send({ method: 'PUT', path, body: [Buffer.from(JSON.stringify(json))] });
+  }
+
+  async created(path: string, json: unknown) {
+    const { status, body } = await this.#send({ method: 'POST', path, body: [Buffer.from(JSON.stringify(json))] });
+    if (status !== '201') throw new Error(`POST ${path} answered ${status}: ${body}`);
+    return JSON.parse(body.toString());
+  }
+}
+
+/** RFC 9113, sections 3.4, 4.1 and 6.1. */
+const [PREFACE_BYTES, HEADER_BYTES, END_STREAM] = [24, 9, 0x1];
+
+/**
+ * A connection of HTTP/2 whose DATA frames have a byte each, all that is ready in one write. To send that many from
+ * Node costs the sender more than the service, whose cores it may share.
+ */
+class SplittingSocket extends Duplex {
   readonly #socket: Socket;
-  #joined: Buffer[] = [];
-  #timer: NodeJS.Timeout | undefined;
+  /** What has not been sent. */
+  #bytes: Buffer = Buffer.of();
+  #isBegun = false;
 
   constructor(socket: Socket) {
     super();
@@ -97,23 +133,24 @@ class JoiningSocket extends Duplex {
     socket.on('data', (chunk) => this.push(chunk)).on('close', () => this.destroy());
   }
 
-  /** Sends what is written from now on at once, when no more comes. */
-  join(): void {
-    this.#timer ??= setTimeout(() => {
-      this.#timer = undefined;
-      this.#socket.write(Buffer.concat(this.#joined));
-      this.#joined = [];
-    }, JOINED_MS);
-  }
-
   override _write(chunk: Buffer, _encoding: unknown, callback: (error?: Error | null) => void): void {
-    if (this.#timer === undefined) {
-      this.#socket.write(chunk, callback);
-      return;
+    this.#bytes = Buffer.concat([this.#bytes, chunk]);
+    const frames: Buffer[] = [];
+    const take = (length: number) => {
+      const taken = this.#bytes.subarray(0, length);
+      this.#bytes = this.#bytes.subarray(length);
+      return taken;
+    };
+    if (!this.#isBegun && this.#bytes.length >= PREFACE_BYTES) {
+      this.#isBegun = true;
+      frames.push(take(PREFACE_BYTES));
     }
-    this.#joined.push(chunk);
-    this.#timer.refresh();
-    callback();
+    while (this.#isBegun && this.#bytes.length >= HEADER_BYTES) {
+      const length = HEADER_BYTES + this.#bytes.readUIntBE(0, 3);
+      if (this.#bytes.length < length) break;
+      frames.push(...split(take(length)));
+    }
+    this.#socket.write(Buffer.concat(frames), callback);
   }
 
   override _read(): void {}
@@ -122,4 +159,15 @@ class JoiningSocket extends Duplex {
     this.#socket.destroy();
     callback(error);
   }
+}
+
+function split(frame: Buffer): readonly Buffer[] {
+  const [header, data] = [frame.subarray(0, HEADER_BYTES), frame.subarray(HEADER_BYTES)];
+  if (header[3] !== 0 || data.length < 2) return [frame]; // no DATA
+  return Array.from(data, (byte, index) => {
+    const one = Buffer.concat([header, Buffer.of(byte)]);
+    one.writeUIntBE(1, 0, 3);
+    if (index < data.length - 1) one.writeUInt8(Number(header[4]) & ~END_STREAM, 4);
+    return one;
+  });
 }
