@@ -50,7 +50,7 @@ test('Violations - every error about a field has a BadRequest, with its name in 
 test('Messages - one in hundreds of frames is malformed, and the rest of it is not read', async (t) => {
   const session = await sessionOf(t, t.context.address);
   for (const [size, status] of [
-    [200, '0'],
+    [130, '0'],
     [1_000, String(INVALID_ARGUMENT)],
   ] as const) {
     const stream = session.request(grpcHeaders('/petstore.v1.PetService/ListPets', t.context.key));
@@ -143,14 +143,14 @@ test('One reading - every wire form is validated, stored, digested and replayed 
   }
 });
 
-test('One reading - a field of a wrong wire type or over the end, or 5,000 of them, are MALFORMED_BODY', async (t) => {
+test('One reading - a field of a wrong wire type or over the end, or 1,001 of them, are MALFORMED_BODY', async (t) => {
   const { grpc } = t.context;
   const wrong = [
     ...['ff', '08', '08 80', '9a 06 7f'].map((bytes) => [Categories.listCategories.path, bytes] as const),
     [Categories.createCategory.path, '0a 04 0a 02 ff 41'], // a name that is no UTF-8
     [Pets.createPet.path, '7b'.repeat(60_000)], // groups of an unknown field, each opened in the one before
-    [Categories.listCategories.path, '78 01'.repeat(5_001)], // more fields than a message has
-    [Pets.listPets.path, `1a 89 27 ${'01'.repeat(5_001)}`], // the same, packed
+    [Categories.listCategories.path, '78 01'.repeat(1_001)], // more fields than a message has
+    [Pets.listPets.path, `1a e9 07 ${'01'.repeat(1_001)}`], // the same, packed
     [Categories.createCategory.path, '08 01'], // a message as a number
     [Categories.createCategory.path, '0a 08 08 03 43 61 74 73 12 00'], // a name as a number
     [Categories.createCategory.path, '0b 0c'], // a message as a group

@@ -5,10 +5,10 @@ import { readFileSync } from 'node:fs';
 export const MAX_BODY_BYTES = 65_536;
 
 /**
- * A body has fewer DATA frames. Each costs Envoy 1 to 2 µs and the server up to one: this many, as four calls. The
- * largest body in packets of 220 bytes still passes.
+ * A body has fewer DATA frames. Each costs Envoy 1 to 2 µs and the server up to one: this many, as two calls. The
+ * largest body in packets of 440 bytes still passes.
  */
-export const MAX_FRAMES = 300;
+export const MAX_FRAMES = 150;
 
 /** How deep the lists and objects of a JSON body may be, also in a member that is ignored. Protobuf's own limit. */
 export const MAX_JSON_DEPTH = 100;
