@@ -101,6 +101,7 @@ for (const port of ['publicAddress', 'grpcAddress'] as const) {
     'of 1 MiB': grpcFrame(ofLength(2 ** 20)),
     'of 4 GiB that never arrives': Buffer.from([0, 0xff, 0xff, 0xff, 0xff]),
     'that is too large once decompressed': grpcFrame(gzipSync(ofLength(MAX_BYTES + 1)), true),
+    'of 8 KiB and one byte, compressed': grpcFrame(Buffer.alloc(8_193, gzipSync(message)), true),
   })) {
     test(`gRPC errors - a message ${title} at ${port} is RESOURCE_EXHAUSTED, after the key`, async (t) => {
       const { key, [port]: address } = t.context;

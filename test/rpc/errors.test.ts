@@ -72,7 +72,7 @@ test('Messages - one in hundreds of frames is malformed, and the rest of it is n
   }
 });
 
-test('Messages - hundreds of compressed ones in one frame do not occupy the server', async (t) => {
+test('Messages - hundreds of compressed ones in one frame are refused before one is decompressed', async (t) => {
   const compressed = gzipSync(Buffer.alloc(0));
   const message = Buffer.concat([Buffer.of(1, 0, 0, 0, compressed.length), compressed]);
   let decompressors = 0;
@@ -85,7 +85,7 @@ test('Messages - hundreds of compressed ones in one frame do not occupy the serv
   const body = Buffer.concat(Array.from({ length: 600 }, () => message));
   const call = { path: HealthService.check.path, headers: { 'grpc-encoding': 'gzip' }, body };
   t.is((await rawGrpc(t.context.address, call)).status, UNIMPLEMENTED);
-  t.true(decompressors < 10, `${decompressors} decompressors`);
+  t.is(decompressors, 0);
 });
 
 test('Errors - the largest has less than 6 KiB of headers and trailers', async (t) => {

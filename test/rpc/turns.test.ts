@@ -1,9 +1,13 @@
 /** Turns: how much of one account's dear work is under way at once, and that others do not wait for it. */
-import { setTimeout as delay } from 'node:timers/promises';
+import { createHook } from 'node:async_hooks';
+import { randomBytes } from 'node:crypto';
+import { setTimeout as delay, setImmediate as nextTurn } from 'node:timers/promises';
+import { gzipSync } from 'node:zlib';
 import test from 'ava';
 import { CategoryServiceService as Categories } from '../../gen/petstore/v1/categories.ts';
 import type { AccountId } from '../../src/platform/rpc/caller.ts';
 import { rowsOf, Turns } from '../../src/platform/rpc/turns.ts';
+import { exchange, grpcFrame, grpcHeaders, sessionOf } from '../support/calls/http2.ts';
 import { startTestServer } from '../support/service/server.ts';
 
 const [ONE, OTHER] = [1n, 2n] as readonly bigint[] as readonly [AccountId, AccountId];
@@ -58,4 +62,29 @@ test('Pages - of an account are read and written a part at a time; others do not
   t.is(most, 7, 'six of the one account, and the other');
   held.resolve();
   await t.notThrowsAsync(Promise.all(large));
+});
+
+test('Compressed messages - of an account are decompressed one at a time, with turns of others between', async (t) => {
+  const { address, key } = await startTestServer(t);
+  const session = await sessionOf(t, address);
+  let [turn, isOver] = [0, false];
+  const turns: number[] = [];
+  const hook = createHook({ init: (_id, type) => void (type === 'ZLIB' && turns.push(turn)) }).enable();
+  const counting = (async () => {
+    for (; !isOver; turn += 1) await nextTurn();
+  })();
+  // An unknown field of 8,000 bytes that take as many when they are compressed.
+  const body = grpcFrame(gzipSync(Buffer.concat([Buffer.of(0x7a, 0xc0, 0x3e), randomBytes(8_000)])), true);
+  const headers = { ...grpcHeaders(Categories.listCategories.path, key), 'grpc-encoding': 'gzip' };
+  const answers = await Promise.all(Array.from({ length: 30 }, () => exchange(session, headers, { body })));
+  hook.disable();
+  isOver = true;
+  await counting;
+  for (const answer of answers) t.is(answer.headers.get('grpc-status'), '0');
+  const most = Math.max(
+    ...Map.groupBy(turns, (one) => one)
+      .values()
+      .map(({ length }) => length),
+  );
+  t.true(turns.length >= 30 && most <= 2, `${most} of ${turns.length} in a turn of the event loop`);
 });

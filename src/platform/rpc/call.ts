@@ -115,12 +115,12 @@ export class IncomingCall implements Call {
   async receive(inTurn?: InTurn): Promise<void> {
     this.#isReceiving = true;
     try {
-      const bytes = await this.#exchange.read();
-      if (bytes === undefined) throw unreadable('there is no message', Status.UNIMPLEMENTED);
+      const message = await this.#exchange.read();
+      if (message === undefined) throw unreadable('there is no message', Status.UNIMPLEMENTED);
       if ((await this.#exchange.read()) !== undefined)
         throw unreadable('there is more than one message', Status.UNIMPLEMENTED);
-      const read = () => readRequest(this.operation, bytes);
-      this.#request = inTurn === undefined ? read() : await inTurn(bytes.length, read);
+      const read = () => readRequest(this.operation, message.decompress());
+      this.#request = inTurn === undefined ? read() : await inTurn(message.cost, read);
     } finally {
       this.#isReceiving = false;
     }
@@ -131,7 +131,8 @@ export class IncomingCall implements Call {
   }
 
   async *messages(): AsyncIterable<Buffer> {
-    for (let next = await this.#exchange.read(); next !== undefined; next = await this.#exchange.read()) yield next;
+    for (let next = await this.#exchange.read(); next !== undefined; next = await this.#exchange.read())
+      yield next.decompress();
   }
 
   /** Called now and then: ends what has waited for the caller for too long. A stream has a maximum age. */

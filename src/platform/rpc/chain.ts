@@ -38,7 +38,7 @@ export interface End {
 /** Learns how each call has ended. Must neither block nor throw. */
 export type Observer = (call: Call, end: End) => void;
 
-/** Runs `read`, which reads a message of so many bytes, at once or later. */
+/** Runs `read`, at once or later: it reads a message, which takes as long as so many bytes do. */
 export type InTurn = <T>(bytes: number, read: () => T) => T | Promise<T>;
 
 /**
@@ -119,13 +119,21 @@ export interface HttpResponse {
   readonly trailers?: Readonly<Record<string, string>>;
 }
 
+/** A message as it has arrived. */
+export interface ReceivedMessage {
+  /** How many bytes that are not compressed take as long to read. */
+  readonly cost: number;
+  /** Decompresses it. @throws ApiError */
+  decompress(): Buffer;
+}
+
 /** Reads the messages of a request, one at a time, when it is asked for. */
 export interface MessageReader {
   /** The largest message, compressed or not. */
   maxBytes: number;
   add(chunk: Buffer): void;
-  /** Takes the next message, decompressed; undefined while it has not arrived, or for none. @throws ApiError */
-  next(hasEnded: boolean): Buffer | undefined;
+  /** Takes the next message; undefined while it has not arrived, or for none. @throws ApiError */
+  next(hasEnded: boolean): ReceivedMessage | undefined;
 }
 
 /** What the headers of a request say of its messages and its time. */

@@ -22,7 +22,7 @@
 import { constants, type Http2Session, type ServerHttp2Stream } from 'node:http2';
 import { MAX_FRAMES } from '../config/constants.ts';
 import { apiError } from '../errors.ts';
-import type { HttpResponse, MessageReader, StreamStart } from './chain.ts';
+import type { HttpResponse, MessageReader, ReceivedMessage, StreamStart } from './chain.ts';
 import { unreadable } from './errors.ts';
 
 /** How long a caller who has the response may go on sending. */
@@ -37,7 +37,7 @@ export class Exchange {
   readonly #stream: ServerHttp2Stream;
   readonly #messages: MessageReader;
   /** Settles the read in progress. */
-  #reading: PromiseWithResolvers<Buffer | undefined> | undefined;
+  #reading: PromiseWithResolvers<ReceivedMessage | undefined> | undefined;
   /** An error in the request, found while nothing was being read. */
   #earlyError: unknown;
   #closeListeners: (() => void)[] = [];
@@ -79,10 +79,10 @@ export class Exchange {
   }
 
   /** Reads the next message; undefined when the caller has sent everything. */
-  read(): Promise<Buffer | undefined> {
+  read(): Promise<ReceivedMessage | undefined> {
     if (this.#earlyError !== undefined) return Promise.reject(this.#earlyError);
     if (this.isLate) return Promise.reject(apiError('DEADLINE_EXCEEDED'));
-    const reading = Promise.withResolvers<Buffer | undefined>();
+    const reading = Promise.withResolvers<ReceivedMessage | undefined>();
     this.#reading = reading;
     this.#takeMessage(); // perhaps at once
     return reading.promise;
