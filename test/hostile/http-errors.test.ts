@@ -123,6 +123,19 @@ test('HTTP errors - no character in a Host, path, method or header makes a reque
   }
 });
 
+test('Content types - of more than 300 characters are no gRPC, and no request with one is a 5xx', async (t) => {
+  const { key, publicAddress } = t.context;
+  const session = await sessionOf(t, publicAddress);
+  const types = ['application/grpc+', 'application/grpc;', 'application/grpc-web;', 'application/proto;', 'text/'];
+  for (const type of types.map((start) => start.padEnd(9_000, 'a'))) {
+    for (const path of ['/pets', Categories.createCategory.path, '/nope']) {
+      const headers = { ...PLAIN, ':method': 'POST', ':path': path, 'content-type': type, accept: type };
+      const answer = await exchange(session, { ...headers, authorization: `Bearer ${key}` }, { body: Buffer.of(0) });
+      t.true([400, 404, 415].includes(Number(answer.status)), `${type.slice(0, 20)} ${path}: ${answer.status}`);
+    }
+  }
+});
+
 test('Frames - a body in 150 of them is MALFORMED_BODY over REST and Connect, of fewer it is read', async (t) => {
   const { key, publicAddress } = t.context;
   const session = await sessionOf(t, publicAddress);
@@ -138,6 +151,9 @@ test('Frames - a body in 150 of them is MALFORMED_BODY over REST and Connect, of
     [few, connect, 200],
     [many, rest, 400],
     [many, connect, 400],
+    // What needs no key.
+    [few, { ':path': '/healthz', ':method': 'GET' }, 200],
+    [many, { ':path': '/healthz', ':method': 'GET' }, 400],
     // What the headers tell comes first.
     [many, { ...rest, ':path': '/nope' }, 404],
     [many, { ...rest, ':method': 'PUT' }, 405],
