@@ -5,6 +5,7 @@ import type { ExecutionContext } from 'ava';
 import { MAX_CALLS_PER_SERVER } from '../../src/platform/config/constants.ts';
 import { apiError } from '../../src/platform/errors.ts';
 import { MAX_PER_ADDRESS } from '../../src/platform/rpc/open-calls.ts';
+import { MAX_CALLS } from '../../src/platform/rpc/strangers.ts';
 import { fresh, type SharedBy } from '../support/service/sharing.ts';
 import { until } from '../support/until.ts';
 import { type Caller, EDGE_SECRET, piece, request, startScriptedServer } from './scripted-server.ts';
@@ -34,12 +35,15 @@ async function open({ context }: Test, options: Opened) {
   return { caller, scripted };
 }
 
-/** Opens many calls on one connection. Those of a caller who reads nothing wait for that. */
+/** Opens many calls, as many on a connection as it takes. Those of a caller who reads nothing wait for that. */
 async function openMany(t: Test, count: number, options: Opened) {
-  const first = await open(t, options);
-  const { session } = first.caller;
-  const others = await Promise.all(Array.from({ length: count - 1 }, () => open(t, { ...options, session })));
-  const all = [first, ...others];
+  const all: Awaited<ReturnType<typeof open>>[] = [];
+  while (all.length < count) {
+    const first = await open(t, options);
+    const { session } = first.caller;
+    const beside = Array.from({ length: Math.min(count - all.length, MAX_CALLS) - 1 });
+    all.push(first, ...(await Promise.all(beside.map(() => open(t, { ...options, session })))));
+  }
   if (options.window !== 0) return all;
   for (const { scripted } of all) scripted.step(piece('unread'));
   await Promise.all(all.map(({ caller }) => caller.headers));

@@ -11,7 +11,7 @@ import test, { type ExecutionContext } from 'ava';
 import { PetServiceService as Pets } from '../../gen/petstore/v1/pets.ts';
 import { handleCalls } from '../../src/platform/rpc/private-parts.ts';
 import { END_STREAM, frame, headersFrame, PLAIN, PREFACE } from '../support/calls/frames.ts';
-import { exchange, grpcFrame, grpcHeaders, sessionOf } from '../support/calls/http2.ts';
+import { exchange, grpcFrame, grpcHeaders, openSocket, sessionOf } from '../support/calls/http2.ts';
 import { startTestServer } from '../support/service/server.ts';
 import { until } from '../support/until.ts';
 import { EDGE_SECRET, request, type ScriptedServer, startScriptedServer, streamsOf } from './scripted-server.ts';
@@ -25,6 +25,9 @@ test('grpc-js - an error before a call can be answered resets that call alone', 
   await until(() => server.find('whole'), 'the next call');
   for (const { session } of [broken, caller]) session.destroy();
 });
+
+/** In RST_STREAM. */
+const NO_ERROR = Buffer.alloc(4);
 
 async function open(t: ExecutionContext, server: ScriptedServer, id: string, headers: Record<string, string> = {}) {
   const caller = request(server.port, { isStream: true, id, headers });
@@ -57,6 +60,32 @@ test("grpc-js - an edge's connection stays open however many of its calls end ea
   const next = await open(t, server, 'next');
   next.step('end');
   t.is(await next.caller.outcome, 'answered');
+});
+
+test('grpc-js - resets by any code end connections: of strangers, or of callers with a key, each for their own', async (t) => {
+  const { address, key } = await startTestServer(t);
+  const open = async (known: string | undefined) => {
+    const call = { ...PLAIN, ...grpcHeaders(Pets.listPets.path, known) };
+    const socket = openSocket(address);
+    t.teardown(() => socket.destroy());
+    socket.write(Buffer.concat([PREFACE, headersFrame(1, call), frame('data', 1, END_STREAM, grpcFrame())]));
+    await once(socket, 'data');
+    await delay(500); // it is answered
+    const end = (id: number) => Buffer.concat([headersFrame(id, call), frame('reset', id, 0, NO_ERROR)]);
+    return { socket, end };
+  };
+  const endMany = async ({ socket, end }: Awaited<ReturnType<typeof open>>, from: number, count: number) => {
+    for (let id = from; id < from + 2 * count && !socket.destroyed; id += 100) {
+      socket.write(Buffer.concat(Array.from({ length: 50 }, (_, index) => end(id + 2 * index))));
+      await delay(10);
+    }
+    await delay(1_000);
+    return socket.destroyed;
+  };
+  const caller = await open(key);
+  await Promise.all(Array.from({ length: 12 }, async () => endMany(await open(undefined), 3, 150)));
+  t.false(await endMany(caller, 3, 100), 'strangers have ended more than 1,000');
+  t.true(await endMany(caller, 203, 2_000));
 });
 
 test('grpc-js - a connection without calls ends after 10 s, but not one with a call, nor an edge’s', async (t) => {

@@ -71,8 +71,8 @@ export interface Handlers {
 export function handleCalls(server: Server, { isEdge, isInUse, onCall }: Handlers): void {
   const parts = server as unknown as ServerParts;
   Object.assign(parts.commonServerOptions, HTTP2_OPTIONS);
-  const isBounded = resetBound();
   const strangers = new Strangers();
+  const isBounded = resetBound(strangers);
   const sessionHandler = parts._sessionHandler.bind(server);
   parts._sessionHandler = (http2Server) => {
     const handle = sessionHandler(http2Server);
@@ -80,7 +80,7 @@ export function handleCalls(server: Server, { isEdge, isInUse, onCall }: Handler
       handle(session);
       outliveStreams(session);
       strangers.add(session);
-      if (isEdge(session)) strangers.know(session);
+      if (isEdge(session)) strangers.know(session, true);
       session.setLocalWindowSize(CONNECTION_WINDOW_BYTES);
       session.setTimeout(IDLE_MS, () => {
         if (!isEdge(session) && !isInUse(session)) session.close();
@@ -92,7 +92,7 @@ export function handleCalls(server: Server, { isEdge, isInUse, onCall }: Handler
     const { session } = stream;
     if (session === undefined) return; // it is gone
     const isByEdge = isEdge(session, headers);
-    if (isByEdge) strangers.know(session);
+    if (isByEdge) strangers.know(session, true);
     else if (isBounded(stream, session) || strangers.isTooMany(session)) return session.destroy();
     if (!isByEdge && bytesOf(rawHeaders) > MAX_HEADER_BYTES) return stream.close(constants.NGHTTP2_ENHANCE_YOUR_CALM);
     joinRepeated(headers, rawHeaders);
@@ -136,17 +136,23 @@ const RESETS_MS = 30_000;
 /** What a connection may call while its address has ended more: enough for the operator's command. */
 const CALLS_BESIDE_RESETS = 10;
 
-/** Counts the calls that callers end early, by address: a new connection is cheap. Returns true for a call too many. */
-function resetBound(): (stream: ServerHttp2Stream, session: Http2Session) => boolean {
+/**
+ * Counts the calls that callers end early, by address: a new connection is cheap. Those of strangers count apart, so
+ * that nobody without a key ends the connections of those who have one. Returns true for a call too many.
+ */
+function resetBound(strangers: Strangers): (stream: ServerHttp2Stream, session: Http2Session) => boolean {
   let resets = new Map<string, number>();
   let sinceMs = 0;
   return (stream, session) => {
-    const address = session.socket.remoteAddress ?? '';
+    const { remoteAddress } = session.socket;
+    const callers = () => `${strangers.isKnown(session) ? 'known' : 'strangers'} ${remoteAddress}`;
     if (performance.now() - sinceMs > RESETS_MS) [resets, sinceMs] = [new Map(), performance.now()];
     stream.once('close', () => {
-      if (stream.rstCode !== constants.NGHTTP2_NO_ERROR) resets.set(address, (resets.get(address) ?? 0) + 1);
+      // It is aborted if there was no response yet: a caller may reset it with any code, NO_ERROR too.
+      if (!stream.aborted && stream.rstCode === constants.NGHTTP2_NO_ERROR) return;
+      resets.set(callers(), (resets.get(callers()) ?? 0) + 1);
     });
-    return (stream.id ?? 0) > 2 * CALLS_BESIDE_RESETS && (resets.get(address) ?? 0) > MAX_RESETS;
+    return (stream.id ?? 0) > 2 * CALLS_BESIDE_RESETS && (resets.get(callers()) ?? 0) > MAX_RESETS;
   };
 }
 

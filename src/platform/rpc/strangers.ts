@@ -8,7 +8,7 @@ import type { Http2Session } from 'node:http2';
 
 /** How many there may be: one more ends the oldest of the address that has most. */
 const MAX_OPEN = 1_000;
-/** How many calls a stranger may have open. Node refuses more at once, malformed ones too. */
+/** How many calls a connection may have open, but for an edge's. Node refuses more at once, malformed ones too. */
 export const MAX_CALLS = 100;
 /**
  * What a stranger may send within this time. A call counts as 10 KiB more. So `MAX_CALLS` at once leave room for as
@@ -41,6 +41,7 @@ interface Stranger {
 export class Strangers {
   /** The oldest first. */
   readonly #open = new Map<Http2Session, Stranger>();
+  readonly #known = new WeakSet<Http2Session>();
   #spentByAll = 0;
   #sinceMs = performance.now();
   /** Undefined while there are none. */
@@ -54,19 +55,24 @@ export class Strangers {
     this.#timer ??= setInterval(() => this.#sweep(), SWEEP_MS).unref();
   }
 
+  isKnown(session: Http2Session): boolean {
+    return this.#known.has(session);
+  }
+
   #oldestOfMost(): Http2Session | undefined {
     const ofAddresses = Map.groupBy(this.#open, ([, { address }]) => address).values();
     const [oldest] = ofAddresses.reduce((one, other) => (other.length > one.length ? other : one));
     return oldest?.[0];
   }
 
-  /** It is no stranger any more. What it has sent counts for nobody. */
-  know(session: Http2Session): void {
+  /** It is no stranger any more. What it has sent counts for nobody. An edge forwards the calls of all. */
+  know(session: Http2Session, isEdge = false): void {
     const stranger = this.#open.get(session);
     if (stranger === undefined) return;
     this.#open.delete(session);
+    this.#known.add(session);
     this.#spentByAll = Math.max(0, this.#spentByAll - stranger.spent);
-    if (!session.destroyed) session.settings({ maxConcurrentStreams: UNLIMITED });
+    if (isEdge && !session.destroyed) session.settings({ maxConcurrentStreams: UNLIMITED });
   }
 
   /** Whoever makes this call is no stranger once its key has been found to be valid. */
