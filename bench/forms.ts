@@ -19,7 +19,7 @@ import type { Maker, Sent } from './senders.ts';
 
 /** The service, and values of `Authorization` for it. */
 export interface Priced extends Pick<TestStack, 'rest'> {
-  /** One of many keys of an account: Envoy reads the large bodies of each for 50 ms a second. */
+  /** A key of each account in turn: Envoy reads the large bodies of each for 50 ms a second. */
   readonly valid: () => string;
   readonly maker: Maker;
   readonly overLimit: string;
@@ -54,6 +54,7 @@ export const MEMBERS: Readonly<Record<string, string>> = {
   lists: `"x":[${'[],'.repeat(21_000)}0]`,
   'deep lists': `"x":[${`${'['.repeat(90)}${']'.repeat(90)},`.repeat(350)}0]`,
   escapes: `"x":"${'\\u0041'.repeat(10_000)}"`,
+  'escapes in a name': `"${'\\ud83d\\ude00'.repeat(5_300)}":0`,
   numbers: `"x":[${'0,'.repeat(32_000)}0]`,
   texts: `"x":[${'"",'.repeat(21_000)}0]`,
   digits: `"x":${'9'.repeat(65_000)}`,

@@ -30,8 +30,8 @@ interface Options {
 }
 
 const names = SCENARIOS.map(({ name }) => name);
-/** No scenarios: each has a service of its own, filled in another way. */
-const LISTS = { prices: measurePrices, fairness: measureFairness };
+/** No scenarios: each has a service of its own, filled in another way, and so many callers. */
+const LISTS = { prices: { measure: measurePrices, accounts: 32 }, fairness: { measure: measureFairness, accounts: 1 } };
 
 const command = createCommand(
   'bench',
@@ -68,8 +68,8 @@ const say = (text: string) => void process.stderr.write(`${text}\n`);
 
 async function main(options: Options, signal: AbortSignal): Promise<void> {
   const { engine, instances, connections, only } = options;
-  const [measure] = Object.entries(LISTS).flatMap(([name, list]) => (only.includes(name) ? [list] : []));
-  if (measure !== undefined) return check(options, measure);
+  const [list] = Object.entries(LISTS).flatMap(([name, one]) => (only.includes(name) ? [one] : []));
+  if (list !== undefined) return check(options, list);
   if (wrkMissing !== undefined) throw new CommandFailed(wrkMissing);
   if (engine === 'sqlite' && instances > 1) throw new CommandFailed('--instances above 1 needs --engine postgres');
   if (engine === 'postgres' && sharedMissing !== undefined) throw new CommandFailed(sharedMissing);
@@ -81,12 +81,12 @@ async function main(options: Options, signal: AbortSignal): Promise<void> {
 }
 
 /** Prints a list. The exit code is 1 when a row of it is above its rule. */
-async function check({ engine, instances }: Options, measure: (typeof LISTS)['prices']) {
+async function check({ engine, instances }: Options, { measure, accounts }: (typeof LISTS)['prices']) {
   await using cleanUp = new AsyncDisposableStack();
   const t = scopeOf(cleanUp);
   const shared = engine === 'postgres' ? await startShared(t) : undefined;
   const settings = { INSTANCES: String(instances), ...(await shared?.settings()) };
-  const running = await startPriced(t, settings, shared && (await processesOf(shared)));
+  const running = await startPriced(t, settings, accounts, shared && (await processesOf(shared)));
   const { text, broken } = await measure(t, running, say);
   process.stdout.write(`${[...text, '', ...broken].join('\n')}\n`);
   if (broken.length > 0) process.exitCode = 1;

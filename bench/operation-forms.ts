@@ -91,9 +91,10 @@ function loadForms(operation: PublicOperation): Form[] {
     return [Buffer.from(`{${[own, members].filter(Boolean).join()}}`)];
   };
   return [
-    ...Object.entries(MEMBERS).map(([name, members]) =>
-      rest(`64 KB of ${name}`, (target) => ({ headers: JSON_TYPE, body: body(target, members) })),
-    ),
+    ...Object.entries(MEMBERS).map(([name, members]) => ({
+      ...rest(`64 KB of ${name}`, (target) => ({ headers: JSON_TYPE, body: body(target, members) })),
+      boundedBy: '50 ms a second by account',
+    })),
     ...Object.entries(LONG).map(([name, { headers, query }]) =>
       rest(name, (target) => ({ query, headers: { ...JSON_TYPE, ...headers }, body: body(target) })),
     ),

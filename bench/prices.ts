@@ -26,7 +26,7 @@ const LISTS = [
 const ROUNDS = 3;
 /** How long a form is sent in a round, at least, and how often to find the dearest. */
 const [ROUND_MS, TRIED] = [300, 8];
-const [AT_A_TIME, KEYS] = [4, 32];
+const AT_A_TIME = 4;
 /** What a form has left behind ends meanwhile. */
 const [PAUSE_MS, IDLE_MS] = [50, 2_000];
 
@@ -47,14 +47,20 @@ export interface Running {
   readonly idleUs: Times;
 }
 
-/** Starts a service for prices. `databases` are programs beside it. */
-export async function startPriced(t: Scope, settings: Settings, databases: Counted = {}): Promise<Running> {
+/** Starts a service for prices, whose callers have so many accounts. `databases` are programs beside it. */
+export async function startPriced(
+  t: Scope,
+  settings: Settings,
+  accounts: number,
+  databases: Counted = {},
+): Promise<Running> {
   const env = { LOG_LEVEL: 'info', DEMO_ACCOUNT: 'yes', ...settings };
   const stack = await startTestStack(t, env, { prepare: fillForPrices });
   const overLimit = `Bearer ${await stack.operator.keyOf({ perMinute: 1, perDay: 1_000_000 })}`;
-  const { id } = await stack.operator.account({ perMinute: 1_000_000, perDay: 1_000_000 });
   const keys: string[] = [];
-  while (keys.length < KEYS) keys.push(`Bearer ${(await stack.operator.key(id)).key}`);
+  while (keys.length < accounts) {
+    keys.push(`Bearer ${await stack.operator.keyOf({ perMinute: 1_000_000, perDay: 1_000_000 })}`);
+  }
   const valid = () => {
     keys.push(keys.shift() ?? '');
     return keys[0] ?? '';

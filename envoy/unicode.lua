@@ -5,25 +5,23 @@ local M = {}
 -- What stands for a byte in an escape.
 local ESCAPED = { b = "\b", f = "\f", n = "\n", r = "\r", t = "\t" }
 
--- The bits of a character from this one on, six to a byte.
-local function tail(code, bit)
-  local byte = string.char(0x80 + math.floor(code / bit) % 0x40)
-  return bit == 1 and byte or byte .. tail(code, bit / 0x40)
-end
+local char, floor = string.char, math.floor
 
 local function utf8(code)
-  if code < 0x80 then return string.char(code) end
-  if code < 0x800 then return string.char(0xC0 + math.floor(code / 0x40)) .. tail(code, 1) end
-  if code < 0x10000 then return string.char(0xE0 + math.floor(code / 0x1000)) .. tail(code, 0x40) end
-  return string.char(0xF0 + math.floor(code / 0x40000)) .. tail(code, 0x1000)
+  if code < 0x80 then return char(code) end
+  local last, high = 0x80 + code % 0x40, floor(code / 0x40)
+  if code < 0x800 then return char(0xC0 + high, last) end
+  local third, higher = 0x80 + high % 0x40, floor(code / 0x1000)
+  if code < 0x10000 then return char(0xE0 + higher, third, last) end
+  return char(0xF0 + floor(code / 0x40000), 0x80 + higher % 0x40, third, last)
 end
 
 -- Half of a surrogate pair as three bytes, which no character has; and both halves.
 local HALF = "\237[\160-\191][\128-\191]"
-local PAIR = "\237([\160-\175])([\128-\191])\237([\176-\191])([\128-\191])"
+local PAIR = "\237[\160-\175][\128-\191]\237[\176-\191][\128-\191]"
 
-local function joined(...)
-  local a, b, c, d = (table.concat({ ... })):byte(1, 4)
+local function joined(pair)
+  local _, a, b, _, c, d = pair:byte(1, 6)
   return utf8(0x10000 + ((a - 160) * 0x40 + b - 128) * 0x400 + (c - 176) * 0x40 + d - 128)
 end
 
