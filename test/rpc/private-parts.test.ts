@@ -62,7 +62,7 @@ test("grpc-js - an edge's connection stays open however many of its calls end ea
   t.is(await next.caller.outcome, 'answered');
 });
 
-test('grpc-js - resets by any code end connections: of strangers, or of callers with a key, each for their own', async (t) => {
+test('grpc-js - resets by any code end connections; those of strangers count apart', async (t) => {
   const { address, key } = await startTestServer(t);
   const open = async (known: string | undefined) => {
     const call = { ...PLAIN, ...grpcHeaders(Pets.listPets.path, known) };
