@@ -17,10 +17,11 @@ const LOG_NAMESPACE = 'edge.log';
 export const LOGGED_METHOD = '%REQ(X-ENVOY-ORIGINAL-METHOD?:METHOD):12%';
 
 /**
- * No segment of the API's paths is longer. What follows is the query. Only ASCII: other bytes may move the cursor of
- * who reads the log, or turn the direction of a line.
+ * No segment of the API's paths is longer, and none has more: each request would be read through, up to 24 KB, for both
+ * lines. What follows is the query. Only ASCII: other bytes may move the cursor of who reads the log, or turn the
+ * direction of a line.
  */
-const SHORT_SEGMENTS = '[!-\\-0->@-~]{0,21}([/.][!-\\-0->@-~]{0,21})*(\\?\\C*)?';
+const SHORT_SEGMENTS = '[!-\\-0->@-~]{0,21}([/.][!-\\-0->@-~]{0,21}){0,15}(\\?\\C*)?';
 /** No real user agent has a word of 20 characters from an API key's alphabet. */
 const SHORT_WORDS = '[\\w-]{0,19}([ -,./:-@\\[-^`{-~]+[\\w-]{0,19})*';
 
