@@ -5,7 +5,8 @@ import { setTimeout as delay } from 'node:timers/promises';
 import test, { type ExecutionContext } from 'ava';
 import { WebServiceService } from '../../gen/apiplatform/web/v1/web.ts';
 import { END_STREAM, frame, headersFrame, PLAIN, PREFACE } from '../support/calls/frames.ts';
-import { grpcHeaders } from '../support/calls/http2.ts';
+import { grpcHeaders, openSocket } from '../support/calls/http2.ts';
+import { startTestServer } from '../support/service/server.ts';
 import { until } from '../support/until.ts';
 import { EDGE_SECRET, type ScriptedServer, startScriptedServer } from './scripted-server.ts';
 
@@ -32,12 +33,12 @@ async function open(
 
 const times = (count: number, make: (index: number) => Buffer) =>
   Buffer.concat(Array.from({ length: count }, (_, i) => make(i)));
-const calls = (count: number) =>
-  times(count, (i) => headersFrame(2 * i + 3, { ...PLAIN, ...grpcHeaders('/a.b.C/D') }, END_STREAM));
+const calls = (count: number, headers = {}) =>
+  times(count, (i) => headersFrame(2 * i + 3, { ...PLAIN, ...grpcHeaders('/a.b.C/D'), ...headers }, END_STREAM));
 
 const FLOODS = {
-  '1,000 calls in a write': calls(1_000),
-  'frames that are no call': times(200_000, () => frame('window', 0, 0, Buffer.of(0, 0, 0, 1))),
+  '1,000 calls in a write': (headers: object) => calls(1_000, headers),
+  'frames that are no call': () => times(200_000, () => frame('window', 0, 0, Buffer.of(0, 0, 0, 1))),
 };
 
 for (const [title, flood] of Object.entries(FLOODS)) {
@@ -45,10 +46,11 @@ for (const [title, flood] of Object.entries(FLOODS)) {
     const server = await startScriptedServer(t);
     const known = await Promise.all(Object.entries(KNOWN).map(([id, headers]) => open(t, server, id, headers)));
     const stranger = await open(t, server, 'stranger', {});
-    for (const socket of [...known, stranger]) socket.write(flood);
+    for (const socket of known) socket.write(flood(KNOWN.caller));
+    const { length } = flood({});
+    stranger.write(flood({}));
     await until(() => stranger.closed, 'the end');
-    for (const socket of known)
-      await until(() => socket.bytesWritten > flood.length && socket.writableLength === 0, 'all');
+    for (const socket of known) await until(() => socket.bytesWritten > length && socket.writableLength === 0, 'all');
     t.false(known.some(({ closed }) => closed));
   });
 }
@@ -78,6 +80,21 @@ test('Strangers - what callers with a key sent first leaves others as much, howe
   stranger.write(calls(50));
   await delay(100);
   t.false(stranger.closed);
+});
+
+test('Strangers - the connection of a caller is one again while its calls are refused for the limits', async (t) => {
+  const { address, operator } = await startTestServer(t);
+  const call = { ...PLAIN, ...grpcHeaders('/a.b.C/D', await operator.keyOf({ perMinute: 1, perDay: 10 })) };
+  const socket = openSocket(address).resume();
+  t.teardown(() => socket.destroy());
+  socket.write(Buffer.concat([PREFACE, headersFrame(1, call, END_STREAM)]));
+  await once(socket, 'data');
+  for (let id = 3; id < 2_000 && !socket.destroyed; id += 100) {
+    socket.write(times(50, (index) => headersFrame(id + 2 * index, call, END_STREAM)));
+    await delay(20);
+  }
+  await until(() => socket.destroyed, 'the end', 5_000); // an idle one ends after 10 s
+  t.pass();
 });
 
 test('Strangers - of more than 1,000 the oldest of the address with most ends, and none that is known', async (t) => {

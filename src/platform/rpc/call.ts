@@ -65,6 +65,7 @@ export class IncomingCall implements Call {
   #reason: ApiError | undefined;
   /** Whether the headers of a stream have been sent. */
   #hasBegun = false;
+  #isOverLimit = false;
 
   constructor(
     stream: ServerHttp2Stream,
@@ -96,9 +97,9 @@ export class IncomingCall implements Call {
     return this.#exchange.session;
   }
 
-  /** True when its key has been found to be valid, or the operator's. */
+  /** True when its key has been found to be valid and is not refused for its limits, or is the operator's. */
   get isKnown(): boolean {
-    return this.caller !== undefined || this.isOperator === true;
+    return (this.caller !== undefined && !this.#isOverLimit) || this.isOperator === true;
   }
 
   get request(): Message {
@@ -202,6 +203,7 @@ export class IncomingCall implements Call {
 
   /** Responds with an error. Never throws: an error that can't be sent resets the call, and is how it ended. */
   fail(error: ApiError): void {
+    this.#isOverLimit = error.code === 'RATE_LIMITED' || error.code === 'API_KEY_BANNED';
     try {
       this.#beforeResponse?.(this, error);
       this.#exchange.abort(this.protocol.renderError(this, error), this.responseHeaders, this.operation.isEventStream);

@@ -94,6 +94,7 @@ export function handleCalls(server: Server, { isEdge, isInUse, onCall }: Handler
     const isByEdge = isEdge(session, headers);
     if (isByEdge) strangers.know(session, true);
     else if (isBounded(stream, session) || strangers.isTooMany(session)) return session.destroy();
+    if (stream.aborted) return; // one read may have thousands of calls with their resets
     if (!isByEdge && bytesOf(rawHeaders) > MAX_HEADER_BYTES) return stream.close(constants.NGHTTP2_ENHANCE_YOUR_CALM);
     joinRepeated(headers, rawHeaders);
     try {
@@ -147,11 +148,12 @@ function resetBound(strangers: Strangers): (stream: ServerHttp2Stream, session: 
     const { remoteAddress } = session.socket;
     const callers = () => `${strangers.isKnown(session) ? 'known' : 'strangers'} ${remoteAddress}`;
     if (performance.now() - sinceMs > RESETS_MS) [resets, sinceMs] = [new Map(), performance.now()];
-    // At once, for one read may have thousands. After a reset by NO_ERROR Node closes a stream that has been read.
-    stream.once('aborted', () => {
+    const count = () => {
       resets.set(callers(), (resets.get(callers()) ?? 0) + 1);
-      stream.resume();
-    });
+      stream.resume(); // after a reset by NO_ERROR Node closes a stream that has been read to its end
+    };
+    if (stream.aborted) count();
+    else stream.once('aborted', count);
     return (stream.id ?? 0) > 2 * CALLS_BESIDE_RESETS && (resets.get(callers()) ?? 0) > MAX_RESETS;
   };
 }

@@ -1,8 +1,8 @@
 /**
- * Bounds strangers: connections to the server's own port on which neither an edge nor a valid key has called yet. Bytes
- * are cheap to send. 64 KB of them are 4,000 calls to refuse, or 5,000 frames that are no call and that nothing else
- * counts, and the event loop comes to nobody else before it has read them. So a stranger may send little, and less
- * while strangers together have sent much.
+ * Bounds strangers: connections to the server's own port on which neither an edge nor a valid key has called yet, or
+ * whose last call had no valid key or one over its limits. Bytes are cheap to send. 64 KB of them are 4,000 calls to
+ * refuse, or 5,000 frames that are no call and that nothing else counts, and the event loop comes to nobody else before
+ * it has read them. So a stranger may send little, and less while strangers together have sent much.
  */
 import type { Http2Session } from 'node:http2';
 
@@ -24,7 +24,7 @@ const SWEEP_MS = 20;
 export const UNLIMITED = 2 ** 32 - 1;
 
 export interface CallOfStranger {
-  /** True when its key has been found to be valid, or the operator's. */
+  /** True when its key has been found to be valid and is not refused for its limits, or is the operator's. */
   readonly isKnown: boolean;
   onClose(listener: () => void): void;
 }
@@ -48,9 +48,13 @@ export class Strangers {
   #timer: NodeJS.Timeout | undefined;
 
   add(session: Http2Session): void {
-    const address = session.socket.remoteAddress ?? '';
-    this.#open.set(session, { address, openCalls: new Set(), read: 0, spent: 0 });
     session.once('close', () => this.#open.delete(session));
+    this.#begin(session);
+  }
+
+  #begin(session: Http2Session): void {
+    const { remoteAddress: address = '', bytesRead: read } = session.socket;
+    this.#open.set(session, { address, openCalls: new Set(), read, spent: 0 });
     if (this.#open.size > MAX_OPEN) this.#oldestOfMost()?.destroy();
     this.#timer ??= setInterval(() => this.#sweep(), SWEEP_MS).unref();
   }
@@ -70,19 +74,20 @@ export class Strangers {
     const stranger = this.#open.get(session);
     if (stranger === undefined) return;
     this.#open.delete(session);
-    this.#known.add(session);
+    if (!isEdge) this.#known.add(session);
     this.#spentByAll = Math.max(0, this.#spentByAll - stranger.spent);
     if (isEdge && !session.destroyed) session.settings({ maxConcurrentStreams: UNLIMITED });
   }
 
-  /** Whoever makes this call is no stranger once its key has been found to be valid. */
+  /** Whoever makes this call is a stranger, or none, by its key. */
   watch(session: Http2Session, call: CallOfStranger | undefined): void {
     const stranger = this.#open.get(session);
-    if (call === undefined || stranger === undefined) return;
-    stranger.openCalls.add(call);
+    if (call === undefined || (stranger === undefined && !this.#known.has(session))) return;
+    stranger?.openCalls.add(call);
     call.onClose(() => {
-      stranger.openCalls.delete(call);
+      stranger?.openCalls.delete(call);
       if (call.isKnown) this.know(session);
+      else if (this.#known.delete(session) && !session.destroyed) this.#begin(session);
     });
   }
 
