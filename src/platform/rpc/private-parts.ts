@@ -94,7 +94,7 @@ export function handleCalls(server: Server, { isEdge, isInUse, onCall }: Handler
     const isByEdge = isEdge(session, headers);
     if (isByEdge) strangers.know(session, true);
     else if (isBounded(stream, session) || strangers.isTooMany(session)) return session.destroy();
-    if (stream.aborted) return; // one read may have thousands of calls with their resets
+    if (stream.aborted) return void stream.resume(); // one read may have thousands of calls with their resets
     if (!isByEdge && bytesOf(rawHeaders) > MAX_HEADER_BYTES) return stream.close(constants.NGHTTP2_ENHANCE_YOUR_CALM);
     joinRepeated(headers, rawHeaders);
     try {
@@ -150,7 +150,7 @@ function resetBound(strangers: Strangers): (stream: ServerHttp2Stream, session: 
     if (performance.now() - sinceMs > RESETS_MS) [resets, sinceMs] = [new Map(), performance.now()];
     const count = () => {
       resets.set(callers(), (resets.get(callers()) ?? 0) + 1);
-      stream.resume(); // after a reset by NO_ERROR Node closes a stream that has been read to its end
+      stream.resume(); // or Node never closes it, if it was reset by NO_ERROR
     };
     if (stream.aborted) count();
     else stream.once('aborted', count);
