@@ -26,9 +26,6 @@ test('grpc-js - an error before a call can be answered resets that call alone', 
   for (const { session } of [broken, caller]) session.destroy();
 });
 
-/** In RST_STREAM. */
-const NO_ERROR = Buffer.alloc(4);
-
 async function open(t: ExecutionContext, server: ScriptedServer, id: string, headers: Record<string, string> = {}) {
   const caller = request(server.port, { isStream: true, id, headers });
   t.teardown(() => caller.session.destroy());
@@ -62,16 +59,28 @@ test("grpc-js - an edge's connection stays open however many of its calls end ea
   t.is(await next.caller.outcome, 'answered');
 });
 
+/** The reset of a call that waits for its message, and of one that has been answered when it comes. */
+const RESETS: readonly (readonly [path: string, flags: number, code: number])[] = [
+  [Pets.listPets.path, 0, constants.NGHTTP2_NO_ERROR],
+  ['/a.b.C/D', END_STREAM, constants.NGHTTP2_CANCEL],
+];
+
 test('grpc-js - resets by any code end connections; those of strangers count apart', async (t) => {
+  for (const reset of RESETS) await endedByResets(t, ...reset);
+});
+
+async function endedByResets(t: ExecutionContext, path: string, flags: number, code: number) {
   const { address, key } = await startTestServer(t);
   const open = async (known: string | undefined) => {
     const call = { ...PLAIN, ...grpcHeaders(Pets.listPets.path, known) };
+    const next = { ...call, ':path': path };
     const socket = openSocket(address);
     t.teardown(() => socket.destroy());
     socket.write(Buffer.concat([PREFACE, headersFrame(1, call), frame('data', 1, END_STREAM, grpcFrame())]));
     await once(socket, 'data');
     await delay(500); // it is answered
-    const end = (id: number) => Buffer.concat([headersFrame(id, call), frame('reset', id, 0, NO_ERROR)]);
+    const end = (id: number) =>
+      Buffer.concat([headersFrame(id, next, flags), frame('reset', id, 0, Buffer.of(0, 0, 0, code))]);
     return { socket, end };
   };
   const endMany = async ({ socket, end }: Awaited<ReturnType<typeof open>>, from: number, count: number) => {
@@ -86,7 +95,7 @@ test('grpc-js - resets by any code end connections; those of strangers count apa
   await Promise.all(Array.from({ length: 12 }, async () => endMany(await open(undefined), 3, 150)));
   t.false(await endMany(caller, 3, 100), 'strangers have ended more than 1,000');
   t.true(await endMany(caller, 203, 2_000));
-});
+}
 
 test('grpc-js - a connection without calls ends after 10 s, but not one with a call, nor an edge’s', async (t) => {
   const server = await startScriptedServer(t);

@@ -148,12 +148,15 @@ function resetBound(strangers: Strangers): (stream: ServerHttp2Stream, session: 
     const { remoteAddress } = session.socket;
     const callers = () => `${strangers.isKnown(session) ? 'known' : 'strangers'} ${remoteAddress}`;
     if (performance.now() - sinceMs > RESETS_MS) [resets, sinceMs] = [new Map(), performance.now()];
-    const count = () => {
-      resets.set(callers(), (resets.get(callers()) ?? 0) + 1);
+    const count = () => void resets.set(callers(), (resets.get(callers()) ?? 0) + 1);
+    const onAborted = () => {
+      count();
       stream.resume(); // or Node never closes it, if it was reset by NO_ERROR
     };
-    if (stream.aborted) count();
-    else stream.once('aborted', count);
+    if (stream.aborted) onAborted();
+    else stream.once('aborted', onAborted);
+    // One that has been answered by then is not aborted.
+    stream.once('close', () => !stream.aborted && stream.rstCode !== constants.NGHTTP2_NO_ERROR && count());
     return (stream.id ?? 0) > 2 * CALLS_BESIDE_RESETS && (resets.get(callers()) ?? 0) > MAX_RESETS;
   };
 }
