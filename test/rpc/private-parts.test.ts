@@ -1,4 +1,5 @@
 /** The private parts of grpc-js that src/platform/rpc/private-parts.ts uses are there, and do what the server needs. */
+import { randomUUID } from 'node:crypto';
 import { once } from 'node:events';
 import { connect, constants, type OutgoingHttpHeaders, type ServerHttp2Stream } from 'node:http2';
 import { connect as connectTcp, type Socket } from 'node:net';
@@ -70,15 +71,15 @@ test('grpc-js - resets by any code end connections; those of strangers count apa
 });
 
 async function endedByResets(t: ExecutionContext, path: string, flags: number, code: number) {
-  const { address, key } = await startTestServer(t);
+  const { address, key, logs } = await startTestServer(t);
   const open = async (known: string | undefined) => {
-    const call = { ...PLAIN, ...grpcHeaders(Pets.listPets.path, known) };
+    const call = { ...PLAIN, ...grpcHeaders(Pets.listPets.path, known), 'x-request-id': randomUUID() };
     const next = { ...call, ':path': path };
     const socket = openSocket(address);
     t.teardown(() => socket.destroy());
     socket.write(Buffer.concat([PREFACE, headersFrame(1, call), frame('data', 1, END_STREAM, grpcFrame())]));
-    await once(socket, 'data');
-    await delay(500); // it is answered
+    await until(() => logs.some(({ requestId }) => requestId === call['x-request-id']), 'the end of the call');
+    await delay(100); // it is sent
     const end = (id: number) =>
       Buffer.concat([headersFrame(id, next, flags), frame('reset', id, 0, Buffer.of(0, 0, 0, code))]);
     return { socket, end };

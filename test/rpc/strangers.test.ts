@@ -1,5 +1,6 @@
 /** Connections on which neither an edge nor a valid key has called yet may send little. Others are served meanwhile. */
 import { once } from 'node:events';
+import { constants } from 'node:http2';
 import { connect, type Socket } from 'node:net';
 import { setTimeout as delay } from 'node:timers/promises';
 import test, { type ExecutionContext } from 'ava';
@@ -33,8 +34,8 @@ async function open(
 
 const times = (count: number, make: (index: number) => Buffer) =>
   Buffer.concat(Array.from({ length: count }, (_, i) => make(i)));
-const calls = (count: number, headers = {}) =>
-  times(count, (i) => headersFrame(2 * i + 3, { ...PLAIN, ...grpcHeaders('/a.b.C/D'), ...headers }, END_STREAM));
+const calls = (count: number, headers = {}, from = 3) =>
+  times(count, (i) => headersFrame(2 * i + from, { ...PLAIN, ...grpcHeaders('/a.b.C/D'), ...headers }, END_STREAM));
 
 const FLOODS = {
   '1,000 calls in a write': (headers: object) => calls(1_000, headers),
@@ -95,6 +96,19 @@ test('Strangers - the connection of a caller is one again while its calls are re
   }
   await until(() => socket.destroyed, 'the end', 5_000); // an idle one ends after 10 s
   t.pass();
+});
+
+test('Strangers - a caller stays known that ends a call before its key has been judged', async (t) => {
+  const server = await startScriptedServer(t);
+  const caller = await open(t, server, 'caller', KNOWN.caller);
+  const early = { ...PLAIN, ...grpcHeaders(WebServiceService.getFile.path), 'x-request-id': 'early', 'x-gate': '1' };
+  caller.write(headersFrame(3, early));
+  await until(() => server.find('early'), 'the early call');
+  caller.write(frame('reset', 3, 0, Buffer.of(0, 0, 0, constants.NGHTTP2_CANCEL)));
+  await delay(500);
+  caller.write(calls(1_000, {}, 5));
+  await delay(1_000);
+  t.false(caller.closed);
 });
 
 test('Strangers - of more than 1,000 the oldest of the address with most ends, and none that is known', async (t) => {

@@ -7,7 +7,7 @@ import type { Http2Session, IncomingHttpHeaders, ServerHttp2Stream } from 'node:
 import type { Message } from '@bufbuild/protobuf';
 import { status as Status } from '@grpc/grpc-js';
 import { BODY_TIMEOUT_MS } from '../config/times.ts';
-import { type ApiError, apiError } from '../errors.ts';
+import { type ApiError, apiError, type PLATFORM_ERRORS } from '../errors.ts';
 import type { Operation } from '../proto/operations.ts';
 import { readRequest } from '../proto/request.ts';
 import type { Remember } from '../tables/idempotency.ts';
@@ -17,6 +17,7 @@ import type { EntityTags } from './entity-tags.ts';
 import { unreadable } from './errors.ts';
 import { Exchange } from './exchange.ts';
 import { SharedMessages } from './shared-messages.ts';
+import type { Standing } from './strangers.ts';
 
 /** Other request ids are replaced: they would fill the logs, or move the cursor of their readers. */
 const REQUEST_ID = /^[!-~]{1,128}$/;
@@ -25,6 +26,15 @@ const UNREAD_MS = 30_000;
 const STALLED_MS = 1_000;
 /** How long what a stream of events has sent may be unread once it has ended. */
 const UNREAD_AFTER_EVENTS_MS = 5_000;
+
+/** The errors of a caller who is a stranger. */
+const REFUSALS: ReadonlySet<string> = new Set<keyof typeof PLATFORM_ERRORS>([
+  'API_KEY_MISSING',
+  'API_KEY_INVALID',
+  'API_KEY_BANNED',
+  'RATE_LIMITED',
+  'OPERATOR_KEY_INVALID',
+]);
 
 /** How old streams may be. They end even when their callers have forgotten them. */
 export interface MaxAges {
@@ -65,7 +75,8 @@ export class IncomingCall implements Call {
   #reason: ApiError | undefined;
   /** Whether the headers of a stream have been sent. */
   #hasBegun = false;
-  #isOverLimit = false;
+  /** Whether it was refused for its key or its limits. */
+  #isRefused = false;
 
   constructor(
     stream: ServerHttp2Stream,
@@ -97,9 +108,9 @@ export class IncomingCall implements Call {
     return this.#exchange.session;
   }
 
-  /** True when its key has been found to be valid and is not refused for its limits, or is the operator's. */
-  get isKnown(): boolean {
-    return (this.caller !== undefined && !this.#isOverLimit) || this.isOperator === true;
+  get standing(): Standing | undefined {
+    if (this.#isRefused) return 'refused';
+    return this.caller !== undefined || this.isOperator === true ? 'known' : undefined;
   }
 
   get request(): Message {
@@ -203,7 +214,7 @@ export class IncomingCall implements Call {
 
   /** Responds with an error. Never throws: an error that can't be sent resets the call, and is how it ended. */
   fail(error: ApiError): void {
-    this.#isOverLimit = error.code === 'RATE_LIMITED' || error.code === 'API_KEY_BANNED';
+    this.#isRefused = REFUSALS.has(error.code);
     try {
       this.#beforeResponse?.(this, error);
       this.#exchange.abort(this.protocol.renderError(this, error), this.responseHeaders, this.operation.isEventStream);

@@ -1,6 +1,6 @@
 /**
  * Bounds strangers: connections to the server's own port on which neither an edge nor a valid key has called yet, or
- * whose last call had no valid key or one over its limits. Bytes are cheap to send. 64 KB of them are 4,000 calls to
+ * whose last call was refused for its key or its limits. Bytes are cheap to send. 64 KB of them are 4,000 calls to
  * refuse, or 5,000 frames that are no call and that nothing else counts, and the event loop comes to nobody else before
  * it has read them. So a stranger may send little, and less while strangers together have sent much.
  */
@@ -23,9 +23,15 @@ const SWEEP_MS = 20;
 /** For HTTP/2 settings. */
 export const UNLIMITED = 2 ** 32 - 1;
 
+/**
+ * `known`: its key has been found to be valid, or is the operator's. `refused`: it was refused for its key or for its
+ * limits.
+ */
+export type Standing = 'known' | 'refused';
+
 export interface CallOfStranger {
-  /** True when its key has been found to be valid and is not refused for its limits, or is the operator's. */
-  readonly isKnown: boolean;
+  /** Undefined while its key has not been judged, also when it ends before, and for a call that needs none. */
+  readonly standing: Standing | undefined;
   onClose(listener: () => void): void;
 }
 
@@ -86,8 +92,9 @@ export class Strangers {
     stranger?.openCalls.add(call);
     call.onClose(() => {
       stranger?.openCalls.delete(call);
-      if (call.isKnown) this.know(session);
-      else if (this.#known.delete(session) && !session.destroyed) this.#begin(session);
+      const { standing } = call;
+      if (standing === 'known') this.know(session);
+      else if (standing === 'refused' && this.#known.delete(session) && !session.destroyed) this.#begin(session);
     });
   }
 
@@ -99,7 +106,7 @@ export class Strangers {
   #spend(session: Http2Session, bytes: number): boolean {
     const stranger = this.#open.get(session);
     if (stranger === undefined) return false;
-    if (stranger.openCalls.values().some(({ isKnown }) => isKnown)) {
+    if (stranger.openCalls.values().some(({ standing }) => standing === 'known')) {
       this.know(session);
       return false;
     }
