@@ -105,14 +105,9 @@ local function is_read(headers, errors)
   return settings.reads[path_of(headers)]
 end
 
--- The longest media type that is looked through: with 20 KB that would cost as much as several refusals. No route takes
--- a longer one for gRPC (envoy/config/kinds.ts).
-local MAX_TYPE = 300
-
 -- Removes parameters and capitals, with which Envoy's filters would not know a media type (RFC 9110, section 8.3.1).
 local function make_plain(headers, name)
   local sent = headers:get(name) or ""
-  if #sent > MAX_TYPE then return sent end
   local plain = (sent:match("^([^;%s]*)%s*;") or sent:match("^([^;%s]*)%s*$") or sent):lower()
   if plain ~= sent then headers:replace(name, plain) end
   return plain

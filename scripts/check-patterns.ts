@@ -3,11 +3,12 @@
  * forth. A text of 64 KiB keeps a quadratic one busy for seconds, and nobody else is served meanwhile.
  *
  * These are the patterns of the sources and of the packages that they load, of the Lua files and of the proto files,
- * whichever text they meet. Those of Envoy's configuration are not among them: its RE2 is linear for each.
+ * whichever text they meet. Those of Envoy's configuration are judged for RE2 (patterns/envoy.ts).
  */
 import { globSync, readFileSync } from 'node:fs';
 import { bodiesToRead } from '../envoy/config/json.ts';
 import { loadOperations } from '../src/platform/proto/operations.ts';
+import { patternsOfEnvoy, problemOfStates } from './patterns/envoy.ts';
 import { problemOf } from './patterns/judge.ts';
 import { patternsOfLua, toLiteral } from './patterns/lua.ts';
 import { loadPatterns } from './patterns/script.ts';
@@ -41,9 +42,11 @@ for (const file of globSync('proto/**/*.proto')) {
   );
 }
 
-for (const [literal, file] of found) {
-  const problem = await problemOf(literal);
-  if (problem === undefined) continue;
+const report = (file: string, problem: string | undefined) => {
+  if (problem === undefined) return;
   process.stderr.write(`${file}: ${problem}\n`);
   process.exitCode = 1;
-}
+};
+
+for (const [literal, file] of found) report(file, await problemOf(literal));
+for (const literal of patternsOfEnvoy()) report('envoy/config', problemOfStates(literal));

@@ -3,6 +3,7 @@ import { spawnSync } from 'node:child_process';
 import { mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import test from 'ava';
+import { patternsOfEnvoy, problemOfStates } from '../scripts/patterns/envoy.ts';
 import { problemOf } from '../scripts/patterns/judge.ts';
 import { patternsOfLua } from '../scripts/patterns/lua.ts';
 import { literalsOf } from '../scripts/patterns/script.ts';
@@ -40,6 +41,18 @@ test('npm run check - knows a pattern that is not linear, in TypeScript and in L
     t.deepEqual(found, [...expected], literals.join());
   }
   t.throws(() => patternsOfLua('x:find(y.z)', ['pattern']), { message: /y\.z/ });
+});
+
+test('npm run check - knows a pattern of which RE2 makes many states, and finds those of Envoy', (t) => {
+  const overlapping = '/grpc(\\+.{0,60})?\\s{0,20}(;.{0,200})?/ui';
+  t.regex(problemOfStates(overlapping) ?? '', /more than 500 states/);
+  t.is(problemOfStates('/grpc(\\+[^;\\s]*)?\\s*(;.*)?/ui'), undefined);
+  const found = patternsOfEnvoy();
+  for (const part of ['application\\/grpc', '0-9a-f-', 'stats', '){20}'])
+    t.true(
+      found.some((one) => one.includes(part)),
+      part,
+    );
 });
 
 test('npm run check - tells each path in the pages that names no file', (t) => {

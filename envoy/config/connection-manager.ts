@@ -123,11 +123,16 @@ export function toRanges({ address, bits }: Network): Message[] {
   return isIPv4(address) ? [range, { address_prefix: `::ffff:${address}`, prefix_len: 96 + bits }] : [range];
 }
 
+/** How many characters of a content type are looked at. Parameters mean nothing here, and no media type is longer. */
+const MAX_TYPE = 128;
+
 function earlyMutations(hasProxies: boolean, isTraced: boolean): readonly Message[] {
   return [
     // Only Envoy and its filters may set these.
     ...TO_SERVER.map((remove) => ({ remove })),
     { remove_on_match: { key_matcher: { prefix: 'x-envoy-' } } },
+    // Each of the routes looks through it: 20 KB would cost as much as ten refusals.
+    { append: header('content-type', `%REQ(CONTENT-TYPE):${MAX_TYPE}%`, 'OVERWRITE_IF_EXISTS') },
     // Each span would contain the caller's text.
     ...when(isTraced, { remove: 'tracestate' }),
     // Envoy removes these itself when it uses the connection's address.

@@ -140,18 +140,32 @@ export function redirectListener(config: EdgeConfig, httpPort: number): Message 
  */
 export function statisticsListener({ envoyAdminHost, envoyAdminPort }: EdgeConfig): Message {
   const ownAddress = '(?i)localhost|[1-9][0-9.]*|\\[[0:.]*[1-9a-f][0-9a-f:.]*\\]';
+  // A filter may be a name, and is no pattern: Envoy would match it on the thread that says whether Envoy is alive.
+  const path = '/stats(/prometheus)?(\\?[\\w.^$=&]*)?';
   const headers = [
     { name: ':method', string_match: { exact: 'GET' } },
+    { name: ':path', string_match: { safe_regex: { regex: path } } },
     { name: ':authority', string_match: { safe_regex: { regex: ownAddress } } },
   ];
-  const route = { cluster: 'admin', timeout: '10s' };
-  const routes = ['/stats', '/stats/prometheus'].map((path) => ({ match: { path, headers }, route }));
+  const routes = [{ match: { prefix: '/', headers }, route: { cluster: 'admin', timeout: '10s' } }];
   const limit = extension(
     'envoy.filters.network.connection_limit',
     'envoy.extensions.filters.network.connection_limit.v3.ConnectionLimit',
     { stat_prefix: 'statistics', max_connections: 512 },
   );
+  // Each takes the same thread some 6 ms.
+  const rate = extension(
+    'envoy.filters.http.local_ratelimit',
+    'envoy.extensions.filters.http.local_ratelimit.v3.LocalRateLimit',
+    {
+      stat_prefix: 'statistics',
+      token_bucket: { max_tokens: 50, tokens_per_fill: 10, fill_interval: '1s' },
+      filter_enabled: { default_value: { numerator: 100 } },
+      filter_enforced: { default_value: { numerator: 100 } },
+    },
+  );
   const filter = routing('statistics', routes, {
+    http_filters: [rate, ROUTER],
     strip_any_host_port: true,
     max_request_headers_kb: 8,
     request_headers_timeout: '2s',

@@ -17,7 +17,7 @@ export function extension(name: string, type: string, fields: Message = {}): Mes
   return { name, typed_config: any(type, fields) };
 }
 
-type AppendAction = 'ADD_IF_ABSENT' | 'APPEND_IF_EXISTS_OR_ADD' | 'OVERWRITE_IF_EXISTS_OR_ADD';
+type AppendAction = 'ADD_IF_ABSENT' | 'APPEND_IF_EXISTS_OR_ADD' | 'OVERWRITE_IF_EXISTS' | 'OVERWRITE_IF_EXISTS_OR_ADD';
 
 /** A HeaderValueOption. Without an action Envoy appends the value. */
 export function header(key: string, value: string, append_action?: AppendAction): Message {

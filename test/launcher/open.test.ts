@@ -2,6 +2,7 @@
 import { readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs';
 import { connect } from 'node:net';
 import { availableParallelism, networkInterfaces, userInfo } from 'node:os';
+import { setTimeout as delay } from 'node:timers/promises';
 import { adminSocket, callAdmin } from '../../src/platform/launcher/envoy-admin.ts';
 import { callFrom } from '../support/calls/callers.ts';
 import { missing, sh } from '../support/machine/find-program.ts';
@@ -136,10 +137,13 @@ test.serial('Statistics - can be read on the port, under every loopback name', a
 
 const CHANGING = ['/quitquitquit', '/logging?level=trace', '/drain_listeners', '/healthcheck/fail', '/reset_counters'];
 const PRIVATE = ['/', '/config_dump', '/stats/', '//stats', '/stats/../quitquitquit', '/stats%2fprometheus'];
+/** Envoy would match them: for seconds, on the thread that says whether it is alive. */
+const FILTERS = ['([!-~]?){1000}', '%28.%3F%29%7B1000%7D', 'a|b', 'a*', '[a]', 'a+', 'a\\d'];
 const HOSTS = ['evil.example', 'evil.example:9901', '127.0.0.1.evil.example', 'localhost.evil.example', '0.0.0.0'];
 const REFUSED: readonly Readonly<Parameters<typeof send>>[] = [
   ...CHANGING.flatMap((path) => ['POST', 'GET'].map((method) => [path, method] as const)),
   ...PRIVATE.map((path) => [path] as const),
+  ...FILTERS.map((filter) => [`/stats?filter=${filter}`] as const),
   ...['POST', 'PUT', 'HEAD'].map((method) => ['/stats', method] as const),
   ...HOSTS.map((host) => ['/stats', 'GET', host] as const),
 ];
@@ -155,6 +159,14 @@ test.serial('Statistics - the port serves nothing else: other requests are refus
   t.true(isRunning((await shared.launcher.pair()).envoy));
   t.is((await fetch(`${shared.url}/healthz`)).status, 200);
   t.notRegex(readFileSync(`${shared.folder}/logs/envoy.log`, 'utf8'), /\]\[(trace|debug|info)\]/);
+});
+
+test.serial('Statistics - of more than 50 requests at once, and 10 a second, Envoy refuses the rest', async (t) => {
+  await delay(5_000);
+  const answers = await Promise.all(Array.from({ length: 100 }, () => send(LIVE)));
+  const refused = answers.filter(({ status }) => status === 429).length;
+  t.true(refused > 0 && refused <= 50, `${refused}`);
+  await until(async () => (await send(LIVE)).status === 200, 'an answer');
 });
 
 test.serial('Statistics - the port has at most 512 connections', async (t) => {
