@@ -64,6 +64,19 @@ test('Metrics port - idle connections are few, and are closed within seconds', a
   t.is(await scrapeFor(port, 'localhost'), 200);
 });
 
+test('Metrics port - of many requests in one write only the first may be answered', async (t) => {
+  const port = await open(t);
+  for (const count of [50, 1_000]) {
+    const socket = connect(port, '127.0.0.1').on('error', () => undefined);
+    let received = '';
+    socket.on('data', (chunk) => (received += String(chunk)));
+    socket.write('GET /metrics HTTP/1.1\r\nHost: localhost\r\n\r\n'.repeat(count));
+    await until(() => socket.closed, 'the end', 2_000);
+    t.true(received.split('HTTP/1.1 ').length <= (count === 50 ? 2 : 1), 'none of a thousand is even read');
+  }
+  t.is(await scrapeFor(port, 'localhost'), 200);
+});
+
 test('Metrics port - however often it is scraped, the metrics are collected once a second at most', async (t) => {
   let collected = 0;
   const port = await open(t, '127.0.0.1', async () => {

@@ -12,7 +12,7 @@ import type { MetricsConfig } from '../../config/config.ts';
 
 const MAX_CONNECTIONS = 32;
 const TIMEOUT_MS = 5_000;
-const MAX_HEADER_BYTES = 8_192;
+const MAX_REQUEST_BYTES = 4_096;
 const FRESH_MS = 1_000;
 
 type Source = Pick<Registry, 'contentType' | 'metrics'>;
@@ -27,21 +27,28 @@ export async function listen(
   const isOwnName = (name: string) =>
     name === 'localhost' || name === host.toLowerCase() || isIP(name.replace(/^\[|]$/g, '')) !== 0;
   const collect = atMostOnceASecond(source, onFailure);
-  const server = createServer(
-    { maxHeaderSize: MAX_HEADER_BYTES, ...timeouts },
-    ({ url, method, headers }, response) => {
-      const refuse = (status: number, text = '') => response.writeHead(status, { connection: 'close' }).end(text);
-      const name = headers.host?.replace(/:\d+$/, '').toLowerCase() ?? '';
-      if (!isOwnName(name)) refuse(421, 'Use an address, localhost, or the METRICS_HOST.\n');
-      else if (url !== '/metrics' || (method !== 'GET' && method !== 'HEAD')) refuse(404);
-      else {
-        const respond = (text: string) => response.writeHead(200, { 'content-type': source.contentType }).end(text);
-        collect().then(respond, () => refuse(500));
-      }
-    },
-  );
+  const server = createServer({ ...timeouts }, ({ url, method, headers }, response) => {
+    const refuse = (status: number, text = '') => response.writeHead(status, { connection: 'close' }).end(text);
+    const name = headers.host?.replace(/:\d+$/, '').toLowerCase() ?? '';
+    if (!isOwnName(name)) refuse(421, 'Use an address, localhost, or the METRICS_HOST.\n');
+    else if (url !== '/metrics' || (method !== 'GET' && method !== 'HEAD')) refuse(404);
+    else {
+      const respond = (text: string) => response.writeHead(200, { 'content-type': source.contentType }).end(text);
+      collect().then(respond, () => refuse(500));
+    }
+  });
   server.setTimeout(TIMEOUT_MS); // also for clients that do not read the response
   server.maxConnections = MAX_CONNECTIONS;
+  // A thousand requests of one read would run in one turn, and their responses wait for a reader.
+  server.maxRequestsPerSocket = 1;
+  server.on('dropRequest', (_, socket) => socket.destroy());
+  server.on('connection', (socket) => {
+    const [parse] = socket.listeners('data');
+    socket.removeAllListeners('data').on('data', (chunk) => {
+      if (socket.bytesRead > MAX_REQUEST_BYTES) socket.destroy();
+      else parse?.call(socket, chunk);
+    });
+  });
   server.on('error', () => undefined); // a connection can't be accepted, for lack of files: the next one may be
   await once(server.listen(port, host), 'listening');
   return () => {
