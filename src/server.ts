@@ -134,7 +134,7 @@ export function createServer(config: Config, parts: Parts) {
   const admin = adminService({ store, plans, onChange: keys.invalidate, limiter, flushUsage: recorder.flush });
   const edge = implement<EdgeServiceServer>(EdgeServiceService, edgeService(all));
   const { originOf, isEdge, isForEdge } = origins(all, config.edgeSecret);
-  const server = createGrpcServer({
+  const { server, connections } = createGrpcServer({
     methods: [
       ...shop.flatMap((service) => serve(operations, service, of.callers)),
       ...serve(operations, edge, of.callers),
@@ -179,9 +179,10 @@ export function createServer(config: Config, parts: Parts) {
     async drain() {
       health.set(healthNames, false);
       openCalls.drain();
-      // Cuts the connections off in the end. forceShutdown would not: without channelz it knows of none.
       if (address !== undefined) server.drain(address, DRAIN_MS);
+      const cut = setTimeout(() => connections.endAll(), DRAIN_MS); // those of peers that read nothing, too
       await new Promise<void>((resolve) => server.tryShutdown(() => resolve()));
+      clearTimeout(cut);
       openCalls.close();
     },
 

@@ -181,7 +181,6 @@ async function startLavish(t: ExecutionContext, onStream: (stream: ServerHttp2St
   const server = new Server({ 'grpc.enable_channelz': 0 });
   handleCalls(server, {
     isEdge: () => true,
-    isInUse: () => true,
     onCall(stream) {
       onStream(stream);
       stream.respond();

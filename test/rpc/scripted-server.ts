@@ -43,6 +43,7 @@ export function piece(text: string, contentType = 'text/plain'): HttpBody {
 
 export async function startScriptedServer(t: Scope, { maxStreamMs = FOREVER_MS } = {}) {
   const scripts = new Map<string, Scripted>();
+  const sessions = new Map<unknown, Http2Session>();
   const scriptOf = ({ requestId }: Call): Scripted => {
     const script = scripts.get(requestId);
     if (script === undefined) throw new Error(`there is no call ${requestId}`);
@@ -55,7 +56,7 @@ export async function startScriptedServer(t: Scope, { maxStreamMs = FOREVER_MS }
       if (call.header('x-broken') !== undefined) throw new Error('a fault of the server');
       if (call.header('x-feed') !== undefined)
         Object.assign(call, { operation: { ...call.operation, isEventStream: true } });
-      scripts.set(call.requestId, makeScript(call));
+      scripts.set(call.requestId, makeScript(call, sessions.get(call.requestId)));
       super.add(call);
     }
   })({
@@ -65,13 +66,14 @@ export async function startScriptedServer(t: Scope, { maxStreamMs = FOREVER_MS }
     countEventStreams: (_, own) => told.push(own) > 0,
   });
   /** Takes the account of the caller from a header. A call with the header `x-share` has none. */
-  const shares = check({ name: 'shares', leaves: ['caller'] }, async (call) => {
+  const shares = check({ name: 'shares', leaves: ['caller', 'isAdmitted'] }, async (call) => {
     const account = call.header('x-account');
     if (account !== undefined) {
       const accountId = toAccountId(BigInt(account));
       await openCalls.holdForAccount(call, accountId);
       const quota = { perMinute: 1, perDay: 1 };
       call.caller = { accountId, keyId: toKeyId(1n), permission: 'write', plan: 'free', quota };
+      call.isAdmitted = true;
     } else if (call.header('x-share') !== undefined) openCalls.holdForAddress(call, 'key');
   });
   const gate = check({ name: 'gate' }, async (call) => {
@@ -95,11 +97,17 @@ export async function startScriptedServer(t: Scope, { maxStreamMs = FOREVER_MS }
     },
   };
   const message = readMessage(createValidation(registry), new Turns());
-  const server = createGrpcServer({
+  const { isEdge, ...origin } = origins(all, EDGE_SECRET);
+  const { server } = createGrpcServer({
     methods: serve(operations, implement<WebServiceServer>(WebServiceService, methods), [shares, gate, message]),
     forUnknown: [],
     operations,
-    ...origins(all, EDGE_SECRET),
+    ...origin,
+    isForEdge: () => false,
+    isEdge: (session, headers) => {
+      if (headers !== undefined) sessions.set(headers['x-request-id'], session);
+      return isEdge(session, headers);
+    },
     openCalls,
     observers: [(call, end) => scriptOf(call).ends.push(end)],
   });
@@ -111,14 +119,14 @@ export async function startScriptedServer(t: Scope, { maxStreamMs = FOREVER_MS }
   return { port, server, openCalls, told, find: (id: string) => scripts.get(id) };
 }
 
-function makeScript(call: IncomingCall) {
+function makeScript(call: IncomingCall, session: Http2Session | undefined) {
   const steps = new PassThrough({ objectMode: true });
   const iterator: AsyncIterator<readonly [Step]> = steps[Symbol.asyncIterator]();
   const { promise: gate, resolve: openGate } = Promise.withResolvers<void>();
   const ends: End[] = [];
   return {
     call,
-    session: call.session,
+    session,
     ends,
     step: (next: Step) => void steps.write([next]),
     nextStep: async () => (await iterator.next()).value[0],

@@ -16,6 +16,8 @@ import type { GrpcServerOptions } from '../rpc/server.ts';
 
 /** Envoy asks these services on behalf of callers. */
 const EDGE_SERVICES = '/apiplatform.edge.v1.';
+/** The docs page, whose files have up to 1.7 MB, and what callers over REST need without a key. */
+const WEB_SERVICES = '/apiplatform.web.v1.';
 const FORWARDED_FOR = 'x-forwarded-for';
 
 /** Envoy's own questions: it passes an error on to the caller as it is. */
@@ -44,7 +46,7 @@ export function origins(operations: Iterable<Operation>, edgeSecret: string | un
   const protocolOf = (headers: IncomingHttpHeaders, path: string): Protocol => {
     const shape = headers[EDGE_HEADERS.connect];
     if (shape !== undefined) return shape === 'grpc' ? GRPC : CONNECT;
-    if (isForEdge(path)) return EDGE;
+    if (isQuestion(path)) return EDGE;
     return headers[ORIGINAL_PATH] === undefined ? GRPC : rest;
   };
 
@@ -65,7 +67,7 @@ export function addEdgeHeaders(call: Call, error?: ApiError): void {
     const isLimited = error?.httpStatus === 429 && error.code !== 'TOO_MANY_STREAMS'; // which is of no other request
     if (isLimited) responseHeaders.set(EDGE_HEADERS.limited, call.header('authorization') ?? '');
     // A caller whom Envoy asks about has a valid key, also beyond his limits. Other such callers stay anonymous.
-    const isTold = call.header(EDGE_HEADERS.anonymous) !== undefined && (!isLimited || isForEdge(operation.path));
+    const isTold = call.header(EDGE_HEADERS.anonymous) !== undefined && (!isLimited || isQuestion(operation.path));
     if (isTold) responseHeaders.set(EDGE_HEADERS.accepted, caller.permission);
     responseHeaders.set(EDGE_HEADERS.account, String(caller.accountId));
     responseHeaders.set(EDGE_HEADERS.key, String(caller.keyId));
@@ -77,7 +79,11 @@ export function addEdgeHeaders(call: Call, error?: ApiError): void {
   }
 }
 
-/** Only Envoy may ask these: to anybody else there is no such method. */
-function isForEdge(path: string): boolean {
+function isQuestion(path: string): boolean {
   return path.startsWith(EDGE_SERVICES);
+}
+
+/** Only Envoy may call these: to anybody else there is no such method. */
+function isForEdge(path: string): boolean {
+  return isQuestion(path) || path.startsWith(WEB_SERVICES);
 }

@@ -3,7 +3,7 @@
  * once, even when the message never arrives.
  */
 import { randomUUID } from 'node:crypto';
-import type { Http2Session, IncomingHttpHeaders, ServerHttp2Stream } from 'node:http2';
+import type { IncomingHttpHeaders, ServerHttp2Stream } from 'node:http2';
 import type { Message } from '@bufbuild/protobuf';
 import { status as Status } from '@grpc/grpc-js';
 import { BODY_TIMEOUT_MS } from '../config/times.ts';
@@ -13,11 +13,11 @@ import { readRequest } from '../proto/request.ts';
 import type { Remember } from '../tables/idempotency.ts';
 import type { Caller, Identity } from './caller.ts';
 import type { Call, Codec, End, InTurn, MessageReader, Protocol, Response, Source, StreamResponse } from './chain.ts';
+import type { Standing } from './connections.ts';
 import type { EntityTags } from './entity-tags.ts';
 import { unreadable } from './errors.ts';
 import { Exchange } from './exchange.ts';
 import { SharedMessages } from './shared-messages.ts';
-import type { Standing } from './strangers.ts';
 
 /** Other request ids are replaced: they would fill the logs, or move the cursor of their readers. */
 const REQUEST_ID = /^[!-~]{1,128}$/;
@@ -58,6 +58,7 @@ export class IncomingCall implements Call {
   readonly requestId: string;
   readonly responseHeaders = new Map<string, string>();
   caller?: Caller;
+  isAdmitted?: true;
   isOperator?: true;
   ifMatch?: EntityTags;
   remember?: Remember;
@@ -104,13 +105,9 @@ export class IncomingCall implements Call {
     return this.#headers[name]?.toString();
   }
 
-  get session(): Http2Session | undefined {
-    return this.#exchange.session;
-  }
-
   get standing(): Standing | undefined {
     if (this.#isRefused) return 'refused';
-    return this.caller !== undefined || this.isOperator === true ? 'known' : undefined;
+    return this.isAdmitted === true || this.isOperator === true ? 'admitted' : undefined;
   }
 
   get request(): Message {
@@ -131,7 +128,10 @@ export class IncomingCall implements Call {
       if (message === undefined) throw unreadable('there is no message', Status.UNIMPLEMENTED);
       if ((await this.#exchange.read()) !== undefined)
         throw unreadable('there is more than one message', Status.UNIMPLEMENTED);
-      const read = () => readRequest(this.operation, message.decompress());
+      const read = () => {
+        if (this.isCancelled()) throw apiError('DEADLINE_EXCEEDED'); // while it waited for its turn
+        return readRequest(this.operation, message.decompress());
+      };
       this.#request = inTurn === undefined ? read() : await inTurn(message.cost, read);
     } finally {
       this.#isReceiving = false;

@@ -50,6 +50,8 @@ export type Source = 'direct' | 'forwarded' | 'edge';
 /** What interceptors leave on a call, for those behind them, for the method and for observers. */
 export interface Notes {
   caller?: Caller;
+  /** The limits of its account let the call in. */
+  isAdmitted?: true;
   /** The call has the operator's key. */
   isOperator?: true;
   /** A write must find one of these tags, or change nothing. */

@@ -1,12 +1,18 @@
 /**
- * Bounds strangers: connections to the server's own port on which neither an edge nor a valid key has called yet, or
- * whose last call was refused for its key or its limits. Bytes are cheap to send. 64 KB of them are 4,000 calls to
- * refuse, or 5,000 frames that are no call and that nothing else counts, and the event loop comes to nobody else before
- * it has read them. So a stranger may send little, and less while strangers together have sent much.
+ * The connections to the server's own port, and the bounds of those that are no edge's. Bytes are cheap to send. 64 KB
+ * of them are 4,000 calls to refuse, or 5,000 frames that are no call and that nothing else counts, and the event loop
+ * comes to nobody else before it has read them. So each may send little but for calls that are admitted. Least may
+ * strangers: connections on which no valid key has called yet, or whose last call was refused for its key or its
+ * limits. They may send less still while strangers together have sent much.
+ *
+ * What is bounded ends by its socket. A session that is only closed or destroyed stays for as long as its peer reads
+ * nothing, or keeps its end open.
  */
 import type { Http2Session } from 'node:http2';
+import type { Socket } from 'node:net';
+import type { Caller } from './caller.ts';
 
-/** How many there may be: one more ends the oldest of the address that has most. */
+/** How many strangers there may be, and how many others: one more ends the oldest of who has most. */
 const MAX_OPEN = 1_000;
 /** How many calls a connection may have open, but for an edge's. Node refuses more at once, malformed ones too. */
 export const MAX_CALLS = 100;
@@ -16,117 +22,196 @@ export const MAX_CALLS = 100;
  */
 const [MAX_BYTES, WITHIN_MS] = [2_097_152, 10_000];
 const BYTES_OF_CALL = 10_240;
-/** While all together have sent more than this, each may send little: enough for the operator's command. */
+/** What another may send beside its calls, and for each that is admitted: 64 KiB, its frames and headers. */
+const [BESIDE_CALLS, BYTES_OF_ADMITTED] = [524_288, 98_304];
+/** While all strangers have sent more than this, each may send little: enough for the operator's command. */
 const [MAX_BYTES_OF_ALL, FEW_BYTES] = [10_485_760, 65_536];
 const SWEEP_MS = 20;
+/** How long one stays open without calls, and then until its peer has closed it too. */
+const [IDLE_MS, CLOSING_MS] = [10_000, 1_000];
+/** How long a peer may read nothing of what is being sent. */
+const UNREAD_MS = 30_000;
 
 /** For HTTP/2 settings. */
 export const UNLIMITED = 2 ** 32 - 1;
 
-/**
- * `known`: its key has been found to be valid, or is the operator's. `refused`: it was refused for its key or for its
- * limits.
- */
-export type Standing = 'known' | 'refused';
+/** `admitted`: its key is valid and its limits have let it in, or it is the operator's. `refused`: for one of these. */
+export type Standing = 'admitted' | 'refused';
 
-export interface CallOfStranger {
-  /** Undefined while its key has not been judged, also when it ends before, and for a call that needs none. */
+export interface CallOfConnection {
+  readonly caller?: Pick<Caller, 'accountId'>;
+  /** Undefined before it is known, for a call that ends before, and for one that needs no key. */
   readonly standing: Standing | undefined;
   onClose(listener: () => void): void;
 }
 
-interface Stranger {
-  readonly address: string;
-  readonly openCalls: Set<CallOfStranger>;
+interface Connection {
+  readonly session: Http2Session;
+  readonly socket: Socket;
+  readonly openCalls: Set<CallOfConnection>;
+  /** `edge` forwards the calls of all. */
+  is: 'edge' | 'known' | 'stranger';
+  /** Whom it counts for: the address of a stranger, another's account. */
+  owner: string;
   /** The bytes that have come. */
   read: number;
   /** What counts of them and of calls. */
   spent: number;
+  usedAtMs: number;
+  /** What its socket has yet to send, and since when it is as much. */
+  unsent: number;
+  unsentSinceMs: number;
 }
 
-export class Strangers {
-  /** The oldest first. */
-  readonly #open = new Map<Http2Session, Stranger>();
-  readonly #known = new WeakSet<Http2Session>();
-  #spentByAll = 0;
+export class Connections {
+  /** The oldest first, but those that have become strangers again are new. */
+  readonly #open = new Map<Http2Session, Connection>();
+  readonly #counts = { edge: 0, known: 0, stranger: 0 };
+  #spentByStrangers = 0;
   #sinceMs = performance.now();
-  /** Undefined while there are none. */
+  #sweptSlowlyMs = 0;
+  /** Undefined while there are none but edges. */
   #timer: NodeJS.Timeout | undefined;
 
-  add(session: Http2Session): void {
-    session.once('close', () => this.#open.delete(session));
-    this.#begin(session);
-  }
-
-  #begin(session: Http2Session): void {
-    const { remoteAddress: address = '', bytesRead: read } = session.socket;
-    this.#open.set(session, { address, openCalls: new Set(), read, spent: 0 });
-    if (this.#open.size > MAX_OPEN) this.#oldestOfMost()?.destroy();
+  /** `socket` is the one below the session. */
+  add(session: Http2Session, socket: Socket): void {
+    const owner = socket.remoteAddress ?? '';
+    const now = performance.now();
+    const state = { read: socket.bytesRead, spent: 0, usedAtMs: now, unsent: 0, unsentSinceMs: now };
+    this.#keep({ session, socket, openCalls: new Set(), is: 'stranger', owner, ...state });
+    socket.once('close', () => this.#remove(session));
     this.#timer ??= setInterval(() => this.#sweep(), SWEEP_MS).unref();
   }
 
+  /** An edge forwards the calls of all: it has no bounds. */
+  trust(session: Http2Session): void {
+    const connection = this.#open.get(session);
+    if (connection === undefined || connection.is === 'edge') return;
+    this.#become(connection, 'edge');
+    if (!session.destroyed) session.settings({ maxConcurrentStreams: UNLIMITED });
+  }
+
   isKnown(session: Http2Session): boolean {
-    return this.#known.has(session);
+    return this.#open.get(session)?.is === 'known';
   }
 
-  #oldestOfMost(): Http2Session | undefined {
-    const ofAddresses = Map.groupBy(this.#open, ([, { address }]) => address).values();
-    const [oldest] = ofAddresses.reduce((one, other) => (other.length > one.length ? other : one));
-    return oldest?.[0];
+  /** Ends it, whatever its peer does. */
+  end(session: Http2Session): void {
+    const connection = this.#remove(session);
+    session.destroy();
+    connection?.socket.destroy();
   }
 
-  /** It is no stranger any more. What it has sent counts for nobody. An edge forwards the calls of all. */
-  know(session: Http2Session, isEdge = false): void {
-    const stranger = this.#open.get(session);
-    if (stranger === undefined) return;
-    this.#open.delete(session);
-    if (!isEdge) this.#known.add(session);
-    this.#spentByAll = Math.max(0, this.#spentByAll - stranger.spent);
-    if (isEdge && !session.destroyed) session.settings({ maxConcurrentStreams: UNLIMITED });
+  endAll(): void {
+    for (const session of [...this.#open.keys()]) this.end(session);
   }
 
-  /** Whoever makes this call is a stranger, or none, by its key. */
-  watch(session: Http2Session, call: CallOfStranger | undefined): void {
-    const stranger = this.#open.get(session);
-    if (call === undefined || (stranger === undefined && !this.#known.has(session))) return;
-    stranger?.openCalls.add(call);
+  /** What the connection may do follows from how this call ends. */
+  watch(session: Http2Session, call: CallOfConnection | undefined): void {
+    const connection = this.#open.get(session);
+    if (call === undefined || connection === undefined || connection.is === 'edge') return;
+    connection.openCalls.add(call);
     call.onClose(() => {
-      stranger?.openCalls.delete(call);
+      connection.openCalls.delete(call);
+      connection.usedAtMs = performance.now();
       const { standing } = call;
-      if (standing === 'known') this.know(session);
-      else if (standing === 'refused' && this.#known.delete(session) && !session.destroyed) this.#begin(session);
+      if (standing === 'admitted') {
+        if (connection.is === 'stranger') this.#know(connection, call);
+        else connection.spent = Math.max(0, connection.spent - BYTES_OF_ADMITTED);
+      } else if (standing === 'refused' && connection.is === 'known') this.#become(connection, 'stranger');
     });
   }
 
   /** Counts a call. Returns true if it is one too many. */
   isTooMany(session: Http2Session): boolean {
-    return this.#spend(session, BYTES_OF_CALL);
+    const connection = this.#open.get(session);
+    return connection !== undefined && this.#spend(connection, BYTES_OF_CALL);
   }
 
-  #spend(session: Http2Session, bytes: number): boolean {
-    const stranger = this.#open.get(session);
-    if (stranger === undefined) return false;
-    if (stranger.openCalls.values().some(({ standing }) => standing === 'known')) {
-      this.know(session);
-      return false;
+  #become(connection: Connection, is: Connection['is'], owner = connection.socket.remoteAddress ?? ''): void {
+    if (connection.is === 'stranger') this.#spentByStrangers = Math.max(0, this.#spentByStrangers - connection.spent);
+    if (this.#remove(connection.session) !== undefined) this.#keep(Object.assign(connection, { is, owner, spent: 0 }));
+  }
+
+  #remove(session: Http2Session): Connection | undefined {
+    const connection = this.#open.get(session);
+    if (connection !== undefined) this.#counts[connection.is] -= 1;
+    this.#open.delete(session);
+    return connection;
+  }
+
+  #keep(connection: Connection): void {
+    this.#open.set(connection.session, connection);
+    this.#counts[connection.is] += 1;
+    if (connection.is !== 'edge' && this.#counts[connection.is] > MAX_OPEN) this.#endOldestOfMost(connection.is);
+  }
+
+  /** It is no stranger any more. What it has sent counts for nobody. */
+  #know(connection: Connection, { caller }: CallOfConnection): void {
+    this.#become(connection, 'known', String(caller?.accountId ?? 'operator'));
+  }
+
+  #endOldestOfMost(is: Connection['is']): void {
+    const all = this.#open.values().filter((connection) => connection.is === is);
+    const ofOwners = Map.groupBy(all, ({ owner }) => owner).values();
+    const [oldest] = ofOwners.reduce((one, other) => (other.length > one.length ? other : one));
+    if (oldest !== undefined) this.end(oldest.session);
+  }
+
+  /** Returns true if it has spent too much. */
+  #spend(connection: Connection, bytes: number): boolean {
+    const calls = connection.openCalls;
+    if (connection.is === 'stranger') {
+      const admitted = calls.values().find(({ standing }) => standing === 'admitted');
+      if (admitted !== undefined) this.#know(connection, admitted);
+      else this.#spentByStrangers += bytes;
     }
-    stranger.spent += bytes;
-    this.#spentByAll += bytes;
-    return stranger.spent > (this.#spentByAll > MAX_BYTES_OF_ALL ? FEW_BYTES : MAX_BYTES);
+    connection.spent += bytes;
+    if (connection.is === 'edge' || connection.spent <= FEW_BYTES) return false;
+    if (connection.is === 'stranger') return connection.spent > (this.#isMuch ? FEW_BYTES : MAX_BYTES);
+    if (connection.spent <= BESIDE_CALLS) return false;
+    const open = [...calls].filter(({ standing }) => standing !== 'refused').length;
+    return connection.spent > BESIDE_CALLS + open * BYTES_OF_ADMITTED;
+  }
+
+  get #isMuch(): boolean {
+    return this.#spentByStrangers > MAX_BYTES_OF_ALL;
   }
 
   #sweep(): void {
-    const isNew = performance.now() - this.#sinceMs > WITHIN_MS;
-    if (isNew) [this.#spentByAll, this.#sinceMs] = [0, performance.now()];
-    for (const [session, stranger] of this.#open) {
-      if (session.destroyed) continue; // it has no socket
-      const { bytesRead } = session.socket;
-      if (isNew) stranger.spent = 0;
-      if (this.#spend(session, bytesRead - stranger.read)) session.destroy();
-      stranger.read = bytesRead;
+    const now = performance.now();
+    const isNew = now - this.#sinceMs > WITHIN_MS;
+    if (isNew) [this.#spentByStrangers, this.#sinceMs] = [0, now];
+    const isSlow = now - this.#sweptSlowlyMs > CLOSING_MS;
+    if (isSlow) this.#sweptSlowlyMs = now;
+    for (const connection of this.#open.values()) {
+      if (connection.is === 'edge') continue;
+      const { session, socket } = connection;
+      if (isNew) connection.spent = 0;
+      const { bytesRead } = socket;
+      if (this.#spend(connection, bytesRead - connection.read) || (isSlow && this.#isDead(connection, now)))
+        this.end(session);
+      connection.read = bytesRead;
     }
-    if (this.#open.size > 0) return;
+    if (this.#open.size > this.#counts.edge) return;
     clearInterval(this.#timer);
     this.#timer = undefined;
   }
+
+  /** Closes what has no calls. Returns true when its peer does not close it, or has long read nothing. */
+  #isDead(connection: Connection, now: number): boolean {
+    const { session, openCalls, usedAtMs } = connection;
+    const unsent = unsentBy(connection.socket);
+    if (unsent === 0 || unsent !== connection.unsent) Object.assign(connection, { unsent, unsentSinceMs: now });
+    if (now - connection.unsentSinceMs > UNREAD_MS) return true;
+    if (openCalls.size > 0 || now - usedAtMs < IDLE_MS) return false;
+    session.close();
+    return now - usedAtMs > IDLE_MS + CLOSING_MS;
+  }
+}
+
+/** What the socket has yet to send: Node's HTTP/2 writes to its handle. */
+function unsentBy(socket: Socket): number {
+  const handle: { readonly writeQueueSize?: number } | null | undefined = Reflect.get(socket, '_handle');
+  return handle?.writeQueueSize ?? 0;
 }

@@ -19,7 +19,7 @@
  * 8.1): at once would be too early for clients that then take the response for lost. Only who sends `MAX_FRAMES` is
  * told at once.
  */
-import { constants, type Http2Session, type ServerHttp2Stream } from 'node:http2';
+import { constants, type ServerHttp2Stream } from 'node:http2';
 import { MAX_FRAMES } from '../config/constants.ts';
 import { apiError } from '../errors.ts';
 import type { HttpResponse, MessageReader, ReceivedMessage, StreamStart } from './chain.ts';
@@ -71,11 +71,6 @@ export class Exchange {
   onClose(listener: () => void): void {
     if (this.isClosed) listener();
     else this.#closeListeners.push(listener);
-  }
-
-  /** The connection; undefined once it is gone. */
-  get session(): Http2Session | undefined {
-    return this.#stream.session;
   }
 
   /** Reads the next message; undefined when the caller has sent everything. */

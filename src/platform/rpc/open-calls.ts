@@ -3,7 +3,7 @@
  * and streams, with a key and without, waiting for a message or for a reader. One mechanism bounds all of it:
  *
  * - An address may have `MAX_PER_ADDRESS` calls open whose key is not known to be valid, and as many of each method
- *   that needs none.
+ *   that needs none, of which all together may have `MAX_PER_METHOD`.
  * - An account may have most of the slots (config/constants.ts) while it is alone, and an eighth of them while the
  *   server is crowded. Then a call of an account past its share is refused if there are others, and those of its calls
  *   end that wait for their caller. So nobody can keep slots by holding calls open.
@@ -13,7 +13,6 @@
  * A sweep ends what waits for its caller for too long: a message, a reader, a forgotten stream. So no call needs timers
  * of its own.
  */
-import type { Http2Session } from 'node:http2';
 import { MAX_CALLS_PER_SERVER } from '../config/constants.ts';
 import { TELL_STREAMS_MS } from '../config/times.ts';
 import { type ApiError, AT_A_TIME, apiError, tooMany } from '../errors.ts';
@@ -22,6 +21,8 @@ import type { AccountId } from './caller.ts';
 import type { Call } from './chain.ts';
 
 export const MAX_PER_ADDRESS = 50;
+/** Of a method that needs no key, over all addresses. Each takes some 10 KB. */
+const MAX_PER_METHOD = 1_000;
 /** The server is crowded when accounts have this many calls open. */
 const CROWDED = (MAX_CALLS_PER_SERVER * 3) / 4;
 const SHARE_OF_ALONE = (MAX_CALLS_PER_SERVER * 7) / 8;
@@ -44,6 +45,7 @@ export class OpenCalls {
   /** Not a set: one that changes keeps its old tables, with calls in them, until the next major garbage collection. */
   readonly #calls: IncomingCall[] = [];
   readonly #byAddress = new Counts<string>();
+  readonly #byMethod = new Counts<string>();
   readonly #byAccount = new Counts<AccountId>();
   readonly #eventStreamsByAccount = new Counts<AccountId>();
   readonly #options: OpenCallsOptions;
@@ -83,17 +85,17 @@ export class OpenCalls {
     call.onClose(() => this.#calls.splice(this.#calls.indexOf(call), 1));
   }
 
-  isInUse(session: Http2Session): boolean {
-    return this.#calls.some((call) => call.session === session);
-  }
-
   /**
    * Counts a call against its address until it is closed or released. `what` has a share of its own: watches use up
-   * nothing that key look-ups or health checks need. Throws RATE_LIMITED past the share.
+   * nothing that key look-ups or health checks need. Throws RATE_LIMITED past the share, UNAVAILABLE past that of all.
    */
   holdForAddress(call: Call, what: string): () => void {
     if (call.source === 'edge') return () => undefined; // Envoy's health checks, which nobody's calls may keep out
     const holder = `${what} ${call.address}`;
+    if (what === call.operation.path) {
+      if (this.#byMethod.of(what) >= MAX_PER_METHOD) throw apiError('UNAVAILABLE');
+      this.#byMethod.hold(what, call);
+    }
     if (this.#byAddress.of(holder) < MAX_PER_ADDRESS) return this.#byAddress.hold(holder, call);
     if (this.#isRepeated(call)) return () => undefined;
     throw tooMany(MAX_PER_ADDRESS, AT_A_TIME, `address:${call.address}`);

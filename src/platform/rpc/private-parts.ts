@@ -9,8 +9,9 @@ import {
   type ServerHttp2Stream,
   type ServerOptions,
 } from 'node:http2';
+import type { Socket } from 'node:net';
 import type { Server } from '@grpc/grpc-js';
-import { type CallOfStranger, MAX_CALLS, Strangers, UNLIMITED } from './strangers.ts';
+import { type CallOfConnection, Connections, MAX_CALLS, UNLIMITED } from './connections.ts';
 
 interface ServerParts {
   readonly commonServerOptions: ServerOptions;
@@ -24,15 +25,12 @@ interface ServerParts {
   _sessionHandler(http2Server: object): (session: Http2Session) => void;
 }
 
-/** How long a connection without calls stays open, but for an edge's: those have their own ends. */
-const IDLE_MS = 10_000;
-
 /**
  * By itself Node closes a connection that ends 33 calls a second early, after a burst of 1,000, or that has had 1,000
  * malformed calls. An edge's connection has the calls of many callers, and one of them could end those of all others;
  * Envoy bounds what each of them may end. `resetBound` is for other connections. With its 10 MB for a connection, 60
  * lists that wait for their readers on an edge's made refusals of all other calls there: windows and slots bound what
- * waits. `settings` bounds the open calls of a connection until it is no stranger's any more (strangers.ts). Node also
+ * waits. `settings` bounds the open calls of a connection unless it is an edge's (connections.ts). Node also
  * leaves out a header with a space at an end: a write would go through as if it had no If-Match.
  */
 const HTTP2_OPTIONS = {
@@ -54,13 +52,11 @@ const CONNECTION_WINDOW_BYTES = 1_048_576;
 export interface Handlers {
   /** Whether a connection is an edge's, which the headers of a call on it may prove. */
   readonly isEdge: (session: Http2Session, headers?: IncomingHttpHeaders) => boolean;
-  /** Whether a connection has calls. */
-  readonly isInUse: (session: Http2Session) => boolean;
   readonly onCall: (
     stream: ServerHttp2Stream,
     headers: IncomingHttpHeaders,
     isByEdge: boolean,
-  ) => CallOfStranger | undefined;
+  ) => CallOfConnection | undefined;
 }
 
 /**
@@ -68,23 +64,20 @@ export interface Handlers {
  * grpc-js responds to a call of an unknown method, or with a wrong content type, at once: to callers without a key, and
  * without ever reading what they send, so that Node keeps the stream for good.
  */
-export function handleCalls(server: Server, { isEdge, isInUse, onCall }: Handlers): void {
+export function handleCalls(server: Server, { isEdge, onCall }: Handlers): Connections {
   const parts = server as unknown as ServerParts;
   Object.assign(parts.commonServerOptions, HTTP2_OPTIONS);
-  const strangers = new Strangers();
-  const isBounded = resetBound(strangers);
+  const connections = new Connections();
+  const isBounded = resetBound(connections);
   const sessionHandler = parts._sessionHandler.bind(server);
   parts._sessionHandler = (http2Server) => {
     const handle = sessionHandler(http2Server);
     return (session) => {
       handle(session);
       outliveStreams(session);
-      strangers.add(session);
-      if (isEdge(session)) strangers.know(session, true);
+      connections.add(session, socketOf(session));
+      if (isEdge(session)) connections.trust(session);
       session.setLocalWindowSize(CONNECTION_WINDOW_BYTES);
-      session.setTimeout(IDLE_MS, () => {
-        if (!isEdge(session) && !isInUse(session)) session.close();
-      });
     };
   };
   parts._streamHandler = (_extra, stream, headers, _flags, rawHeaders) => {
@@ -92,17 +85,30 @@ export function handleCalls(server: Server, { isEdge, isInUse, onCall }: Handler
     const { session } = stream;
     if (session === undefined) return; // it is gone
     const isByEdge = isEdge(session, headers);
-    if (isByEdge) strangers.know(session, true);
-    else if (isBounded(stream, session) || strangers.isTooMany(session)) return session.destroy();
+    if (isByEdge) connections.trust(session);
+    else if (isBounded(stream, session) || connections.isTooMany(session)) return connections.end(session);
     if (stream.aborted) return void stream.resume(); // one read may have thousands of calls with their resets
     if (!isByEdge && bytesOf(rawHeaders) > MAX_HEADER_BYTES) return stream.close(constants.NGHTTP2_ENHANCE_YOUR_CALM);
     joinRepeated(headers, rawHeaders);
     try {
-      strangers.watch(session, onCall(stream, headers, isByEdge));
+      connections.watch(session, onCall(stream, headers, isByEdge));
     } catch {
       stream.close(constants.NGHTTP2_INTERNAL_ERROR); // the error would end the process
     }
   };
+  return connections;
+}
+
+/** The socket below a session. `session.socket` is another object, whose `destroy` is the session's. */
+function socketOf(session: Http2Session): Socket {
+  return partOf(session, 'socket') as Socket;
+}
+
+function partOf(session: Http2Session, name: string): unknown {
+  return Reflect.get(
+    session,
+    Object.getOwnPropertySymbols(session).find(({ description }) => description === name) ?? '',
+  );
 }
 
 /** Holds an object until the stream that it was registered with has been collected. */
@@ -116,9 +122,8 @@ const held = new FinalizationRegistry<unknown>(() => undefined);
  */
 function outliveStreams(session: Http2Session): void {
   session.socket.removeAllListeners('error').on('error', () => undefined); // it closes
-  const symbol = Object.getOwnPropertySymbols(session).find(({ description }) => description === 'kHandle') ?? '';
   session.on('stream', (stream) => {
-    const native: unknown = Reflect.get(session, symbol); // the connection loses it when it ends
+    const native = partOf(session, 'kHandle'); // the connection loses it when it ends
     stream.once('close', () => stream.writableFinished || held.register(stream, native));
   });
 }
@@ -141,12 +146,12 @@ const CALLS_BESIDE_RESETS = 10;
  * Counts the calls that callers end early, by address: a new connection is cheap. Those of strangers count apart, so
  * that nobody without a key ends the connections of those who have one. Returns true for a call too many.
  */
-function resetBound(strangers: Strangers): (stream: ServerHttp2Stream, session: Http2Session) => boolean {
+function resetBound(connections: Connections): (stream: ServerHttp2Stream, session: Http2Session) => boolean {
   let resets = new Map<string, number>();
   let sinceMs = 0;
   return (stream, session) => {
     const { remoteAddress } = session.socket;
-    const callers = () => `${strangers.isKnown(session) ? 'known' : 'strangers'} ${remoteAddress}`;
+    const callers = () => `${connections.isKnown(session) ? 'known' : 'strangers'} ${remoteAddress}`;
     if (performance.now() - sinceMs > RESETS_MS) [resets, sinceMs] = [new Map(), performance.now()];
     const count = () => void resets.set(callers(), (resets.get(callers()) ?? 0) + 1);
     const onAborted = () => {

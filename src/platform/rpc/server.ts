@@ -9,6 +9,7 @@ import { type ApiError, apiError, errorSaying, notAllowed } from '../errors.ts';
 import { type Operation, type Operations, UNKNOWN } from '../proto/operations.ts';
 import { type Arrival, type BeforeResponse, IncomingCall } from './call.ts';
 import { type Call, chain, type End, type Interceptor, type Next, type Observer } from './chain.ts';
+import type { Connections } from './connections.ts';
 import { toApiError } from './errors.ts';
 import { type Implementation, RAW } from './methods.ts';
 import type { OpenCalls } from './open-calls.ts';
@@ -65,8 +66,13 @@ export interface GrpcServerOptions {
   readonly traceCall?: ((call: Call, run: () => Promise<End>) => void) | undefined;
 }
 
+export interface GrpcServer {
+  readonly server: Server;
+  readonly connections: Pick<Connections, 'endAll'>;
+}
+
 /** @throws ConfigError when the proto files have a method that nothing serves. */
-export function createGrpcServer(options: GrpcServerOptions): Server {
+export function createGrpcServer(options: GrpcServerOptions): GrpcServer {
   const { methods, forUnknown, operations, openCalls, isEdge, isForEdge, originOf, beforeResponse } = options;
   const { note, observers = [], traceCall = (_, run) => void run() } = options;
   const byPath = new Map(methods.map((method) => [method.operation.path, method]));
@@ -103,8 +109,7 @@ export function createGrpcServer(options: GrpcServerOptions): Server {
     return call;
   };
   const server = new Server({ 'grpc.enable_channelz': 0 });
-  handleCalls(server, { isEdge, isInUse: (session) => openCalls.isInUse(session), onCall });
-  return server;
+  return { server, connections: handleCalls(server, { isEdge, onCall }) };
 }
 
 /** Runs a call to its end. Never rejects. */
