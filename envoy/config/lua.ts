@@ -4,7 +4,7 @@ import type { EdgeConfig } from '../../src/platform/config/config.ts';
 import { KEY_LENGTH, MAX_BODY_BYTES, MAX_FRAMES, MAX_JSON_DEPTH } from '../../src/platform/config/constants.ts';
 import { BODY_TIMEOUT_MS, CALL_TIMEOUT_MS } from '../../src/platform/config/times.ts';
 import { BAD_HOST, EDGE_HEADERS } from '../../src/platform/edge-headers.ts';
-import { type ApiError, apiError } from '../../src/platform/errors.ts';
+import { type ApiError, apiError, tooFast } from '../../src/platform/errors.ts';
 import { connectBody, connectHttpStatus } from '../../src/platform/protocols/connect/connect.ts';
 import { toTrailers } from '../../src/platform/protocols/grpc/errors.ts';
 import { restBody } from '../../src/platform/protocols/rest/responses.ts';
@@ -55,7 +55,8 @@ export function luaSettings(config: EdgeConfig): string {
     dear_files: DEAR_FILES,
     /** The responses if the server is not asked, or is unreachable. */
     replies: { unavailable: replies(apiError('UNAVAILABLE')), late: replies(apiError('DEADLINE_EXCEEDED')) },
-    flood: replies(floodError(config)),
+    /** A request is beyond the allowance of its address. */
+    flood: replies(tooFast(addressBurst, addressPerSecond)),
     operations: Object.fromEntries(UNARY.map((path) => [path, true])),
     reads: Object.fromEntries(ALLOWED_TO_READ.map((name) => [name, true])),
     bodies: BODIES,
@@ -64,19 +65,6 @@ export function luaSettings(config: EdgeConfig): string {
     findings: FINDINGS,
   };
   return `package.loaded.settings = ${toLua(settings)}`;
-}
-
-/** A request is beyond the allowance of its address. The filter adds X-RateLimit-Reset. */
-function floodError({ addressBurst, addressPerSecond }: EdgeConfig): ApiError {
-  const retryAfterSeconds = 1;
-  const headers = {
-    'x-ratelimit-limit': String(addressBurst),
-    'x-ratelimit-remaining': '0',
-    'ratelimit-policy': `"burst";q=${addressBurst};w=${Math.ceil(addressBurst / addressPerSecond)}`,
-    ratelimit: '"burst";r=0;t=1',
-  };
-  const values = { limit: addressPerSecond, window: 'second', retryAfterSeconds };
-  return apiError('RATE_LIMITED', values, { retryAfterSeconds, headers });
 }
 
 /** The response with an error, by the shape of errors (kinds.ts). */

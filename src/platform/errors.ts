@@ -284,6 +284,19 @@ export function tooMany(limit: number, window: string, quotaSubject: string): Ap
   return apiError('RATE_LIMITED', { limit, window, retryAfterSeconds }, { retryAfterSeconds, quotaSubject });
 }
 
+/** A RATE_LIMITED beyond an allowance (access/limits/allowance.ts). Whoever sends it adds X-RateLimit-Reset. */
+export function tooFast(burst: number, perSecond: number, quotaSubject?: string): ApiError {
+  const retryAfterSeconds = 1;
+  const headers = {
+    'x-ratelimit-limit': String(burst),
+    'x-ratelimit-remaining': '0',
+    'ratelimit-policy': `"burst";q=${burst};w=${Math.ceil(burst / perSecond)}`,
+    ratelimit: '"burst";r=0;t=1',
+  };
+  const values = { limit: perSecond, window: 'second', retryAfterSeconds };
+  return apiError('RATE_LIMITED', values, { retryAfterSeconds, headers, quotaSubject });
+}
+
 /** An INVALID_ARGUMENT that names the fields with a violation, as many as fit. A list can have thousands. */
 export function invalidArgument(untruncated: Iterable<Violation>): ApiError {
   const violations: Violation[] = [];

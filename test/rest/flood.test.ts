@@ -5,8 +5,10 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { status as Status } from '@grpc/grpc-js';
 import type { ExecutionContext } from 'ava';
 import { AdminServiceService as Admin, Plan } from '../../gen/apiplatform/admin/v1/admin.ts';
+import { EventServiceService as Events } from '../../gen/petstore/v1/events.ts';
 import { PetServiceService as Pets } from '../../gen/petstore/v1/pets.ts';
 import { generateKey } from '../../src/platform/access/keys/format.ts';
+import { openEvents } from '../support/calls/event-source.ts';
 import {
   exchange,
   exchangeAlone,
@@ -20,7 +22,7 @@ import {
 import { isError } from '../support/contract/errors.ts';
 import { stackTest } from '../support/service/shared-stack.ts';
 import type { TestStack } from '../support/service/stack.ts';
-import { until, withinOneMinute } from '../support/until.ts';
+import { until, withinOneDay, withinOneMinute } from '../support/until.ts';
 
 const BURST = 30;
 /** Each worker thread of Envoy counts for itself. */
@@ -93,6 +95,36 @@ test.serial('RATE_LIMITED - beyond the same burst of an account over its limit, 
   const session = await sessionOf(t, targetOf(publicAddress, '127.0.1.9'));
   const call = () => exchange(session, grpcHeaders(METHOD, grpcKey), { body: grpcFrame() });
   t.is((await flood(call, hasBurst)).refused.headers.get('grpc-status'), String(Status.RESOURCE_EXHAUSTED));
+});
+
+test.serial('Streams - beyond 60 refusals at once it is RATE_LIMITED, soon by Envoy alone, and no ban', async (t) => {
+  const { rest, operator, publicAddress } = t.context;
+  await withinOneDay(60_000);
+  const session = await sessionOf(t, targetOf(publicAddress, '127.0.1.10'));
+  const opening = { ':path': '/events/stream' };
+  for (const path of [undefined, Events.watchEvents.path]) {
+    const key = await operator.keyOf({ perMinute: 1_000, perDay: 100 });
+    const authorization = `Bearer ${key}`;
+    const streams = Array.from({ length: 10 }, () => openEvents(`${rest.url}/events/stream`, key));
+    for (const { response } of await Promise.all(streams)) t.is(response.status, 200);
+    const refusedBy: (string | null)[] = [];
+    for (let count = 0; count < 300 && refusedBy.at(-1) !== String(BURST); count += 1) {
+      const sent = path === undefined ? { ...opening, authorization } : grpcHeaders(path, key);
+      const { status, headers } = await exchange(session, sent, { body: path === undefined ? [] : grpcFrame() });
+      t.is(headers.get('grpc-status') ?? String(status), path === undefined ? '429' : '8');
+      refusedBy.push(headers.get('x-ratelimit-limit'));
+    }
+    t.deepEqual(new Set(refusedBy.slice(0, 60)), new Set(['100']), 'TOO_MANY_STREAMS, with the numbers of the account');
+    t.true(refusedBy.includes('60'), 'RATE_LIMITED by the server');
+    t.is(refusedBy.at(-1), String(BURST), 'RATE_LIMITED by Envoy');
+    const caller = rest.withKey(key);
+    const served = await until(async () => {
+      const response = await caller.get('/events?limit=1');
+      return response.status === 200 && response;
+    }, 'the end of the refusals');
+    t.is(served.headers.get('x-ratelimit-remaining'), '89', 'refusals count nothing');
+    for (const stream of streams) (await stream).close();
+  }
 });
 
 /** Sends calls of this type until Envoy refuses one. Resolves with the refusal. */

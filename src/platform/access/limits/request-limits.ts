@@ -4,11 +4,12 @@
  * The numbers go into `responseHeaders`, so every response has them, including an error from further down the chain.
  */
 import { type Quota, WINDOWS } from '../../config/plans.ts';
-import { type ApiError, apiError } from '../../errors.ts';
+import { ApiError, apiError, tooFast } from '../../errors.ts';
 import type { Caller } from '../../rpc/caller.ts';
 import type { Call } from '../../rpc/chain.ts';
 import type { OpenCalls } from '../../rpc/open-calls.ts';
 import type { Ban } from '../tables/bans.ts';
+import { createAllowance } from './allowance.ts';
 import { type Attempt, type Decision, type Limiter, type Subject, subjectName } from './limiter.ts';
 import { secondsUntil } from './windows.ts';
 
@@ -23,6 +24,12 @@ interface LimitsOptions {
 
 /** An address has a limit for the shortest window alone. */
 const UNLIMITED = Object.fromEntries(WINDOWS.map(({ quota }) => [quota, Number.POSITIVE_INFINITY])) as unknown as Quota;
+
+/**
+ * How often an account may be refused a stream of events too many: at once, and in each second after. Clients that wait
+ * for Retry-After come nowhere near it. What is beyond counts nothing either, but Envoy learns of it.
+ */
+const [REFUSED_BURST, REFUSED_PER_SECOND] = [60, 10];
 
 export type RequestLimits = ReturnType<typeof requestLimits>;
 
@@ -46,9 +53,18 @@ export function requestLimits(limiter: Limiter, { shares, onBan, addressPerMinut
     setHeaders(call, decision);
     return decision;
   };
+  const mayOpenInVain = createAllowance(REFUSED_BURST, REFUSED_PER_SECOND);
+  /** Throws beyond the allowance of streams too many. It asks no limiter, or a flood would cost Redis as much. */
+  const checkStreams = ({ responseHeaders }: Call, attempt: Attempt, takes: boolean): void => {
+    const subject = subjectName(attempt);
+    if (mayOpenInVain(subject, takes)) return;
+    responseHeaders.set('x-ratelimit-reset', String(Math.floor(attempt.nowMs / 1_000) + 1));
+    throw tooFast(REFUSED_BURST, REFUSED_PER_SECOND, subject);
+  };
   /** Holds a share of the open calls. A refusal shows the limits like any response, and counts for nothing. */
   const hold = <T>(call: Call, attempt: Attempt, occupy: () => T | Promise<T>): T | Promise<T> => {
     const refuse = async (error: unknown): Promise<never> => {
+      if (error instanceof ApiError && error.code === 'TOO_MANY_STREAMS') checkStreams(call, attempt, true);
       await peek(call, attempt);
       throw error;
     };
@@ -63,7 +79,8 @@ export function requestLimits(limiter: Limiter, { shares, onBan, addressPerMinut
     /** Counts a request against the account of its caller. Throws or rejects beyond the limit. */
     countForAccount(call: Call, { accountId, keyId, quota }: Caller): void | Promise<void> {
       const attempt = { kind: 'account', accountId, keyId, quota, ...momentOf(call) } as const;
-      const { counting } = call.operation;
+      const { counting, isEventStream } = call.operation;
+      if (isEventStream) checkStreams(call, attempt, false);
       const countOrShow = async () => {
         const { allowed } = await peek(call, attempt); // one that is never counted has the headers too
         if (!allowed && counting === 'refusals') await count(call, attempt); // Judge
