@@ -54,7 +54,7 @@ function M.call(handle, name, values, caller, timeout_ms)
   response[HEADERS.accepted], response[HEADERS.limited] = nil, nil
   local spelling = caller.anonymous and keys.normalize(caller.authorization)
   -- Keys of gRPC calls, which go on without a question, caller.lua learns.
-  if spelling then keys.learn(spelling, now_ms, permission, response[HEADERS.account]) end
+  if spelling and permission then keys.learn(spelling, now_ms, permission, response[HEADERS.account]) end
   if limited then keys.refuse(limited, tonumber(response["retry-after"]), now_ms) end
   return response, response[HEADERS.code] and (body or "") or nil
 end

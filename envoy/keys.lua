@@ -21,8 +21,8 @@ local TTL_MS, GRACE_MS = 60000, 10000
 -- limit.
 local known, count = {}, 0
 
--- The keys that the server was asked about and has not judged since. At the limit, and after the time that an answer
--- may take, all are forgotten.
+-- The keys that the server was asked about: true until it has answered, then false if it has refused them. At the
+-- limit, and after the time that an answer may take, all are forgotten.
 local MAX_ASKED, ASKED_MS = 1000, 2000
 local asked, asked_count, asked_since_ms = {}, 0, 0
 
@@ -58,7 +58,9 @@ function M.ask(spelling, now_ms)
   if asked_count >= MAX_ASKED or math.abs(now_ms - asked_since_ms) >= ASKED_MS then
     asked, asked_count, asked_since_ms = {}, 0, now_ms
   end
-  asked[spelling], asked_count = true, asked_count + 1
+  if asked[spelling] == nil then
+    asked[spelling], asked_count = true, asked_count + 1
+  end
 end
 
 -- Whether the server is being asked about a key.
@@ -66,12 +68,10 @@ function M.is_asked(spelling, now_ms)
   return asked[spelling] and math.abs(now_ms - asked_since_ms) < ASKED_MS
 end
 
--- The server has judged a key: its permission, or nil if it is refused, and its account. The new entry has no refusal,
--- which may have ended: where the server refuses the key again, `refuse` comes after this. Without a permission (the
--- server may be busy) a known key stays, until `is_known` drops it.
+-- The server has accepted a key: its permission, and its account. The new entry has no refusal, which may have ended:
+-- where the server refuses the key again, `refuse` comes after this.
 function M.learn(spelling, now_ms, permission, account)
   asked[spelling] = nil
-  if not permission then return end
   if not known[spelling] then
     if count >= MAX_KEYS then
       known, count = {}, 0
@@ -81,8 +81,9 @@ function M.learn(spelling, now_ms, permission, account)
   known[spelling] = { expires_ms = now_ms + TTL_MS, reads_only = permission == "read", account = account }
 end
 
--- The server has refused a known key, for so many seconds.
+-- The server has refused a key, a known one for so many seconds.
 function M.refuse(spelling, seconds, now_ms)
+  asked[spelling] = asked[spelling] and false
   local key = known[spelling]
   if key and seconds then key.refused_until_ms = now_ms + seconds * 1000 end
 end

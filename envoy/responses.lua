@@ -102,7 +102,9 @@ function M.on_response(handle)
   end
   local permission, limited = pop(headers, HEADERS.accepted), pop(headers, HEADERS.limited)
   if permission then caller.on_accepted(handle, permission, headers:get(HEADERS.account)) end
-  if limited then keys.refuse(limited, tonumber(headers:get("retry-after")), handle:timestamp()) end
+  if limited and not handle:streamInfo():dynamicMetadata():get(caller.KEYLESS) then
+    keys.refuse(limited, tonumber(headers:get("retry-after") or ""), handle:timestamp())
+  end
   local length = pop(headers, HEADERS.length)
   if length then headers:replace("content-length", length) end
 end

@@ -44,7 +44,7 @@ test("a question to a server that can't be reached - tells nothing of the key: i
   keys.ask("Bearer a", 0)
   call()
   equal({ keys.is_asked("Bearer a", 0) }, { true })
-  answer = { [":status"] = "401", [HEADERS.code] = "UNAUTHENTICATED" }
+  answer = { [":status"] = "401", [HEADERS.code] = "API_KEY_INVALID", [HEADERS.limited] = "Bearer a" }
   call()
-  equal({ keys.is_asked("Bearer a", 0) }, { nil })
+  equal({ keys.is_asked("Bearer a", 0) }, { false })
 end)

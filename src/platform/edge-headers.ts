@@ -40,7 +40,7 @@ export const EDGE_TABLE = {
   ],
   limited: [
     ...['to Envoy', 'origins.ts', 'responses.lua edge_service.lua'],
-    'the Authorization of a caller beyond his limits: until Retry-After he is judged before his body is read',
+    'the Authorization that is refused, for limits or its key: no more asked about; until Retry-After judged first',
   ],
   length: [
     ...['to Envoy', 'responses.ts web-service.ts', 'responses.lua'],

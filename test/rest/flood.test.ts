@@ -127,6 +127,14 @@ test.serial('Streams - beyond 60 refusals at once it is RATE_LIMITED, soon by En
   }
 });
 
+test.serial('RATE_LIMITED - beyond the same burst of an address with a made-up key, over REST and gRPC', async (t) => {
+  for (const [index, headers] of [{ ':path': '/pets' }, grpcHeaders(METHOD)].entries()) {
+    const session = await sessionOf(t, targetOf(t.context.publicAddress, `127.0.2.${index + 1}`));
+    const sent = { ...headers, authorization: `Bearer ${generateKey()}` };
+    t.true((await flood(() => exchange(session, sent), hasBurst)).sent > BURST);
+  }
+});
+
 /** Sends calls of this type until Envoy refuses one. Resolves with the refusal. */
 async function refusalOf(t: ExecutionContext<TestStack>, type: string, status: number): Promise<Response> {
   const [url, headers] = [`${t.context.rest.url}${METHOD}`, { 'content-type': type }];

@@ -59,13 +59,19 @@ export function origins(operations: Iterable<Operation>, edgeSecret: string | un
   return { originOf, isEdge, isForEdge };
 }
 
+/** What Envoy asks about or knows (keys.lua). */
+const NAMED = /^Bearer [!-~]{1,92}$/;
+
 /** Tells Envoy whose call it was and how it ended, if the call came through it (edge-headers.ts). */
 export function addEdgeHeaders(call: Call, error?: ApiError): void {
   const { source, caller, operation, responseHeaders } = call;
   if (source !== 'forwarded') return;
+  const isLimited = error?.httpStatus === 429 && error.code !== 'TOO_MANY_STREAMS'; // which is of no other request
+  if (isLimited || error?.code === 'API_KEY_INVALID') {
+    const authorization = call.header('authorization') ?? '';
+    if (NAMED.test(authorization)) responseHeaders.set(EDGE_HEADERS.limited, authorization);
+  }
   if (caller !== undefined) {
-    const isLimited = error?.httpStatus === 429 && error.code !== 'TOO_MANY_STREAMS'; // which is of no other request
-    if (isLimited) responseHeaders.set(EDGE_HEADERS.limited, call.header('authorization') ?? '');
     // A caller whom Envoy asks about has a valid key, also beyond his limits. Other such callers stay anonymous.
     const isTold = call.header(EDGE_HEADERS.anonymous) !== undefined && (!isLimited || isQuestion(operation.path));
     if (isTold) responseHeaders.set(EDGE_HEADERS.accepted, caller.permission);
