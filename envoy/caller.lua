@@ -2,9 +2,9 @@
 -- awaited:
 --
 -- * A request with a known key passes, but for the one that has the server check the key again (keys.lua), and unless
---   the server has just refused the key for its limits or a ban. Then the server judges the request by its headers, so
---   that none of its body is read in vain, in the slots of anonymous callers, and no more of its account's than an
---   address may send without a known key.
+--   the server has just refused the key for its limits, a ban or its address. Then the server judges the request by its
+--   headers, so that none of its body is read in vain, in the slots of anonymous callers, and no more of its account's
+--   than an address may send without a known key. A key that the server calls not valid is known no more.
 -- * Any other request must be within the allowance of its address (allowance.lua). Without a key of the right format
 --   it has another allowance than with one: so a neighbour's noise locks out no valid key.
 -- * Then the server judges the caller by the headers. Calls of the kind gRPC (envoy/config/kinds.ts) go on at once, to

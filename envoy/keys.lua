@@ -81,11 +81,16 @@ function M.learn(spelling, now_ms, permission, account)
   known[spelling] = { expires_ms = now_ms + TTL_MS, reads_only = permission == "read", account = account }
 end
 
--- The server has refused a key, a known one for so many seconds.
+-- The server has refused a key, for so many seconds. Without them it is not valid: a known one is revoked, say.
 function M.refuse(spelling, seconds, now_ms)
   asked[spelling] = asked[spelling] and false
   local key = known[spelling]
-  if key and seconds then key.refused_until_ms = now_ms + seconds * 1000 end
+  if not key then return end
+  if seconds then
+    key.refused_until_ms = now_ms + seconds * 1000
+  else
+    known[spelling], count = nil, count - 1
+  end
 end
 
 -- Whether the server is likely to refuse a key. Only it knows: a ban may have been lifted.

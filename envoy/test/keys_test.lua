@@ -40,6 +40,14 @@ test("known keys - are refused for as long as the server has said, unless it acc
   equal(keys.is_refused("Bearer a", 2000), nil)
 end)
 
+test("known keys - are known no more once the server has refused them as not valid", function()
+  local keys = fresh("keys")
+  keys.learn("Bearer a", 0, "write")
+  keys.learn("Bearer b", 0, "write")
+  keys.refuse("Bearer a", nil, 1)
+  equal({ keys.has("Bearer a"), keys.is_known("Bearer b", 1) }, { false, true, false })
+end)
+
 test("known keys - are at most 10,000, each counted once, then none; an expired one makes room for another", function()
   local keys = fresh("keys")
   for _ = 1, 3 do

@@ -40,7 +40,7 @@ export const EDGE_TABLE = {
   ],
   limited: [
     ...['to Envoy', 'origins.ts', 'responses.lua edge_service.lua'],
-    'the Authorization that is refused, for limits or its key: no more asked about; until Retry-After judged first',
+    'the Authorization that is refused: no more asked about; until Retry-After judged first; without one, not known',
   ],
   length: [
     ...['to Envoy', 'responses.ts web-service.ts', 'responses.lua'],

@@ -4,6 +4,7 @@
  */
 import { once } from 'node:events';
 import { status as Code } from '@grpc/grpc-js';
+import { AdminServiceService as Admin } from '../../gen/apiplatform/admin/v1/admin.ts';
 import { CategoryServiceService as Categories } from '../../gen/petstore/v1/categories.ts';
 import { PetServiceService as Pets } from '../../gen/petstore/v1/pets.ts';
 import { generateKey } from '../../src/platform/access/keys/format.ts';
@@ -38,6 +39,25 @@ test.serial('Neighbours - requests of one address without a key lock no new, val
   const message = requestSerialize({ pageToken: '' });
   t.is((await call({ rest, key: await newKey() }, path, message, FROM.headers)).status, 200, 'Connect');
 });
+
+test.serial(
+  'Revoked keys - have that burst too while the server refuses all of their address for its minute',
+  async (t) => {
+    const { operator, publicAddress } = t.context;
+    const { id, key } = await operator.key((await operator.account({ perMinute: 1_000, perDay: 1_000 })).id);
+    await withinOneMinute(20_000);
+    const session = await sessionOf(t, targetOf(publicAddress, '127.0.0.11'));
+    const ask = (authorization: string) =>
+      exchange(session, { ':path': '/pets', authorization: `Bearer ${authorization}` });
+    t.is((await ask(key)).status, 200);
+    for (let i = 0; i < OVER_THE_LIMIT; i += 1) await ask('nonsense');
+    await operator.call(Admin.revokeKey, { keyId: id });
+    t.is((await ask(key)).status, 429);
+    const limits = new Set<string | null>();
+    for (let i = 0; i < 200; i += 1) limits.add((await ask(key)).headers.get('x-ratelimit-limit'));
+    t.deepEqual([...limits], [AS_DEPLOYED.ADDRESS_PER_MINUTE, AS_DEPLOYED.ADDRESS_BURST]);
+  },
+);
 
 const CONNECTIONS = 4;
 const PER_CONNECTION = 100;

@@ -135,6 +135,33 @@ test.serial('RATE_LIMITED - beyond the same burst of an address with a made-up k
   }
 });
 
+test.serial('Revoked keys - have the burst of an address, as after a suspension; valid ones stay known', async (t) => {
+  const { operator, publicAddress } = t.context;
+  const valid = await operator.keyOf(Plan.PLAN_BUSINESS);
+  const connect = { ...grpcHeaders(METHOD), 'content-type': 'application/proto' };
+  for (const [index, headers] of [{ ':path': '/pets' }, connect, grpcHeaders(METHOD)].entries()) {
+    const session = await sessionOf(t, targetOf(publicAddress, `127.0.3.${index + 1}`));
+    const send = (key: string, more: OutgoingHttpHeaders = headers) =>
+      exchange(session, { ...more, authorization: `Bearer ${key}` });
+    const { id: accountId } = await operator.account(Plan.PLAN_BUSINESS);
+    const [revoked, suspended] = [await operator.key(accountId), await operator.key(accountId)];
+    for (const key of [valid, revoked.key, suspended.key]) t.is((await send(key)).status, 200);
+    await operator.call(Admin.revokeKey, { keyId: revoked.id });
+    await flood(() => send(revoked.key), hasBurst);
+    await operator.call(Admin.suspendAccount, { accountId });
+    t.false(hasBurst(await send(suspended.key)), 'the server refuses it');
+    await flood(() => send(suspended.key), hasBurst);
+    // If it were not known it would have no more than the one request of each second.
+    const refusals: OutgoingHttpHeaders[] = [
+      { ':path': '/pets/999999' },
+      { ':path': '/pets', ':method': 'POST', 'content-encoding': 'gzip' },
+      { ...grpcHeaders(METHOD), 'grpc-timeout': '1n' },
+    ];
+    for (const more of refusals) t.false(hasBurst(await send(valid, more)));
+    for (let count = 0; count < 5; count += 1) t.is((await send(valid)).headers.get('x-ratelimit-limit'), '1000000');
+  }
+});
+
 /** Sends calls of this type until Envoy refuses one. Resolves with the refusal. */
 async function refusalOf(t: ExecutionContext<TestStack>, type: string, status: number): Promise<Response> {
   const [url, headers] = [`${t.context.rest.url}${METHOD}`, { 'content-type': type }];
