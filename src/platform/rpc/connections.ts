@@ -10,6 +10,7 @@
  */
 import type { Http2Session } from 'node:http2';
 import type { Socket } from 'node:net';
+import { MAX_BODY_BYTES } from '../config/constants.ts';
 import type { Caller } from './caller.ts';
 
 /** How many strangers there may be, and how many others: one more ends the oldest of who has most. */
@@ -22,8 +23,8 @@ export const MAX_CALLS = 100;
  */
 const [MAX_BYTES, WITHIN_MS] = [2_097_152, 10_000];
 const BYTES_OF_CALL = 10_240;
-/** What another may send beside its calls, and for each that is admitted: 64 KiB, its frames and headers. */
-const [BESIDE_CALLS, BYTES_OF_ADMITTED] = [524_288, 98_304];
+/** What another may send beside its calls, and for each that is admitted: its message, frames and headers. */
+const [BESIDE_CALLS, BYTES_OF_ADMITTED] = [524_288, 1.5 * MAX_BODY_BYTES];
 /** While all strangers have sent more than this, each may send little: enough for the operator's command. */
 const [MAX_BYTES_OF_ALL, FEW_BYTES] = [10_485_760, 65_536];
 const SWEEP_MS = 20;
