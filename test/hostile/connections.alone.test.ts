@@ -21,7 +21,7 @@ function openSockets(publicAddress: string, length: number) {
 
 test.serial('Connections - at most 3,500 are open, and others are served once they have gone', async (t) => {
   const { config, publicAddress, rest } = t.context;
-  const stat = (name: string) => statistic(config.envoyAdminPort, `.*_${config.port}[.]${name}`);
+  const stat = (name: string) => statistic(config.envoyAdminPort, `listener.127.0.0.1_${config.port}.${name}`);
   const sockets = openSockets(publicAddress, MAX_CONNECTIONS + 200);
   await until(async () => (await stat('downstream_global_cx_overflow')) > 0, 'refused connections');
   const open = await stat('downstream_pre_cx_active'); // nothing has been read from them

@@ -9,6 +9,7 @@ import { text } from 'node:stream/consumers';
 import { fileURLToPath } from 'node:url';
 import type { TestFn } from 'ava';
 import type { Child } from '../../../src/platform/launcher/child.ts';
+import { callAdmin } from '../../../src/platform/launcher/envoy-admin.ts';
 import { sharing } from '../../support/service/sharing.ts';
 import { startTestStack, type TestStack } from '../../support/service/stack.ts';
 import { until } from '../../support/until.ts';
@@ -113,8 +114,7 @@ async function ask(
 /** The open requests by Envoy's statistics: those of callers, and those at the servers. */
 async function openRequests({ config }: TestStack): Promise<Readonly<Record<string, number>>> {
   const filter = 'downstream_rq_active$|upstream_rq_active$';
-  const response = await fetch(`http://127.0.0.1:${config.envoyAdminPort}/stats?filter=${filter}`);
-  const lines = (await response.text()).trim().split('\n');
+  const lines = (await callAdmin(config, 'GET', `/stats?filter=${filter}`)).trim().split('\n');
   const all = lines.map((line): [string, number] => {
     const [name = '', value = ''] = line.split(': ');
     return [name, Number(value)];

@@ -47,7 +47,7 @@ export async function untilSum(
   await until(look, `${name} ${JSON.stringify(labels)} ${isRight}`);
 }
 
-/** The number of Envoy's statistics with this name, a regular expression. */
+/** The number of Envoy's statistics with this name. */
 export async function statistic(adminPort: number, name: string): Promise<number> {
   const response = await fetch(`http://127.0.0.1:${adminPort}/stats?filter=^${name}$`);
   return Number((await response.text()).split(': ')[1]);
