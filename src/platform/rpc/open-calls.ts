@@ -92,11 +92,12 @@ export class OpenCalls {
   holdForAddress(call: Call, what: string): () => void {
     if (call.source === 'edge') return () => undefined; // Envoy's health checks, which nobody's calls may keep out
     const holder = `${what} ${call.address}`;
-    if (what === call.operation.path) {
-      if (this.#byMethod.of(what) >= MAX_PER_METHOD) throw apiError('UNAVAILABLE');
-      this.#byMethod.hold(what, call);
+    const needsKey = what !== call.operation.path;
+    if (!needsKey && this.#byMethod.of(what) >= MAX_PER_METHOD) throw apiError('UNAVAILABLE');
+    if (this.#byAddress.of(holder) < MAX_PER_ADDRESS) {
+      if (!needsKey) this.#byMethod.hold(what, call); // a refusal takes nothing of it, however long it is unread
+      return this.#byAddress.hold(holder, call);
     }
-    if (this.#byAddress.of(holder) < MAX_PER_ADDRESS) return this.#byAddress.hold(holder, call);
     if (this.#isRepeated(call)) return () => undefined;
     throw tooMany(MAX_PER_ADDRESS, AT_A_TIME, `address:${call.address}`);
   }
