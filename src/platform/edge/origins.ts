@@ -59,7 +59,7 @@ export function origins(operations: Iterable<Operation>, edgeSecret: string | un
   return { originOf, isEdge, isForEdge };
 }
 
-/** What Envoy asks about or knows (keys.lua). */
+/** What Envoy asks about or knows: shorter than `MAX_BYTES` in keys.lua. */
 const NAMED = /^Bearer [!-~]{1,92}$/;
 
 /** Tells Envoy whose call it was and how it ended, if the call came through it (edge-headers.ts). */

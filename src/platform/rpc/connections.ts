@@ -168,15 +168,11 @@ export class Connections {
       else this.#spentByStrangers += bytes;
     }
     connection.spent += bytes;
-    if (connection.is === 'edge' || connection.spent <= FEW_BYTES) return false;
-    if (connection.is === 'stranger') return connection.spent > (this.#isMuch ? FEW_BYTES : MAX_BYTES);
+    if (connection.is === 'stranger')
+      return connection.spent > (this.#spentByStrangers > MAX_BYTES_OF_ALL ? FEW_BYTES : MAX_BYTES);
     if (connection.spent <= BESIDE_CALLS) return false;
     const open = [...calls].filter(({ standing }) => standing !== 'refused').length;
     return connection.spent > BESIDE_CALLS + open * BYTES_OF_ADMITTED;
-  }
-
-  get #isMuch(): boolean {
-    return this.#spentByStrangers > MAX_BYTES_OF_ALL;
   }
 
   #sweep(): void {
@@ -190,7 +186,7 @@ export class Connections {
       const { session, socket } = connection;
       if (isNew) connection.spent = 0;
       const { bytesRead } = socket;
-      if (this.#spend(connection, bytesRead - connection.read) || (isSlow && this.#isDead(connection, now)))
+      if (this.#spend(connection, bytesRead - connection.read) || (isSlow && this.#closeUnused(connection, now)))
         this.end(session);
       connection.read = bytesRead;
     }
@@ -200,7 +196,7 @@ export class Connections {
   }
 
   /** Closes what has no calls. Returns true when its peer does not close it, or has long read nothing. */
-  #isDead(connection: Connection, now: number): boolean {
+  #closeUnused(connection: Connection, now: number): boolean {
     const { session, openCalls, usedAtMs } = connection;
     const unsent = unsentBy(connection.socket);
     if (unsent === 0 || unsent !== connection.unsent) Object.assign(connection, { unsent, unsentSinceMs: now });

@@ -23,12 +23,12 @@ export async function listen(
   { host, port }: MetricsConfig,
   onFailure: (error: unknown) => void,
 ): Promise<() => void> {
-  const timeouts = { requestTimeout: TIMEOUT_MS, headersTimeout: TIMEOUT_MS, keepAliveTimeout: TIMEOUT_MS };
+  const timeouts = { requestTimeout: TIMEOUT_MS, headersTimeout: TIMEOUT_MS };
   const isOwnName = (name: string) =>
     name === 'localhost' || name === host.toLowerCase() || isIP(name.replace(/^\[|]$/g, '')) !== 0;
   const collect = atMostOnceASecond(source, onFailure);
   const server = createServer({ ...timeouts }, ({ url, method, headers }, response) => {
-    const refuse = (status: number, text = '') => response.writeHead(status, { connection: 'close' }).end(text);
+    const refuse = (status: number, text = '') => response.writeHead(status).end(text);
     const name = headers.host?.replace(/:\d+$/, '').toLowerCase() ?? '';
     if (!isOwnName(name)) refuse(421, 'Use an address, localhost, or the METRICS_HOST.\n');
     else if (url !== '/metrics' || (method !== 'GET' && method !== 'HEAD')) refuse(404);
