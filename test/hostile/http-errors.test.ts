@@ -174,6 +174,22 @@ test('Frames - a body in 150 of them is MALFORMED_BODY over REST and Connect, of
   }
 });
 
+test('Frames - those of a body whose length is told are not counted up to 512 bytes, and a false length ends it', async (t) => {
+  const { key, publicAddress } = t.context;
+  const session = await sessionOf(t, publicAddress);
+  const headers = { ...PLAIN, ':method': 'POST', ':path': '/categories', 'content-type': 'application/json' };
+  for (const [told, size, status] of [
+    [512, 512, 201],
+    [513, 513, 400],
+    [100, 513, undefined],
+  ] as const) {
+    const body = Array.from(Buffer.from(BODY.padEnd(size)), (byte) => Buffer.of(byte));
+    const fields = { ...headers, authorization: `Bearer ${key}`, 'content-length': told };
+    const answer = await exchange(session, fields, { body });
+    t.is(answer.status, status, `${told} ${size}: ${answer.body}`);
+  }
+});
+
 test('Frames - the body of a key that Envoy does not know yet is read, and no filter fails', async (t) => {
   const { operator, publicAddress, config } = t.context;
   const authorization = `Bearer ${await operator.keyOf({ perMinute: 100, perDay: 100 })}`;
