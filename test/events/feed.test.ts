@@ -90,7 +90,7 @@ test('Streams - a thousand of them read the table no more often than one, and sh
 
 test('Streams - those of an account that begin with the oldest event share pages, and take 50 a second', async (t) => {
   const { feed, reads } = t.context;
-  await addMany(t.context, 1_200); // a hundred batches are kept besides
+  await addMany(t.context, 1_200); // these come before what is kept
   const streams = Array.from({ length: 10 }, () => follow(feed, 0n));
   const before = reads.count;
   const beganMs = performance.now();
@@ -100,6 +100,22 @@ test('Streams - those of an account that begin with the oldest event share pages
   t.true(tookMs > (turns - 1) * 19, `${tookMs} ms`);
   for (const ids of all) t.deepEqual(ids, all[0]);
   await Promise.all(streams.map((stream) => stream.end()));
+});
+
+test('Streams - one that reads a burst of the largest events has them without pages', async (t) => {
+  const { store, feed, reads } = t.context;
+  const stream = follow(feed);
+  await stream.next();
+  const before = reads.count;
+  const description = '\u0001'.repeat(2_000);
+  await store.transaction(async ({ categories }) => {
+    for (let index = 0; index < 300; index += 1) await categories.insert({ name: `${index}`, description });
+  });
+  feed.noteWrite();
+  await delay(500); // the loop has read them all
+  t.is((await stream.ids(300)).length, 300);
+  t.true(reads.count - before < 150, `${reads.count - before} reads`);
+  await stream.end();
 });
 
 test('Streams - many that begin with the oldest event leave the server to others', async (t) => {

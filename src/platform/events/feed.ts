@@ -25,8 +25,11 @@ const MAX_ROWS = 100;
 const MAX_BATCH_BYTES = 17_408;
 /** How long a stream that is behind waits when the database is away. */
 const RETRY_MS = 500;
-/** How many batches are kept for streams that are a little behind. */
-const MAX_BATCHES = 100;
+/**
+ * How many batches are kept for streams that are a little behind. A burst of the largest events has one in each, and
+ * one account may write 1,000 of them at once: the streams of all others would have to read them as pages.
+ */
+const MAX_BATCHES = 1_000;
 
 /** The events that an account may see, of these types, or all, that have been read. */
 function visible(events: readonly SeenEvent[], account: OwnerId, types: readonly string[]): readonly StoredEvent[] {
