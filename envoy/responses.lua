@@ -41,6 +41,8 @@ end
 local FAIL_TIMEOUT_MS = 2000
 -- What a filter says is cut to this length: a coding may be as long as all headers.
 local MAX_REPLY_BYTES = 1000
+-- How much of a path it is told: encoded, the longest may have more than a message.
+local MAX_PATH_BYTES = 32768
 
 -- A caller may send any bytes, and a field of Protobuf has UTF-8. Those that are not ASCII are percent-encoded.
 local function ascii(text)
@@ -55,7 +57,7 @@ local function fetch_error(handle, refused, status, reply)
   if status < 500 or status == 501 then -- connect.lua has found what is not supported
     response, error, status = edge_service.call(handle, "refuse", {
       method = refused.method,
-      path = ascii(refused.path),
+      path = ascii(refused.path):sub(1, MAX_PATH_BYTES),
       status = status,
       reply = (refused.finding or status == 415) and reply:sub(1, MAX_REPLY_BYTES),
       finding = refused.finding,
