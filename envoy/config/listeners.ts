@@ -48,13 +48,20 @@ export function publicListener(config: EdgeConfig, files: Files): Message {
  */
 const RECEIVE_BUFFER = { level: 1, name: 8, int_value: 131_072, state: 'STATE_PREBIND' };
 
+/**
+ * How long a peer may acknowledge nothing of what was sent, in ms. Without it a stream of events whose reader has
+ * vanished (no power, another network) stays among the streams of its account for the 15 minutes in which Linux tries
+ * again. The numbers are those of IPPROTO_TCP and TCP_USER_TIMEOUT. Each connection has what its port has.
+ */
+const UNACKNOWLEDGED = { level: 6, name: 18, int_value: 30_000, state: 'STATE_LISTENING' };
+
 function listener(name: string, address: string, port_value: number): Message {
   return {
     name,
     address: { socket_address: { address, port_value } },
     // One by one: who connects again and again delays the open connections of others by one connection at a time.
     max_connections_to_accept_per_socket_event: 1,
-    socket_options: when(process.platform === 'linux', RECEIVE_BUFFER),
+    socket_options: when(process.platform === 'linux', RECEIVE_BUFFER, UNACKNOWLEDGED),
   };
 }
 

@@ -12,6 +12,15 @@ export const noNamespaces =
 
 const run = (command: string, ...args: string[]) => execFileSync(command, args, { stdio: 'ignore' });
 
+/**
+ * Loses all that is sent to an address of 127.0.0.0/8, as to a host without power. Returns what ends that.
+ */
+export function loseAllTo(address: string): () => void {
+  const route = (what: string) => run('ip', 'route', what, 'blackhole', `${address}/32`, 'table', 'local');
+  route('add');
+  return () => route('del');
+}
+
 export type SmallDisk = ReturnType<typeof mountSmallDisk>;
 
 /** A disk for a test to fill: a file system of a few MiB. */
