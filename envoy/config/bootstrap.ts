@@ -20,6 +20,9 @@ import type { Files } from './servers.ts';
  */
 const WORKER_TIMEOUT = '20s';
 
+/** What Envoy takes for no bound. */
+const UNLIMITED = 2 ** 32 - 1;
+
 export function bootstrap(config: EdgeConfig, files: Files): Message {
   const { tls, internalTls, traces, servers, httpPort, trustedProxies } = config;
   // This interface can change and stop Envoy. Only the owner of the socket, who also runs the launcher, can open it.
@@ -38,8 +41,11 @@ export function bootstrap(config: EdgeConfig, files: Files): Message {
             're2.max_program_size.error_level': 10_000,
             // A connection may have sent hundreds that it has reset at once. One begins before others have their turn.
             'http.max_requests_per_io_cycle': 1,
-            // Envoy closes a connection that resets half of so many within a second. A proxy's has many callers.
-            'overload.premature_reset_total_stream_count': trustedProxies.length > 0 ? undefined : 40,
+            // Envoy closes a connection that resets half of so many within a second. A proxy's has many callers, one
+            // of whom could end the calls of all others.
+            'overload.premature_reset_total_stream_count': trustedProxies.length > 0 ? UNLIMITED : 40,
+            // It compares whole seconds. By itself a call with a deadline of one or nearly two seconds would count.
+            'overload.premature_reset_min_stream_lifetime_seconds': 0,
           },
         },
         ...when(traces !== undefined, {

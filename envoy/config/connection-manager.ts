@@ -21,6 +21,9 @@ const EARLY_MUTATION = 'envoy.extensions.http.early_header_mutation.header_mutat
 /** How many requests a connection of HTTP/2 may have open. */
 const MAX_STREAMS = 100;
 
+/** What nghttp2 takes for no bound. */
+const UNLIMITED = 2 ** 32 - 1;
+
 /** How long a caller's connection may be idle. */
 const IDLE_TIMEOUT = '10s';
 /**
@@ -71,7 +74,10 @@ export function publicConnectionManager(config: EdgeConfig, files: Files): Messa
       override_stream_error_on_invalid_http_message: hasProxies ? true : undefined,
       max_concurrent_streams: MAX_STREAMS,
       initial_stream_window_size: MAX_BODY_BYTES,
-      initial_connection_window_size: 262_144,
+      // On a proxy's connection the body of one caller must not wait for those of others that are not read now.
+      initial_connection_window_size: hasProxies ? MAX_STREAMS * MAX_BODY_BYTES : 262_144,
+      // By itself nghttp2 closes a connection that resets 33 requests a second, after a burst of 1,000.
+      ...(hasProxies ? { stream_reset_burst: UNLIMITED, stream_reset_rate: UNLIMITED } : {}),
     },
     max_request_headers_kb: MAX_HEADERS_KB,
     request_headers_timeout: '10s',

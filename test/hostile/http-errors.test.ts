@@ -139,6 +139,26 @@ test('Content types - 128 characters of one count, and no request is a 5xx, howe
   }
 });
 
+test('Resets - a connection stays whose calls end early after more than a second, as by their deadlines', async (t) => {
+  const { key, publicAddress } = t.context;
+  const session = await sessionOf(t, publicAddress);
+  const headers = { ':method': 'POST', ':path': '/categories', authorization: `Bearer ${key}` };
+  const late = () => exchange(session, headers, { isEnded: false, giveUpMs: 1_200 });
+  await Promise.all(Array.from({ length: 40 }, late));
+  t.is((await exchange(session, { ':path': '/pets', authorization: `Bearer ${key}` })).status, 200);
+});
+
+test('Paths - a long one of bytes that are not ASCII is no 413', async (t) => {
+  const { key, publicAddress } = t.context;
+  const session = await sessionOf(t, publicAddress);
+  const bytes = '\xff'.repeat(22_500);
+  for (const [path, status] of [
+    [`/nope?x=${bytes}`, 404],
+    [`/pets/${bytes}`, 400],
+  ] as const)
+    t.is((await exchange(session, { ':path': path, authorization: `Bearer ${key}` })).status, status, path.slice(0, 7));
+});
+
 test('Frames - a body in 150 of them is MALFORMED_BODY over REST and Connect, of fewer it is read', async (t) => {
   const { key, publicAddress } = t.context;
   const session = await sessionOf(t, publicAddress);
@@ -174,7 +194,7 @@ test('Frames - a body in 150 of them is MALFORMED_BODY over REST and Connect, of
   }
 });
 
-test('Frames - those of a body whose length is told are not counted up to 512 bytes, and a false length ends it', async (t) => {
+test('Frames - those of a body with a length up to 512 are not counted, and a false length ends it', async (t) => {
   const { key, publicAddress } = t.context;
   const session = await sessionOf(t, publicAddress);
   const headers = { ...PLAIN, ':method': 'POST', ':path': '/categories', 'content-type': 'application/json' };

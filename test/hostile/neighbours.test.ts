@@ -3,6 +3,9 @@
  * a server in this process, whose look-ups are counted.
  */
 import { once } from 'node:events';
+import { constants } from 'node:http2';
+import { connect } from 'node:net';
+import { setTimeout as delay } from 'node:timers/promises';
 import { status as Code } from '@grpc/grpc-js';
 import { AdminServiceService as Admin } from '../../gen/apiplatform/admin/v1/admin.ts';
 import { CategoryServiceService as Categories } from '../../gen/petstore/v1/categories.ts';
@@ -11,7 +14,10 @@ import { generateKey } from '../../src/platform/access/keys/format.ts';
 import { call } from '../support/calls/connect-client.ts';
 import { GrpcCaller } from '../support/calls/grpc-caller.ts';
 import { exchange, sessionOf, targetOf } from '../support/calls/http2.ts';
+import { loseAllTo, noNamespaces } from '../support/machine/namespaces.ts';
 import { startTestServer } from '../support/service/server.ts';
+import { testUnless } from '../support/service/sharing.ts';
+import type { TestStack } from '../support/service/stack.ts';
 import { until, withinOneMinute } from '../support/until.ts';
 import { AS_DEPLOYED, hostileTest, MIB, mib, pidsOf, storeLargestList, watchMemory } from './campaign/service.ts';
 
@@ -168,4 +174,46 @@ test('Keys - of 1000 guesses from one address, one after another, at most a minu
   t.is(codes.filter((code) => code === Code.RESOURCE_EXHAUSTED).length, GUESSES - refused - ended);
   t.true(refused > 0 && refused <= allowed, `${refused} were answered as guesses`);
   t.true(lookUps > 0 && lookUps <= allowed, `${lookUps} look-ups`);
+});
+
+testUnless<TestStack>(noNamespaces)(
+  'Streams of events - those of a reader that has vanished end within a minute, so that its account may open others',
+  async (t) => {
+    t.timeout(120_000);
+    const { operator, publicAddress, rest } = t.context;
+    const key = await operator.keyOf({ perMinute: 1_000, perDay: 1_000 });
+    const { host, port } = targetOf(publicAddress, '127.0.0.1');
+    const open = async (localAddress: string) => {
+      const socket = connect({ host, port, localAddress }).on('error', () => undefined);
+      t.teardown(() => socket.destroy());
+      socket.write(`GET /events/stream HTTP/1.1\r\nHost: petstore\r\nAuthorization: Bearer ${key}\r\n\r\n`);
+      const [head] = await once(socket, 'data');
+      return Number(`${head}`.slice(9, 12));
+    };
+    const address = `127.77.${process.pid % 250}.7`;
+    const statuses = await Promise.all(Array.from({ length: 10 }, () => open(address)));
+    t.deepEqual(new Set(statuses), new Set([200]));
+    t.teardown(loseAllTo(address));
+    t.is(await open('127.0.0.1'), 429);
+    await until(async () => (await open('127.0.0.1')) === 200, 'a place', 75_000);
+    t.is((await rest.get('/pets')).status, 200);
+  },
+);
+
+test('Proxies - requests that one caller resets end no connection, which has those of all callers', async (t) => {
+  const { publicAddress, key } = t.context;
+  const session = await sessionOf(t, targetOf(publicAddress, '127.0.0.1'));
+  const post = {
+    ':method': 'POST',
+    ':path': '/pets',
+    'content-type': 'application/json',
+    'x-forwarded-for': '8.8.4.4',
+  };
+  for (let round = 0; round < 60 && !session.closed; round += 1) {
+    const streams = Array.from({ length: 50 }, () => session.request(post).on('error', () => undefined));
+    await delay(5);
+    for (const stream of streams) stream.close(constants.NGHTTP2_CANCEL);
+    await Promise.all(streams.map((stream) => stream.closed || once(stream, 'close')));
+  }
+  t.is((await exchange(session, { ':path': '/pets', authorization: `Bearer ${key}` })).status, 200);
 });
