@@ -4,8 +4,11 @@ import { existsSync, readFileSync, writeFileSync } from 'node:fs';
 import { Agent, get, request } from 'node:http';
 import { text } from 'node:stream/consumers';
 import { setTimeout as delay } from 'node:timers/promises';
+import { HealthService } from '../../gen/grpc/health/v1/health.ts';
 import { version } from '../../src/platform/config/constants.ts';
 import { openEvents } from '../support/calls/event-source.ts';
+import { END_STREAM, frame, headersFrame, PLAIN, PREFACE } from '../support/calls/frames.ts';
+import { grpcFrame, grpcHeaders, openSocket } from '../support/calls/http2.ts';
 import { isRunning, signal } from '../support/service/process.ts';
 import { until } from '../support/until.ts';
 import { launch, type Test, test } from './launch.ts';
@@ -97,6 +100,38 @@ test.serial('Ctrl-C twice - does not wait for an open request, and leaves nothin
   await delay(1_000); // an earlier one would count as the same key press
   t.deepEqual(await launcher.end('SIGINT'), { code: 1, signal: null });
   t.true(await until(() => !children.some(isRunning), 'the end of server and Envoy', 5_000));
+});
+
+test('SIGTERM - calls that anybody may leave open without a key do not delay it', async (t) => {
+  const { GRPC_PORT = '' } = t.context.settings;
+  const launcher = launch(t);
+  const { url } = await launcher.opened();
+  const check = headersFrame(1, { ...PLAIN, ...grpcHeaders(HealthService.check.path) }); // its message never comes
+  const watch = Buffer.concat([
+    headersFrame(3, { ...PLAIN, ...grpcHeaders(HealthService.watch.path) }),
+    frame('data', 3, END_STREAM, grpcFrame()),
+  ]);
+  for (const address of [new URL(url).host, `127.0.0.1:${GRPC_PORT}`]) {
+    const socket = openSocket(address).on('error', () => undefined);
+    t.teardown(() => socket.destroy());
+    socket.write(Buffer.concat([PREFACE, check, watch]));
+    socket.resume();
+    await until(() => socket.bytesRead > 100, 'the first message of the watch');
+  }
+  await delay(1_500); // longer than a call may wait
+  const beganMs = performance.now();
+  t.deepEqual(await launcher.end('SIGTERM'), CLEAN);
+  const tookMs = performance.now() - beganMs;
+  t.true(tookMs < 6_000, `${tookMs} ms`);
+});
+
+test('kill -9 of the launcher - ends a frozen Envoy too, within 15 s', async (t) => {
+  const launcher = launch(t);
+  await launcher.opened();
+  const { envoy } = await launcher.pair();
+  process.kill(envoy.pid, 'SIGSTOP');
+  await launcher.end('SIGKILL');
+  t.true(await until(() => !isRunning(envoy), 'the end of Envoy', 15_000));
 });
 
 test('kill -9 of the launcher - ends server and Envoy, and the next start waits for them', async (t) => {

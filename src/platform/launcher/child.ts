@@ -17,8 +17,13 @@ export interface ChildOptions {
 
 const STDOUT = 1;
 
-/** Becomes the program, beside a process that stops it (`$$`) when the pipe on fd 3 closes, as this process ends. */
-const END_WITH_PARENT = '(read -r line <&3; kill "$$") 2>/dev/null & exec "$@" 3<&-';
+/**
+ * Becomes the program, beside a process that stops it (`$$`) when the pipe on fd 3 closes, as this process ends: by
+ * force if it is still there after ten seconds, such as a frozen one.
+ */
+const END_WITH_PARENT =
+  '(read -r line <&3; kill "$$"; for second in 1 2 3 4 5 6 7 8 9 10; do sleep 1; kill -0 "$$" || exit; done; ' +
+  'kill -9 "$$") >/dev/null 2>&1 & exec "$@" 3<&-';
 
 export class Child {
   /** The name in messages: "the server". */

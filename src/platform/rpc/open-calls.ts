@@ -50,7 +50,7 @@ export class OpenCalls {
   readonly #eventStreamsByAccount = new Counts<AccountId>();
   readonly #options: OpenCallsOptions;
   readonly #timers: readonly NodeJS.Timeout[];
-  #endsEventStreams = false;
+  #isStopping = false;
   #isDraining = false;
 
   constructor(options: OpenCallsOptions) {
@@ -59,8 +59,9 @@ export class OpenCalls {
       for (const call of this.#calls) {
         const { isStream, isEventStream, isRaw } = call.operation;
         const hasOwnEnd = isRaw || !isStream; // a file is sent to its end
-        if (isEventStream ? this.#endsEventStreams : this.#isDraining && !hasOwnEnd)
-          call.giveUp(apiError('UNAVAILABLE'));
+        const waitsWithoutKey = call.standing !== 'admitted' && !isRaw && (isStream || call.isStalled);
+        const isEnded = (this.#isDraining && !hasOwnEnd) || (this.#isStopping && waitsWithoutKey);
+        if (isEventStream ? this.#isStopping : isEnded) call.giveUp(apiError('UNAVAILABLE'));
         call.checkAge(options);
         const account = isEventStream ? undefined : call.caller?.accountId; // it holds no slot
         if (account !== undefined && call.isStalled && this.#isPastShare(account)) call.giveUp(pastShare(account));
@@ -125,7 +126,7 @@ export class OpenCalls {
     const [streams, max] = [this.#eventStreamsByAccount, this.#options.maxEventStreams];
     const tooManyStreams = () => apiError('TOO_MANY_STREAMS', { streams: max });
     if (streams.of(account) >= max) throw tooManyStreams();
-    if (this.#endsEventStreams || streams.total >= MAX_EVENT_STREAMS) throw apiError('UNAVAILABLE');
+    if (this.#isStopping || streams.total >= MAX_EVENT_STREAMS) throw apiError('UNAVAILABLE');
     const release = streams.hold(account, call);
     if (await this.#options.countEventStreams(account, streams.of(account), max)) {
       call.onClose(() => this.#tellEventStreams(account));
@@ -140,9 +141,12 @@ export class OpenCalls {
     void this.#options.countEventStreams(account, own, Number.MAX_SAFE_INTEGER);
   }
 
-  /** From now on streams of events end, with UNAVAILABLE. Everything else goes on. */
+  /**
+   * From now on streams of events end, with UNAVAILABLE, and what anybody may leave open without a key: Envoy's drain
+   * and this server's would wait for it. Everything else goes on.
+   */
   endEventStreams(): void {
-    this.#endsEventStreams = true;
+    this.#isStopping = true;
   }
 
   /** From now on all streams end that have no end of their own, with UNAVAILABLE. */
