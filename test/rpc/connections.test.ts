@@ -4,11 +4,12 @@ import { constants } from 'node:http2';
 import { connect, type Socket } from 'node:net';
 import { setTimeout as delay } from 'node:timers/promises';
 import { promisify } from 'node:util';
-import { Server, ServerCredentials } from '@grpc/grpc-js';
+import { Server, ServerCredentials, status as Status } from '@grpc/grpc-js';
 import test, { type ExecutionContext } from 'ava';
 import { WebServiceService } from '../../gen/apiplatform/web/v1/web.ts';
 import { CategoryServiceService as Categories } from '../../gen/petstore/v1/categories.ts';
 import { handleCalls } from '../../src/platform/rpc/private-parts.ts';
+import { StoreUnavailable } from '../../src/platform/storage/store-errors.ts';
 import { END_STREAM, frame, headersFrame, PLAIN, PREFACE } from '../support/calls/frames.ts';
 import { exchange, grpcFrame, grpcHeaders, openSocket, sessionOf } from '../support/calls/http2.ts';
 import { startTestServer } from '../support/service/server.ts';
@@ -105,6 +106,38 @@ test('Connections - one without calls ends in 12 s though its peer neither close
   await until(isEnded, 'the end of the mute one', 2_000);
 });
 
+test('Connections - one whose peer has vanished ends in 45 s, an edge’s too, and no other with a call', async (t) => {
+  t.timeout(90_000);
+  const server = await startScriptedServer(t);
+  const waiting = { ...grpcHeaders(WebServiceService.getFile.path), 'x-gate': '1' };
+  const there = await sessionOf(t, `127.0.0.1:${server.port}`); // it answers pings, as no socket here does
+  void exchange(there, { ...waiting, 'x-request-id': 'there' });
+  const { edge, caller } = KNOWN;
+  const vanished = await Promise.all([
+    open(t, server, 'edge', { ...waiting, ...edge }),
+    open(t, server, 'caller', { ...waiting, ...caller }),
+    open(t, server, 'stranger', waiting),
+  ]);
+  await delay(35_000);
+  t.false(vanished.some(({ closed }) => closed));
+  await until(() => vanished.every(({ closed }) => closed), 'the end of all', 10_000);
+  t.false(there.closed || there.destroyed);
+});
+
+test('Connections - one of a known caller stays while its calls fail because no key can be looked up', async (t) => {
+  const { address, key, store } = await startTestServer(t);
+  const session = await sessionOf(t, address);
+  const call = async () => (await exchange(session, grpcHeaders(Categories.listCategories.path, key))).headers;
+  await call();
+  store.accounts.findKey = () => Promise.reject(new StoreUnavailable('away'));
+  await delay(4_100); // for so long a key stays known
+  for (let round = 0; round < 6; round += 1) {
+    const answers = await Promise.all(Array.from({ length: 50 }, call));
+    for (const headers of answers) t.is(headers.get('grpc-status'), `${Status.UNAVAILABLE}`);
+  }
+  t.false(session.destroyed);
+});
+
 test('Connections - a stop ends those whose peers do not close them', async (t) => {
   const { address, drain } = await startTestServer(t);
   const socket = openSocket(address).resume();
@@ -116,7 +149,7 @@ test('Connections - a stop ends those whose peers do not close them', async (t) 
   t.pass();
 });
 
-// Alone: others of this file would make it late.
+// Alone, as the next: others of this file would make them late.
 test.serial('Strangers - while all together have sent much, each may send little', async (t) => {
   const server = await startScriptedServer(t);
   const sockets: Socket[] = [];
@@ -127,6 +160,20 @@ test.serial('Strangers - while all together have sent much, each may send little
   };
   await until(oneEnds, 'the end of one', 8_000); // before that of an idle one
   const next = await open(t, server, 'next', {});
+  t.false(next.closed);
+});
+
+test.serial('Strangers - what they sent together is forgotten when the last has gone', async (t) => {
+  const server = await startScriptedServer(t);
+  const flooders: Socket[] = [];
+  for (let count = 0; count < 15; count += 1) flooders.push(await open(t, server, ''));
+  for (const flooder of flooders) flooder.write(calls(90));
+  await delay(500);
+  for (const flooder of flooders) flooder.destroy();
+  await delay(500);
+  const next = await open(t, server, 'next', {});
+  next.write(calls(8)); // more than a few bytes, and not more than one may call beside resets
+  await delay(500);
   t.false(next.closed);
 });
 
@@ -159,6 +206,34 @@ test('Strangers - the connection of a caller is one again while its calls are re
   t.pass();
 });
 
+test('Connections - with a key 200 calls that need none may come in 10 s, as without a key', async (t) => {
+  const server = await startScriptedServer(t);
+  const known = await open(t, server, 'known', { 'x-account': '3' });
+  for (let from = 3; from < 390; from += 30) {
+    known.write(calls(15, {}, from));
+    await delay(20);
+  }
+  await delay(500);
+  t.false(known.closed);
+});
+
+test('Strangers - calls of a caller with a key whose connection breaks are no resets of theirs', async (t) => {
+  const server = await startScriptedServer(t);
+  for (let count = 0; count < 11; count += 1) {
+    const known = await open(t, server, `broken-${count}`, KNOWN.caller);
+    const waiting = { ...PLAIN, ...grpcHeaders(WebServiceService.getFile.path), 'x-gate': '1' };
+    const idOf = (index: number) => `${count}-${index}`;
+    known.write(times(98, (index) => headersFrame(2 * index + 3, { ...waiting, 'x-request-id': idOf(index) })));
+    await until(() => server.find(idOf(97)), 'all calls');
+    known.destroy();
+  }
+  await delay(500);
+  const next = await open(t, server, 'after', {});
+  next.write(calls(20));
+  await delay(500);
+  t.false(next.closed);
+});
+
 test('Strangers - a caller stays known that ends a call before its key has been judged', async (t) => {
   const server = await startScriptedServer(t);
   const caller = await open(t, server, 'caller', KNOWN.caller);
@@ -175,12 +250,31 @@ test('Strangers - a caller stays known that ends a call before its key has been 
   t.false(caller.closed);
 });
 
-test('Strangers - of more than 1,000 the oldest of the address with most ends, and none that is known', async (t) => {
+test('Strangers - of more than 1,000 the oldest without calls ends; all of 127.0.0.0/8 is one address', async (t) => {
   const server = await startScriptedServer(t);
-  const known = await Promise.all(Object.entries(KNOWN).map(([id, headers]) => open(t, server, id, headers)));
-  const alone = await open(t, server, 'alone', {}, '127.0.0.2');
-  const oldest = await open(t, server, 'oldest', {});
+  const withCalls = await Promise.all(Object.entries(KNOWN).map(([id, headers]) => open(t, server, id, headers)));
+  withCalls.push(await open(t, server, 'stranger', {}));
+  const oldest = await open(t, server, '', undefined, '127.0.0.2');
   for (let count = 0; count < 1_100; count += 1) await once(await open(t, server, ''), 'data');
-  t.deepEqual([alone.closed, oldest.closed], [false, true]);
-  t.false(known.some(({ closed }) => closed));
+  t.true(oldest.closed);
+  t.false(withCalls.some(({ closed }) => closed));
+});
+
+test('Connections - of more than 1,000 with a key the oldest idle one of the account with most ends', async (t) => {
+  const server = await startScriptedServer(t);
+  const openAndLeave = async (id: string, headers: object) => {
+    const socket = await open(t, server, id, headers);
+    socket.write(frame('reset', 1, 0, Buffer.of(0, 0, 0, constants.NGHTTP2_CANCEL))); // an account has some hundred
+    return socket;
+  };
+  const alone = await openAndLeave('alone', KNOWN.caller);
+  let id = 3;
+  const ping = setInterval(() => {
+    alone.write(calls(1, {}, id)); // it is never idle for 10 s
+    id += 2;
+  }, 5_000);
+  t.teardown(() => clearInterval(ping));
+  const all = [];
+  for (let count = 0; count < 1_100; count += 1) all.push(await openAndLeave(`${count}`, { 'x-account': '2' }));
+  t.deepEqual([alone.closed, all[0]?.closed, all.at(-1)?.closed], [false, true, false]);
 });

@@ -9,7 +9,7 @@ import { check } from '../rpc/chain.ts';
 type Limits = Pick<RequestLimits, 'countForAddress' | 'holdForAddress' | 'checkGuesses' | 'show'>;
 
 export const authentication = (keys: Pick<ApiKeyCache, 'identify'>, limits: Limits) =>
-  check({ name: 'authentication', leaves: ['caller', 'identify'] }, (call) => {
+  check({ name: 'authentication', leaves: ['caller', 'identify', 'isUnjudged'] }, (call) => {
     const key = bearerToken(call.header('authorization'));
     let release = (): void => undefined;
     // A call without a known key is open on the account of its address.
@@ -27,7 +27,11 @@ export const authentication = (keys: Pick<ApiKeyCache, 'identify'>, limits: Limi
     /** Without a key, or with one that is mistyped or known to have expired, nothing has to be looked up. */
     const judge = async (lookUp: Exclude<ReturnType<ApiKeyCache['identify']>, Caller>) => {
       // The response needs the headers when the look-up fails, or takes longer than the caller waits.
-      const [identity] = await Promise.all([lookUp ?? hold(), lookUp && limits.show(call)]);
+      const answered = Promise.all([lookUp ?? hold(), lookUp && limits.show(call)]);
+      const [identity] = await answered.catch((error) => {
+        call.isUnjudged = true; // also when its address may look up no more: then it is refused
+        throw error;
+      });
       if (!isCaller(identity)) {
         await limits.countForAddress(call, lookUp !== undefined);
         throw key === undefined

@@ -59,6 +59,7 @@ export class IncomingCall implements Call {
   readonly responseHeaders = new Map<string, string>();
   caller?: Caller;
   isAdmitted?: true;
+  isUnjudged?: true;
   isOperator?: true;
   ifMatch?: EntityTags;
   remember?: Remember;
@@ -107,7 +108,8 @@ export class IncomingCall implements Call {
 
   get standing(): Standing | undefined {
     if (this.#isRefused) return 'refused';
-    return this.isAdmitted === true || this.isOperator === true ? 'admitted' : undefined;
+    if (this.isAdmitted === true || this.isOperator === true) return 'admitted';
+    return this.isUnjudged === true ? 'unjudged' : undefined;
   }
 
   get request(): Message {
@@ -122,17 +124,22 @@ export class IncomingCall implements Call {
   }
 
   async receive(inTurn?: InTurn): Promise<void> {
+    const message = await this.#receiveOne();
+    const read = () => {
+      if (this.isCancelled()) throw apiError('DEADLINE_EXCEEDED'); // while it waited for its turn
+      return readRequest(this.operation, message.decompress());
+    };
+    this.#request = inTurn === undefined ? read() : await inTurn(message.cost, read);
+  }
+
+  async #receiveOne() {
     this.#isReceiving = true;
     try {
       const message = await this.#exchange.read();
       if (message === undefined) throw unreadable('there is no message', Status.UNIMPLEMENTED);
       if ((await this.#exchange.read()) !== undefined)
         throw unreadable('there is more than one message', Status.UNIMPLEMENTED);
-      const read = () => {
-        if (this.isCancelled()) throw apiError('DEADLINE_EXCEEDED'); // while it waited for its turn
-        return readRequest(this.operation, message.decompress());
-      };
-      this.#request = inTurn === undefined ? read() : await inTurn(message.cost, read);
+      return message;
     } finally {
       this.#isReceiving = false;
     }

@@ -52,6 +52,8 @@ export interface Notes {
   caller?: Caller;
   /** The limits of its account let the call in. */
   isAdmitted?: true;
+  /** Its key could not be looked up. */
+  isUnjudged?: true;
   /** The call has the operator's key. */
   isOperator?: true;
   /** A write must find one of these tags, or change nothing. */

@@ -11,33 +11,47 @@
 import type { Http2Session } from 'node:http2';
 import type { Socket } from 'node:net';
 import { MAX_BODY_BYTES } from '../config/constants.ts';
+import { addressOf } from './address.ts';
 import type { Caller } from './caller.ts';
 
-/** How many strangers there may be, and how many others: one more ends the oldest of who has most. */
+/** How many strangers there may be, and how many others: one more ends one of who has most, the oldest idle one. */
 const MAX_OPEN = 1_000;
 /** How many calls a connection may have open, but for an edge's. Node refuses more at once, malformed ones too. */
 export const MAX_CALLS = 100;
 /**
- * What a stranger may send within this time. A call counts as 10 KiB more. So `MAX_CALLS` at once leave room for as
- * many bytes as a connection's window has: the first calls of a caller whose key is being looked up.
+ * What a stranger may send within this time, beside the windows of the calls that have not been judged: the first ones
+ * of a caller whose key is being looked up. A call counts as 10 KiB more.
  */
 const [MAX_BYTES, WITHIN_MS] = [2_097_152, 10_000];
 const BYTES_OF_CALL = 10_240;
-/** What another may send beside its calls, and for each that is admitted: its message, frames and headers. */
+/**
+ * What another may send beside its calls, and for each that is admitted: its message, frames and headers. Of calls that
+ * need no key, or are not judged, it has as many as a stranger.
+ */
 const [BESIDE_CALLS, BYTES_OF_ADMITTED] = [524_288, 1.5 * MAX_BODY_BYTES];
+const BYTES_BY_KIND = { edge: 0, known: BYTES_OF_CALL / 4, stranger: BYTES_OF_CALL };
 /** While all strangers have sent more than this, each may send little: enough for the operator's command. */
 const [MAX_BYTES_OF_ALL, FEW_BYTES] = [10_485_760, 65_536];
 const SWEEP_MS = 20;
+const CHECK_MS = 1_000;
 /** How long one stays open without calls, and then until its peer has closed it too. */
 const [IDLE_MS, CLOSING_MS] = [10_000, 1_000];
+/**
+ * After so many checks without a byte the peer is asked whether it is there, and after as many more it is not. Its
+ * system may have died, or a network in between may have forgotten it: TCP alone would find out after 15 minutes.
+ */
+const SILENT_CHECKS = 20;
 /** How long a peer may read nothing of what is being sent. */
 const UNREAD_MS = 30_000;
 
 /** For HTTP/2 settings. */
 export const UNLIMITED = 2 ** 32 - 1;
 
-/** `admitted`: its key is valid and its limits have let it in, or it is the operator's. `refused`: for one of these. */
-export type Standing = 'admitted' | 'refused';
+/**
+ * `admitted`: its key is valid and its limits have let it in, or it is the operator's. `refused`: for one of these.
+ * `unjudged`: its key could not be looked up.
+ */
+export type Standing = 'admitted' | 'refused' | 'unjudged';
 
 export interface CallOfConnection {
   readonly caller?: Pick<Caller, 'accountId'>;
@@ -50,6 +64,7 @@ interface Connection {
   readonly session: Http2Session;
   readonly socket: Socket;
   readonly openCalls: Set<CallOfConnection>;
+  readonly address: string;
   /** `edge` forwards the calls of all. */
   is: 'edge' | 'known' | 'stranger';
   /** Whom it counts for: the address of a stranger, another's account. */
@@ -58,7 +73,12 @@ interface Connection {
   read: number;
   /** What counts of them and of calls. */
   spent: number;
+  /** Whether it has been more than a stranger. */
+  wasKnown: boolean;
   usedAtMs: number;
+  /** The bytes that had come at the last check, and for how many checks they have been as many. */
+  heard: number;
+  silentChecks: number;
   /** What its socket has yet to send, and since when it is as much. */
   unsent: number;
   unsentSinceMs: number;
@@ -70,18 +90,31 @@ export class Connections {
   readonly #counts = { edge: 0, known: 0, stranger: 0 };
   #spentByStrangers = 0;
   #sinceMs = performance.now();
-  #sweptSlowlyMs = 0;
   /** Undefined while there are none but edges. */
-  #timer: NodeJS.Timeout | undefined;
+  #sweeping: NodeJS.Timeout | undefined;
+  /** Undefined while there are none. */
+  #checking: NodeJS.Timeout | undefined;
 
   /** `socket` is the one below the session. */
   add(session: Http2Session, socket: Socket): void {
-    const owner = socket.remoteAddress ?? '';
+    const address = addressOf(undefined, () => socket.remoteAddress ?? '');
     const now = performance.now();
-    const state = { read: socket.bytesRead, spent: 0, usedAtMs: now, unsent: 0, unsentSinceMs: now };
-    this.#keep({ session, socket, openCalls: new Set(), is: 'stranger', owner, ...state });
+    const state = {
+      read: socket.bytesRead,
+      spent: 0,
+      wasKnown: false,
+      usedAtMs: now,
+      heard: 0,
+      silentChecks: 0,
+      unsent: 0,
+      unsentSinceMs: now,
+    };
+    this.#keep({ session, socket, openCalls: new Set(), address, is: 'stranger', owner: address, ...state });
     socket.once('close', () => this.#remove(session));
-    this.#timer ??= setInterval(() => this.#sweep(), SWEEP_MS).unref();
+    this.#checking ??= setInterval(() => this.#check(), CHECK_MS).unref();
+    if (this.#sweeping !== undefined) return;
+    [this.#spentByStrangers, this.#sinceMs] = [0, now];
+    this.#sweeping = setInterval(() => this.#sweep(), SWEEP_MS).unref();
   }
 
   /** An edge forwards the calls of all: it has no bounds. */
@@ -92,8 +125,9 @@ export class Connections {
     if (!session.destroyed) session.settings({ maxConcurrentStreams: UNLIMITED });
   }
 
-  isKnown(session: Http2Session): boolean {
-    return this.#open.get(session)?.is === 'known';
+  /** Undefined for one that has ended. What it was at last stays in what this returned before. */
+  of(session: Http2Session): Readonly<Pick<Connection, 'is' | 'owner'>> | undefined {
+    return this.#open.get(session);
   }
 
   /** Ends it, whatever its peer does. */
@@ -119,6 +153,8 @@ export class Connections {
       if (standing === 'admitted') {
         if (connection.is === 'stranger') this.#know(connection, call);
         else connection.spent = Math.max(0, connection.spent - BYTES_OF_ADMITTED);
+      } else if (standing === 'unjudged' && connection.is === 'known') {
+        connection.spent = Math.max(0, connection.spent - BYTES_BY_KIND.known); // no fault of its caller
       } else if (standing === 'refused' && connection.is === 'known') this.#become(connection, 'stranger');
     });
   }
@@ -126,12 +162,15 @@ export class Connections {
   /** Counts a call. Returns true if it is one too many. */
   isTooMany(session: Http2Session): boolean {
     const connection = this.#open.get(session);
-    return connection !== undefined && this.#spend(connection, BYTES_OF_CALL);
+    return connection !== undefined && this.#spend(connection, BYTES_BY_KIND[connection.is]);
   }
 
-  #become(connection: Connection, is: Connection['is'], owner = connection.socket.remoteAddress ?? ''): void {
+  #become(connection: Connection, is: Connection['is'], owner = connection.address): void {
     if (connection.is === 'stranger') this.#spentByStrangers = Math.max(0, this.#spentByStrangers - connection.spent);
-    if (this.#remove(connection.session) !== undefined) this.#keep(Object.assign(connection, { is, owner, spent: 0 }));
+    // What a stranger has sent before its first call was admitted counts for nobody. Later it counts on.
+    if (is !== 'stranger') connection.spent = connection.wasKnown ? Math.min(connection.spent, BESIDE_CALLS) : 0;
+    connection.wasKnown = true;
+    if (this.#remove(connection.session) !== undefined) this.#keep(Object.assign(connection, { is, owner }));
   }
 
   #remove(session: Http2Session): Connection | undefined {
@@ -144,19 +183,20 @@ export class Connections {
   #keep(connection: Connection): void {
     this.#open.set(connection.session, connection);
     this.#counts[connection.is] += 1;
-    if (connection.is !== 'edge' && this.#counts[connection.is] > MAX_OPEN) this.#endOldestOfMost(connection.is);
+    if (connection.is !== 'edge' && this.#counts[connection.is] > MAX_OPEN) this.#endOneOfMost(connection.is);
   }
 
-  /** It is no stranger any more. What it has sent counts for nobody. */
+  /** It is no stranger any more. */
   #know(connection: Connection, { caller }: CallOfConnection): void {
     this.#become(connection, 'known', String(caller?.accountId ?? 'operator'));
   }
 
-  #endOldestOfMost(is: Connection['is']): void {
+  #endOneOfMost(is: Connection['is']): void {
     const all = this.#open.values().filter((connection) => connection.is === is);
     const ofOwners = Map.groupBy(all, ({ owner }) => owner).values();
-    const [oldest] = ofOwners.reduce((one, other) => (other.length > one.length ? other : one));
-    if (oldest !== undefined) this.end(oldest.session);
+    const most = ofOwners.reduce((one, other) => (other.length > one.length ? other : one));
+    const ended = most.find(({ openCalls }) => openCalls.size === 0) ?? most[0];
+    if (ended !== undefined) this.end(ended.session);
   }
 
   /** Returns true if it has spent too much. */
@@ -168,43 +208,58 @@ export class Connections {
       else this.#spentByStrangers += bytes;
     }
     connection.spent += bytes;
-    if (connection.is === 'stranger')
-      return connection.spent > (this.#spentByStrangers > MAX_BYTES_OF_ALL ? FEW_BYTES : MAX_BYTES);
-    if (connection.spent <= BESIDE_CALLS) return false;
+    const isStranger = connection.is === 'stranger';
+    if (isStranger && this.#spentByStrangers > MAX_BYTES_OF_ALL) return connection.spent > FEW_BYTES;
+    const [least, ofCall] = isStranger ? [MAX_BYTES, MAX_BODY_BYTES] : [BESIDE_CALLS, BYTES_OF_ADMITTED];
+    if (connection.spent <= least) return false;
     const open = [...calls].filter(({ standing }) => standing !== 'refused').length;
-    return connection.spent > BESIDE_CALLS + open * BYTES_OF_ADMITTED;
+    return connection.spent > least + open * ofCall;
   }
 
   #sweep(): void {
     const now = performance.now();
     const isNew = now - this.#sinceMs > WITHIN_MS;
     if (isNew) [this.#spentByStrangers, this.#sinceMs] = [0, now];
-    const isSlow = now - this.#sweptSlowlyMs > CLOSING_MS;
-    if (isSlow) this.#sweptSlowlyMs = now;
     for (const connection of this.#open.values()) {
       if (connection.is === 'edge') continue;
-      const { session, socket } = connection;
       if (isNew) connection.spent = 0;
-      const { bytesRead } = socket;
-      if (this.#spend(connection, bytesRead - connection.read) || (isSlow && this.#closeUnused(connection, now)))
-        this.end(session);
+      const { bytesRead } = connection.socket;
+      if (this.#spend(connection, bytesRead - connection.read)) this.end(connection.session);
       connection.read = bytesRead;
     }
     if (this.#open.size > this.#counts.edge) return;
-    clearInterval(this.#timer);
-    this.#timer = undefined;
+    clearInterval(this.#sweeping);
+    this.#sweeping = undefined;
   }
 
-  /** Closes what has no calls. Returns true when its peer does not close it, or has long read nothing. */
-  #closeUnused(connection: Connection, now: number): boolean {
-    const { session, openCalls, usedAtMs } = connection;
-    const unsent = unsentBy(connection.socket);
-    if (unsent === 0 || unsent !== connection.unsent) Object.assign(connection, { unsent, unsentSinceMs: now });
-    if (now - connection.unsentSinceMs > UNREAD_MS) return true;
-    if (openCalls.size > 0 || now - usedAtMs < IDLE_MS) return false;
-    session.close();
-    return now - usedAtMs > IDLE_MS + CLOSING_MS;
+  #check(): void {
+    const now = performance.now();
+    for (const connection of this.#open.values())
+      if (isAway(connection) || (connection.is !== 'edge' && isUnused(connection, now))) this.end(connection.session);
+    if (this.#open.size > 0) return;
+    clearInterval(this.#checking);
+    this.#checking = undefined;
   }
+}
+
+/** Whether no byte comes, nor the answer to a ping. Checks are counted, not time, in which this process may stand. */
+function isAway(connection: Connection): boolean {
+  const { session, socket, heard } = connection;
+  connection.heard = socket.bytesRead;
+  connection.silentChecks = connection.heard > heard ? 0 : connection.silentChecks + 1;
+  if (connection.silentChecks === SILENT_CHECKS && !session.destroyed) session.ping(() => undefined);
+  return connection.silentChecks > 2 * SILENT_CHECKS;
+}
+
+/** Closes what has no calls. Returns true when its peer does not close it, or has long read nothing. */
+function isUnused(connection: Connection, now: number): boolean {
+  const { session, openCalls, usedAtMs } = connection;
+  const unsent = unsentBy(connection.socket);
+  if (unsent === 0 || unsent !== connection.unsent) Object.assign(connection, { unsent, unsentSinceMs: now });
+  if (now - connection.unsentSinceMs > UNREAD_MS) return true;
+  if (openCalls.size > 0 || now - usedAtMs < IDLE_MS) return false;
+  session.close();
+  return now - usedAtMs > IDLE_MS + CLOSING_MS;
 }
 
 /** What the socket has yet to send: Node's HTTP/2 writes to its handle. */

@@ -136,22 +136,23 @@ const MAX_HEADER_BYTES = 8_192;
 
 const bytesOf = (headers: readonly string[]) => headers.reduce((sum, { length }) => sum + length, 0);
 
-/** What an address may end early within this time, but for an edge: as much as Node allows a connection. */
+/** What an address or account may end early within this time, but for an edge: as much as Node allows a connection. */
 const MAX_RESETS = 1_000;
 const RESETS_MS = 30_000;
-/** What a connection may call while its address has ended more: enough for the operator's command. */
+/** What a connection may call while its address or account has ended more: enough for the operator's command. */
 const CALLS_BESIDE_RESETS = 10;
 
 /**
- * Counts the calls that callers end early, by address: a new connection is cheap. Those of strangers count apart, so
- * that nobody without a key ends the connections of those who have one. Returns true for a call too many.
+ * Counts the calls that callers end early: of strangers by address, since a new connection is cheap, of others by
+ * account. So nobody ends the connections of another account. Returns true for a call too many.
  */
 function resetBound(connections: Connections): (stream: ServerHttp2Stream, session: Http2Session) => boolean {
   let resets = new Map<string, number>();
   let sinceMs = 0;
   return (stream, session) => {
-    const { remoteAddress } = session.socket;
-    const callers = () => `${connections.isKnown(session) ? 'known' : 'strangers'} ${remoteAddress}`;
+    const connection = connections.of(session);
+    if (connection === undefined) return true; // it has ended
+    const callers = () => `${connection.is} ${connection.owner}`;
     if (performance.now() - sinceMs > RESETS_MS) [resets, sinceMs] = [new Map(), performance.now()];
     const count = () => void resets.set(callers(), (resets.get(callers()) ?? 0) + 1);
     const onAborted = () => {
