@@ -30,6 +30,8 @@ const RETRY_MS = 500;
  * one account may write 1,000 of them at once: the streams of all others would have to read them as pages.
  */
 const MAX_BATCHES = 1_000;
+/** For how long. A thousand of the largest take some 60 MB, with what is made of them for streams. */
+const KEPT_MS = 30_000;
 
 /** The events that an account may see, of these types, or all, that have been read. */
 function visible(events: readonly SeenEvent[], account: OwnerId, types: readonly string[]): readonly StoredEvent[] {
@@ -43,6 +45,7 @@ interface Batch {
   /** The events follow this id. */
   readonly after: EventId;
   readonly events: readonly StoredEvent[];
+  readonly readAtMs: number;
 }
 
 /** What the feed uses of a call that follows it. */
@@ -177,7 +180,8 @@ export class EventFeed {
       if (page === undefined) break;
       const events = page.rows.filter(isRead);
       this.#batches.push(...batchesOf(last, events));
-      this.#batches.splice(0, this.#batches.length - MAX_BATCHES);
+      const isOld = ({ readAtMs }: Batch) => readAtMs < beganMs - KEPT_MS;
+      while (this.#batches.length > MAX_BATCHES || this.#batches.slice(0, 1).some(isOld)) this.#batches.shift();
       last = events.at(-1)?.id ?? last;
       this.#last = last;
       if (events.length > 0) this.#wake();
@@ -224,7 +228,7 @@ export class EventFeed {
     const batch = this.#isBehind(after) ? this.#batches.findLast((one) => one.after <= after) : undefined;
     if (batch === undefined || batch.after === after) return batch;
     const index = batch.events.findIndex(({ id }) => id === after);
-    return index === -1 ? undefined : { after, events: batch.events.slice(index + 1) };
+    return index === -1 ? undefined : { ...batch, after, events: batch.events.slice(index + 1) };
   }
 }
 
@@ -242,15 +246,16 @@ async function before<T>(timeMs: number, work: Promise<T>): Promise<T | undefine
 
 /** Cuts events into batches of at most the bounded size, or of one event. */
 function* batchesOf(after: EventId, events: readonly StoredEvent[]): Generator<Batch> {
+  const readAtMs = performance.now();
   let [previous, batch, bytes]: [EventId, StoredEvent[], number] = [after, [], 0];
   for (const event of events) {
     const [last, size] = [batch.at(-1), Buffer.byteLength(event.row)];
     if (last !== undefined && bytes + size > MAX_BATCH_BYTES) {
-      yield { after: previous, events: batch };
+      yield { after: previous, events: batch, readAtMs };
       [previous, batch, bytes] = [last.id, [], 0];
     }
     batch.push(event);
     bytes += size;
   }
-  if (batch.length > 0) yield { after: previous, events: batch };
+  if (batch.length > 0) yield { after: previous, events: batch, readAtMs };
 }
