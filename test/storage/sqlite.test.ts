@@ -110,7 +110,7 @@ test('SQLite - the WAL, which grows while a backup reads, shrinks after it', asy
   t.true(wal() <= 16_777_216, `${wal()} bytes`);
 });
 
-test.serial('Commit - writes run in the order of arrival, at most 256 share one', async (t) => {
+test.serial('Commit - writes run in the order of arrival; at most 256 share one, of transactions 8', async (t) => {
   const commands: string[] = [];
   const { exec } = SqliteConnection.prototype;
   SqliteConnection.prototype.exec = function (sql) {
@@ -119,9 +119,18 @@ test.serial('Commit - writes run in the order of arrival, at most 256 share one'
   };
   t.teardown(() => Object.assign(SqliteConnection.prototype, { exec }));
   const { store } = t.context;
-  const add = (_: unknown, index: number) =>
-    store[index % 3 === 0 ? 'write' : 'transaction']((tx) => tx.categories.insert(CATS));
-  const ids = (await Promise.all(Array.from({ length: 600 }, add))).map(({ id }) => Number(id));
-  t.true(ids.every((id, index) => id === index + 1));
-  t.is(commands.filter((sql) => sql.endsWith('COMMIT')).length, 3);
+  const add = (how: 'write' | 'transaction') => store[how]((tx) => tx.categories.insert(CATS));
+  const mixed = Array.from({ length: 30 }, (_, index) => add(index % 3 === 0 ? 'write' : 'transaction'));
+  t.deepEqual(
+    (await Promise.all(mixed)).map(({ id }) => Number(id)),
+    mixed.map((_, index) => index + 1),
+  );
+  for (const [how, count] of [
+    ['write', 256],
+    ['transaction', 8],
+  ] as const) {
+    commands.length = 0;
+    await Promise.all(Array.from({ length: 3 * count }, () => add(how)));
+    t.is(commands.filter((sql) => sql.endsWith('COMMIT')).length, 3, how);
+  }
 });

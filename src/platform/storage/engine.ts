@@ -1,5 +1,6 @@
 /** The interface between the tables' SQL and the database engine that runs it: sqlite.ts or postgres.ts. */
 import type { Knex } from 'knex';
+import type { Owned } from './fair-order.ts';
 import type { Params, Row, Statement } from './statement.ts';
 
 /** Returns true once the deadline has passed or the caller has left: a write that has not begun need not begin. */
@@ -8,6 +9,20 @@ export type IsCancelled = () => boolean;
 /** Runs statements, inside or outside a transaction. */
 export interface Runner {
   all(statement: Statement, params: Params): Promise<readonly Row[]>;
+}
+
+interface OfWrite extends Owned {
+  readonly isCancelled?: IsCancelled | undefined;
+}
+
+export interface TransactionOptions extends OfWrite {
+  /** What `work` locks first, such as `thing 7`. */
+  readonly contended?: string | undefined;
+}
+
+export interface WriteOptions extends OfWrite {
+  /** 2 with an idempotency record, which needs the first's row; 1, the default, needs no BEGIN. */
+  readonly statements?: 1 | 2;
 }
 
 /** A parameter whose value each of several callers gives; of this type, where that of the column would be too small. */
@@ -56,12 +71,12 @@ export interface Engine {
   /** The SQL of the bytes whose hexadecimal text is the value of `sql`. */
   fromHex(sql: string): string;
   /**
-   * As in store.ts. `contended` names what `work` locks first, such as `thing 7`. An engine that runs transactions
-   * concurrently runs `work` again after a conflict, and queues those with the same name before they take a connection.
+   * As in store.ts. An engine that runs transactions concurrently runs `work` again after a conflict, and queues those
+   * with the same `contended` name before they take a connection.
    */
-  transaction<T>(work: (tx: Runner) => Promise<T>, isCancelled?: IsCancelled, contended?: string): Promise<T>;
-  /** As in store.ts. `statements` is 2 with an idempotency record, which needs the first's row; 1 needs no BEGIN. */
-  write<T>(work: (tx: Runner) => Promise<T>, isCancelled?: IsCancelled, statements?: 1 | 2): Promise<T>;
+  transaction<T>(work: (tx: Runner) => Promise<T>, options?: TransactionOptions): Promise<T>;
+  /** As in store.ts. */
+  write<T>(work: (tx: Runner) => Promise<T>, options?: WriteOptions): Promise<T>;
   /** The transactions that change rows of the table, or are about to: they may have taken ids that are not visible. */
   writersOf(table: string): Promise<ReadonlySet<string>>;
   /** Closes the database. All calls must have ended. */

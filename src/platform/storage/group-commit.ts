@@ -6,17 +6,23 @@
  * Each transaction runs in a savepoint, so that its failure rolls back only its own changes. Consecutive shareable
  * writes form a batch: they run side by side in one savepoint, and share statements (sqlite-connection.ts). When some
  * of them fail, all are rolled back. Those that succeeded run again, together; those that failed, each by itself.
+ *
+ * Owners take turns: a group has the first write of each, then the second. It is small, and who comes during it is the
+ * next: he waits for little, however much another has to write.
  */
-import type { IsCancelled, Runner } from './engine.ts';
+import type { Runner, TransactionOptions } from './engine.ts';
+import { inFairOrder, type Owned } from './fair-order.ts';
 import type { SqliteWriter } from './sqlite-writer.ts';
 import { Cancelled, StoreUnavailable } from './store-errors.ts';
 
-/** The maximum number of writes in a commit. It bounds how long the first one waits for the last. */
-const MAX_GROUP = 256;
+/** What a commit has at most, of one owner and of several, in shareable writes: each waits for the last of them. */
+const [MAX_GROUP, MAX_SHARED_GROUP] = [256, 128];
+/** Another one takes as long as so many: each of its statements is a way to the thread and back. */
+const COST_ALONE = 32;
 
-interface Write {
+interface Write extends Owned {
   readonly work: (tx: Runner) => Promise<unknown>;
-  readonly isCancelled: IsCancelled | undefined;
+  readonly isCancelled: TransactionOptions['isCancelled'];
   /** Whether it may run side by side with others, and again. */
   readonly isShareable: boolean;
   readonly resolve: (value: unknown) => void;
@@ -27,7 +33,7 @@ interface Write {
 
 /** Returns what runs a write in the next group. */
 export function groupCommit(writer: SqliteWriter) {
-  const queue: Write[] = [];
+  let queue: Write[] = [];
   let isDraining = false;
   /** Whether the open transaction has changes since its savepoint. */
   let hasChanges = false;
@@ -40,13 +46,20 @@ export function groupCommit(writer: SqliteWriter) {
 
   async function commitGroup(): Promise<void> {
     const group: Write[] = [];
+    const owners = new Set<unknown>();
+    let cost = 0;
+    queue = inFairOrder(queue);
     try {
       if (!writer.isIdle) await writer.command('end');
       await writer.command('begin');
       hasChanges = false;
-      while (group.length < MAX_GROUP && queue.length > 0) {
-        const batch = takeBatch(MAX_GROUP - group.length);
+      for (let max = MAX_GROUP; cost < max && queue.length > 0; max = owners.size > 1 ? MAX_SHARED_GROUP : MAX_GROUP) {
+        const newcomer = queue.findIndex(({ owner }) => !owners.has(owner)); // it may have come during this group
+        if (newcomer > 0) queue.unshift(...queue.splice(newcomer, 1));
+        const batch = takeBatch(max - cost);
         group.push(...batch);
+        for (const { owner } of batch) owners.add(owner);
+        cost += batch.length * (batch[0]?.isShareable === false ? COST_ALONE : 1);
         await run(batch);
       }
       await writer.command('commit');
@@ -87,10 +100,14 @@ export function groupCommit(writer: SqliteWriter) {
     for (const write of failed) await run([write]);
   }
 
-  return <T>(work: (tx: Runner) => Promise<T>, isCancelled?: IsCancelled, isShareable = false): Promise<T> =>
+  return <T>(
+    work: (tx: Runner) => Promise<T>,
+    { isCancelled, owner }: TransactionOptions = {},
+    isShareable = false,
+  ): Promise<T> =>
     new Promise((resolve, reject) => {
       const callbacks = { resolve: resolve as (value: unknown) => void, reject };
-      queue.push({ work, isCancelled, isShareable, ...callbacks });
+      queue.push({ work, isCancelled, owner, isShareable, ...callbacks });
       if (!isDraining) void drain();
     });
 }

@@ -82,11 +82,11 @@ export async function openPostgres(
     elementsOf: (name) =>
       knex.raw('json_array_elements(cast(? as json)) with ordinality as elements (value, key)', [param(name)]),
     fromHex: (sql) => `decode(${sql}, 'hex')`,
-    transaction(work, isCancelled, contended) {
+    transaction(work, { isCancelled, contended, owner } = {}) {
       const transact = () => runWrite((connection) => connection.transact(work), isCancelled);
-      return contended === undefined ? transact() : inTurn(contended, transact);
+      return contended === undefined ? transact() : inTurn(contended, transact, owner);
     },
-    write(work, isCancelled, statements = 1) {
+    write(work, { isCancelled, statements = 1 } = {}) {
       const single = (connection: Connection) => work({ all: (...args) => connection.single(...args) });
       return runWrite(statements === 1 ? single : (connection) => connection.transact(work), isCancelled);
     },

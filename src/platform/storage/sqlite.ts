@@ -109,8 +109,8 @@ export async function openSqlite(
     // Its rowid is its own order, so that a statement in the order of the keys sorts nothing.
     elementsOf: (name) => knex.raw('(select value, rowid as key from json_each(?))', [param(name)]),
     fromHex: (sql) => `unhex(${sql})`,
-    transaction: (work, isCancelled) => observed(commit(work, isCancelled)),
-    write: (work, isCancelled) => observed(commit(work, isCancelled, true)),
+    transaction: (work, options) => observed(commit(work, options)),
+    write: (work, options) => observed(commit(work, options, true)),
     writersOf: async () => new Set(),
     async close() {
       // In sequence, since the last connection to close writes the WAL back to the file.

@@ -8,6 +8,7 @@ import type { Engine, IsCancelled, Runner } from '../storage/engine.ts';
 import type { Migration } from '../storage/migrate.ts';
 import { StoreUnavailable } from '../storage/store-errors.ts';
 import { idempotencyTable, type Remember } from './idempotency.ts';
+import type { OwnerId } from './ids.ts';
 import * as idempotency from './migrations/004-idempotency.ts';
 
 /** Makes the reads of each table, and what makes its writes in a transaction. */
@@ -33,6 +34,8 @@ export type Transaction<T extends Tables> = { readonly [Name in keyof T]: Return
 /** The call that a write belongs to. */
 export interface WritingCall {
   readonly isCancelled: IsCancelled;
+  /** Whose it is: writes of several accounts take turns. */
+  readonly caller?: { readonly accountId: OwnerId } | undefined;
   /** Makes the idempotency record of the result. */
   readonly remember?: Remember;
 }
@@ -98,7 +101,8 @@ export function createStore<T extends Tables & typeof PLATFORM_TABLES>(opened: E
   const bind = (runner: Runner) =>
     new Proxy(tables, { get: (all, name: string) => all[name]?.writes(runner) }) as unknown as Transaction<T>;
 
-  const writerFor = ({ isCancelled, remember }: Partial<WritingCall>, contended?: string): Writer<T> => {
+  const writerFor = ({ isCancelled, remember, caller }: Partial<WritingCall>, contended?: string): Writer<T> => {
+    const options = { isCancelled, owner: caller?.accountId };
     /** Inserts the record of the result, too. Refuses statements after the work, and after the first if `isOne`. */
     const remembering =
       <R>(work: (tx: Transaction<T>) => Promise<R>, isOne = false) =>
@@ -119,8 +123,9 @@ export function createStore<T extends Tables & typeof PLATFORM_TABLES>(opened: E
         return result;
       };
     return {
-      transaction: (work) => engine.transaction(remembering(work), isCancelled, contended),
-      write: (work) => engine.write(remembering(work, true), isCancelled, remember === undefined ? 1 : 2),
+      transaction: (work) => engine.transaction(remembering(work), { ...options, contended }),
+      write: (work) =>
+        engine.write(remembering(work, true), { ...options, statements: remember === undefined ? 1 : 2 }),
     };
   };
 

@@ -1,4 +1,5 @@
 /** Transactions, and writes of a single statement: isolated, cancelled in time, losing no update. */
+import { toAccountId } from '../../../src/platform/rpc/caller.ts';
 import { Cancelled, NotUnique } from '../../../src/platform/storage/store-errors.ts';
 import type { PetId } from '../../../src/shop/pets/table.ts';
 import { addOne, CATS, newCategory, newPet, occupyWriter, test } from './database.ts';
@@ -73,6 +74,21 @@ export function transactionTests(): void {
       t.deepEqual((await store.categories.page(ALL)).rows, []);
     });
   }
+
+  test("Turns - a transaction does not wait for hundreds of another account's, of the same row too", async (t) => {
+    const { store } = t.context;
+    const id = await newCategory(store);
+    const order: bigint[] = [];
+    const lock = async (account: bigint) => {
+      const call = { isCancelled: () => false, caller: { accountId: toAccountId(account) } };
+      await store.forCall(call, `category ${id}`).transaction((tx) => tx.categories.lock(id));
+      order.push(account);
+    };
+    const many = Array.from({ length: 300 }, () => lock(1n));
+    await Promise.race(many);
+    await Promise.all([lock(2n), ...many]);
+    t.true(order.indexOf(2n) < 60, `${order.indexOf(2n)}`);
+  });
 
   test('Write - a second statement is refused, since it would be a transaction of its own', async (t) => {
     const { store } = t.context;
