@@ -84,6 +84,16 @@ for (const [what, waiting] of Object.entries(WAITING)) {
   });
 }
 
+test('Address - of a method without a key 1,000 may be open, and one more ends one of who has most', async (t) => {
+  const from = (address: string) => ({
+    headers: { 'x-keyless': '1', 'x-petstore-edge': EDGE_SECRET, 'x-forwarded-for': address },
+  });
+  const all = [];
+  for (let host = 1; host <= 20; host += 1) all.push(...(await openMany(t, MAX_PER_ADDRESS, from(`192.0.2.${host}`))));
+  await isServed(t, from('192.0.2.200'));
+  t.is(all.filter(({ scripted }) => scripted.call.isCancelled()).length, 1);
+});
+
 test("Address - Envoy's checks take no share, its callers count by their address", async (t) => {
   const of = (secret: string, address?: string) => {
     const share = { 'x-share': '1', 'x-petstore-edge': secret };

@@ -65,7 +65,7 @@ export async function startScriptedServer(t: Scope, { maxStreamMs = FOREVER_MS }
     maxEventStreams: 10,
     countEventStreams: (_, own) => told.push(own) > 0,
   });
-  /** Takes the account of the caller from a header. A call with the header `x-share` has none. */
+  /** Takes the account of the caller from a header. A call with `x-share` has none, one with `x-keyless` needs none. */
   const shares = check({ name: 'shares', leaves: ['caller', 'isAdmitted'] }, async (call) => {
     const account = call.header('x-account');
     if (account !== undefined) {
@@ -75,6 +75,7 @@ export async function startScriptedServer(t: Scope, { maxStreamMs = FOREVER_MS }
       call.caller = { accountId, keyId: toKeyId(1n), permission: 'write', plan: 'free', quota };
       call.isAdmitted = true;
     } else if (call.header('x-share') !== undefined) openCalls.holdForAddress(call, 'key');
+    else if (call.header('x-keyless') !== undefined) openCalls.holdForAddress(call, call.operation.path);
   });
   const gate = check({ name: 'gate' }, async (call) => {
     if (call.header('x-gate') !== undefined) await scriptOf(call).gate;

@@ -3,7 +3,7 @@
  * and streams, with a key and without, waiting for a message or for a reader. One mechanism bounds all of it:
  *
  * - An address may have `MAX_PER_ADDRESS` calls open whose key is not known to be valid, and as many of each method
- *   that needs none, of which all together may have `MAX_PER_METHOD`.
+ *   that needs none. All together may have `MAX_PER_METHOD` of such: then a new one ends one of who has most.
  * - An account may have most of the slots (config/constants.ts) while it is alone, and an eighth of them while the
  *   server is crowded. Then a call of an account past its share is refused if there are others, and those of its calls
  *   end that wait for their caller. So nobody can keep slots by holding calls open.
@@ -94,13 +94,24 @@ export class OpenCalls {
     if (call.source === 'edge') return () => undefined; // Envoy's health checks, which nobody's calls may keep out
     const holder = `${what} ${call.address}`;
     const needsKey = what !== call.operation.path;
-    if (!needsKey && this.#byMethod.of(what) >= MAX_PER_METHOD) throw apiError('UNAVAILABLE');
+    if (!needsKey && this.#byMethod.of(what) >= MAX_PER_METHOD && !this.#endOneOfMost(what, call.address))
+      throw apiError('UNAVAILABLE');
     if (this.#byAddress.of(holder) < MAX_PER_ADDRESS) {
       if (!needsKey) this.#byMethod.hold(what, call); // a refusal takes nothing of it, however long it is unread
       return this.#byAddress.hold(holder, call);
     }
     if (this.#isRepeated(call)) return () => undefined;
     throw tooMany(MAX_PER_ADDRESS, AT_A_TIME, `address:${call.address}`);
+  }
+
+  /** Ends the oldest call of a method of the address that has most of them. Returns false if that is this address. */
+  #endOneOfMost(path: string, address: string): boolean {
+    const all = this.#calls.filter((call) => call.operation.path === path && !call.isCancelled());
+    const ofAddresses = Map.groupBy(all, (call) => call.address);
+    const most = [...ofAddresses.values()].reduce((one, other) => (other.length > one.length ? other : one), []);
+    if (most.length <= (ofAddresses.get(address)?.length ?? 0)) return false;
+    most[0]?.giveUp(apiError('UNAVAILABLE'));
+    return true;
   }
 
   /** True for a request that the edge has sent here twice: its caller must not get the refusal of the second. */
