@@ -6,14 +6,9 @@ export interface Owned {
 }
 
 /** First the first of each owner, then the second of each, and so on. What one owner has stays in its order. */
-export function inFairOrder<Work extends Owned>(waiting: readonly Work[]): Work[] {
-  const counts = new Map<unknown, number>();
-  const rounds = waiting.map(({ owner }) => {
-    const round = counts.get(owner) ?? 0;
-    counts.set(owner, round + 1);
-    return round;
-  });
-  return Array.from(waiting.keys())
-    .sort((a, b) => (rounds[a] ?? 0) - (rounds[b] ?? 0) || a - b)
-    .flatMap((index) => waiting.slice(index, index + 1));
+export function inFairOrder<Work extends Owned>(waiting: Work[]): Work[] {
+  const lists = [...Map.groupBy(waiting, ({ owner }) => owner).values()];
+  if (lists.length < 2) return waiting;
+  const rounds = Math.max(...lists.map(({ length }) => length));
+  return Array.from({ length: rounds }, (_, round) => lists.flatMap((list) => list.slice(round, round + 1))).flat();
 }
