@@ -6,6 +6,7 @@ import { connectionManager, publicConnectionManager, toRanges } from './connecti
 import { ROUTER } from './filters.ts';
 import { INVALID_HTTP, IS_ERROR } from './local-replies.ts';
 import { extension, type Message, when } from './message.ts';
+import { MAX_HEADERS_KB } from './overload.ts';
 import { type Files, secretFromFile } from './servers.ts';
 
 const TLS_CONTEXT = 'envoy.extensions.transport_sockets.tls.v3.DownstreamTlsContext';
@@ -100,6 +101,7 @@ function routing(name: string, routes: readonly Message[], fields: Message): Mes
   return connectionManager(name, {
     codec_type: 'HTTP1',
     common_http_protocol_options: { idle_timeout: '5s', max_headers_count: 100 },
+    max_request_headers_kb: MAX_HEADERS_KB, // by itself 60: overload.ts counts with this for all connections
     request_headers_timeout: '10s',
     request_timeout: '10s',
     stream_idle_timeout: '10s',

@@ -90,6 +90,12 @@ test('HTTP_PORT - a Host that is none, or is given twice, is a 400', async (t) =
   }
 });
 
+test('HTTP_PORT - takes 24 KiB of headers, as the public port', async (t) => {
+  const send = (bytes: number) =>
+    http1(`127.0.0.1:${t.context.httpPort}`, `GET / HTTP/1.1\r\nHost: petstore\r\nX: ${'x'.repeat(bytes)}\r\n\r\n`);
+  t.deepEqual([(await send(23_000)).status, (await send(25_000)).status], [308, 400]);
+});
+
 test('HTTP_PORT - a redirect to port 443 names no port', (t) => {
   const listener = JSON.stringify(redirectListener({ ...t.context.config, edgeSecret: '', port: 443 }, 80));
   t.regex(listener, /strip_any_host_port":true/);
