@@ -2,7 +2,7 @@
 import { setImmediate as turn } from 'node:timers/promises';
 import { callAdmin } from '../../src/platform/launcher/envoy-admin.ts';
 import { END_STREAM, frame, headersFrame, PLAIN, PREFACE } from '../support/calls/frames.ts';
-import { openSocket, targetOf } from '../support/calls/http2.ts';
+import { exchange, openSocket, sessionOf, targetOf } from '../support/calls/http2.ts';
 import { cpuTimesUs } from '../support/machine/cpu-time.ts';
 import { statistic } from '../support/service/exposition.ts';
 import { until } from '../support/until.ts';
@@ -11,6 +11,7 @@ import { hostileTest, pidsOf } from './campaign/service.ts';
 const test = hostileTest({ LOG_LEVEL: 'info', TRUSTED_PROXIES: '127.0.9.9' });
 
 const MAX_CONNECTIONS = 3_500;
+const FRAME_HEAD_BYTES = 9;
 
 function openSockets(publicAddress: string, length: number) {
   // So many addresses that each has enough ports, also while those of an earlier run wait for their end.
@@ -38,6 +39,23 @@ test.serial('Connections - with many open, idle ones are closed even when proxie
   for (const socket of sockets) socket.write('GET / HTTP/1.1\r\nHost: petstore\r\nAccept: text/html\r\n\r\n');
   const closed = () => statistic(config.envoyAdminPort, 'http.public.downstream_cx_idle_timeout');
   t.true(await until(async () => (await closed()) > 0, 'the end of an idle one', 60_000));
+  for (const socket of sockets) socket.destroy();
+});
+
+test.serial('Connections - thousands with unfinished headers over HTTP/2 close none of others', async (t) => {
+  const { config, publicAddress, key } = t.context;
+  const session = await sessionOf(t, publicAddress);
+  const get = () => exchange(session, { ':path': '/pets', authorization: `Bearer ${key}` });
+  t.is((await get()).status, 200);
+  const long = Object.fromEntries(Array.from({ length: 4 }, (_, index) => [`x-${index}`, '~'.repeat(3_900)]));
+  const unfinished = frame('headers', 1, 0, headersFrame(1, { ...PLAIN, ...long }).subarray(FRAME_HEAD_BYTES));
+  const sockets = openSockets(publicAddress, 0.9 * MAX_CONNECTIONS);
+  for (const socket of sockets) socket.write(Buffer.concat([PREFACE, unfinished]));
+  const sheds = 'overload.envoy.load_shed_points.http2_server_go_away_and_close_on_dispatch.shed_load_count';
+  const open = () => statistic(config.envoyAdminPort, 'http.public.downstream_cx_http2_active');
+  await until(async () => (await open()) > 0.8 * MAX_CONNECTIONS, 'all of them');
+  t.is((await get()).status, 200);
+  t.is(await statistic(config.envoyAdminPort, sheds), 0);
   for (const socket of sockets) socket.destroy();
 });
 

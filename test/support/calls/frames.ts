@@ -26,8 +26,12 @@ export function headersFrame(streamId: number, headers: OutgoingHttpHeaders, fla
   return frame('headers', streamId, END_HEADERS | flags, Buffer.concat(block));
 }
 
+/** A string without compression (RFC 7541, sections 5.1 and 5.2). */
 function text(value: string): Buffer {
-  return Buffer.concat([Buffer.of(value.length), Buffer.from(value)]);
+  const length = value.length < 127 ? [value.length] : [127];
+  for (let rest = value.length - 127; rest >= 0; rest = rest < 128 ? -1 : rest >> 7)
+    length.push(rest < 128 ? rest : (rest & 127) | 128);
+  return Buffer.concat([Buffer.from(length), Buffer.from(value)]);
 }
 
 export const PREFACE = Buffer.concat([Buffer.from('PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n'), frame('settings', 0)]);
