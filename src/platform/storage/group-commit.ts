@@ -17,6 +17,8 @@ import { Cancelled, StoreUnavailable } from './store-errors.ts';
 
 /** What a commit has at most, of one owner and of several, in shareable writes: each waits for the last of them. */
 const [MAX_GROUP, MAX_SHARED_GROUP] = [256, 128];
+/** After so long the next group begins: a write may take as long as all others. */
+const MAX_MS = 20;
 /** Another one takes as long as so many: each of its statements is a way to the thread and back. */
 const COST_ALONE = 32;
 
@@ -49,14 +51,16 @@ export function groupCommit(writer: SqliteWriter) {
     const owners = new Set<unknown>();
     let cost = 0;
     queue = inFairOrder(queue);
+    const max = () => (owners.size > 1 ? MAX_SHARED_GROUP : MAX_GROUP);
+    const endMs = performance.now() + MAX_MS;
     try {
       if (!writer.isIdle) await writer.command('end');
       await writer.command('begin');
       hasChanges = false;
-      for (let max = MAX_GROUP; cost < max && queue.length > 0; max = owners.size > 1 ? MAX_SHARED_GROUP : MAX_GROUP) {
+      while (queue.length > 0 && cost < max() && (group.length === 0 || performance.now() < endMs)) {
         const newcomer = queue.findIndex(({ owner }) => !owners.has(owner)); // it may have come during this group
         if (newcomer > 0) queue.unshift(...queue.splice(newcomer, 1));
-        const batch = takeBatch(max - cost);
+        const batch = takeBatch(max() - cost);
         group.push(...batch);
         for (const { owner } of batch) owners.add(owner);
         cost += batch.length * (batch[0]?.isShareable === false ? COST_ALONE : 1);
