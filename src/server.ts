@@ -31,9 +31,9 @@ import { idempotency } from './platform/interceptors/idempotency.ts';
 import { keyless } from './platform/interceptors/keyless.ts';
 import { limits } from './platform/interceptors/limits.ts';
 import { operatorOnly } from './platform/interceptors/operator-only.ts';
-import { pages } from './platform/interceptors/pages.ts';
 import { permission } from './platform/interceptors/permission.ts';
 import { readMessage } from './platform/interceptors/read-message.ts';
+import { readTurns } from './platform/interceptors/read-turns.ts';
 import { rest } from './platform/interceptors/rest.ts';
 import { logging } from './platform/observe/logging/log-calls.ts';
 import type { CallMetrics } from './platform/observe/metrics/calls.ts';
@@ -85,7 +85,7 @@ interface ChainParts extends Pick<Parts, 'keys' | 'operatorKey' | 'auditLog'> {
 export function chains({ keys, requests, turns, validate, records, operatorKey, auditLog }: ChainParts) {
   const message = readMessage(validate, turns);
   const unknown = [authentication(keys, requests), limits(requests), permission];
-  const own = [pages(turns), etags, deprecation, idempotency(records)];
+  const own = [readTurns(turns), etags, deprecation, idempotency(records)];
   const streams = [keyless(requests), host];
   const { passed, refused } = audit(auditLog);
   return {

@@ -40,6 +40,16 @@ test('Turns - an account has 640 rows under way, in order; others do not wait, n
   t.deepEqual([rowsOf(100), rowsOf(65_536)], [0, 199]);
 });
 
+test('Turns - a read costs its rows while an account is alone, and at least 40 beside others', async (t) => {
+  const turns = new Turns();
+  t.is(turns.costOf(ONE, 0), 0);
+  t.deepEqual([turns.costOf(OTHER, 0), turns.costOf(ONE, 100)], [40, 100]);
+  await delay(1_100);
+  t.is(turns.costOf(ONE, 0), 40, 'the other one has just called');
+  await delay(1_100);
+  t.is(turns.costOf(ONE, 0), 0);
+});
+
 test('Pages - of an account are read and written a part at a time; others do not wait for them', async (t) => {
   const { store, grpc, operator } = await startTestServer(t);
   const caller = grpc.withKey(await operator.keyOf({ perMinute: 100, perDay: 100 }));

@@ -9,7 +9,7 @@ import { CONDITIONS } from '../proto/operations.ts';
 import { around, type Call, encoded } from '../rpc/chain.ts';
 import { type EntityTags, entityTag, matchesWeakly, parseEntityTags } from '../rpc/entity-tags.ts';
 
-const after = { pages: 'a page is encoded in its turn' };
+const after = { readTurns: 'a page is encoded in its turn' };
 
 export const etags = around({ name: 'etags', needs: ['request'], leaves: ['ifMatch'], after }, async (call, next) => {
   const { isTagged, idList, condition, response: shape } = call.operation;

@@ -1,15 +1,17 @@
-/** Lets the pages of an account take turns (turns.ts), from the look for their rows until the response is written. */
+/** Lets the reads of an account take turns (turns.ts), from the look for their rows until the response is written. */
 import { apiError } from '../errors.ts';
 import type { Operation } from '../proto/operations.ts';
 import { around } from '../rpc/chain.ts';
 import { DEFAULT_LIMIT } from '../rpc/page-token.ts';
 import type { Turns } from '../rpc/turns.ts';
 
-export const pages = (turns: Turns) =>
-  around({ name: 'pages', needs: ['caller', 'request'] }, (call, next) => {
+export const readTurns = (turns: Turns) =>
+  around({ name: 'readTurns', needs: ['caller', 'request'] }, (call, next) => {
     const { operation, caller } = call;
-    if (operation.response.list === undefined) return next(call);
-    return turns.run(caller.accountId, rowsIn(operation, call.request as unknown as Asked), () => {
+    const isList = operation.response.list !== undefined;
+    const cost = turns.costOf(caller.accountId, isList ? rowsIn(operation, call.request as unknown as Asked) : 0);
+    if (cost === 0 || !operation.isRead || operation.isStream) return next(call);
+    return turns.run(caller.accountId, cost, () => {
       if (call.isCancelled()) throw apiError('DEADLINE_EXCEEDED'); // while it waited
       return next(call);
     });
