@@ -4,7 +4,8 @@
  * connections together. From 60 % on Envoy closes connections that send requests. What is left is the second line of
  * defence: the closer the heap comes to its limit, the sooner idle connections and streams end.
  */
-import { extension, type Message } from './message.ts';
+import { HEARTBEAT_MS } from '../../src/platform/config/times.ts';
+import { extension, type Message, seconds } from './message.ts';
 
 const MONITORS = 'envoy.extensions.resource_monitors';
 const HEAP = 'envoy.resource_monitors.fixed_heap';
@@ -34,7 +35,8 @@ export function overloadManager(): Message {
           {
             timer_scale_factors: [
               { timer: 'HTTP_DOWNSTREAM_CONNECTION_IDLE', min_timeout: '2s' },
-              { timer: 'HTTP_DOWNSTREAM_STREAM_IDLE', min_timeout: '5s' },
+              // A stream of events is silent until its next heartbeat, and a call may wait for a slow database.
+              { timer: 'HTTP_DOWNSTREAM_STREAM_IDLE', min_timeout: seconds(HEARTBEAT_MS + 5_000) },
               { timer: 'HTTP_DOWNSTREAM_STREAM_FLUSH', min_timeout: '1s' },
             ],
           },

@@ -1,6 +1,7 @@
 /** Connections: how many may be open, and for how long. */
-import { setImmediate as turn } from 'node:timers/promises';
+import { setTimeout as delay, setImmediate as turn } from 'node:timers/promises';
 import { callAdmin } from '../../src/platform/launcher/envoy-admin.ts';
+import { openEvents } from '../support/calls/event-source.ts';
 import { END_STREAM, frame, headersFrame, PLAIN, PREFACE } from '../support/calls/frames.ts';
 import { exchange, openSocket, sessionOf, targetOf } from '../support/calls/http2.ts';
 import { cpuTimesUs } from '../support/machine/cpu-time.ts';
@@ -57,6 +58,23 @@ test.serial('Connections - thousands with unfinished headers over HTTP/2 close n
   t.is((await get()).status, 200);
   t.is(await statistic(config.envoyAdminPort, sheds), 0);
   for (const socket of sockets) socket.destroy();
+});
+
+test.serial('Streams of events - stay open beside thousands of connections that send nothing', async (t) => {
+  const { publicAddress, rest, key } = t.context;
+  const stream = await openEvents(`${rest.url}/events/stream`, key);
+  t.is((await stream.next())?.event, 'ready');
+  const next = stream.next().then((event) => event?.event ?? 'the end');
+  let sockets: ReturnType<typeof openSockets> = [];
+  for (let round = 0; round < 24; round += 1) {
+    sockets = sockets.filter(({ closed }) => !closed); // they end after 5 s
+    sockets.push(...openSockets(publicAddress, Math.floor(0.83 * MAX_CONNECTIONS) - sockets.length));
+    await delay(500);
+  }
+  t.is(await Promise.race([next, 'nothing']), 'nothing');
+  for (const socket of sockets) socket.destroy();
+  stream.close();
+  await next.catch(() => undefined);
 });
 
 test.serial('Unread refusals - 4,000 that are never read end within 30 seconds', async (t) => {
