@@ -10,7 +10,7 @@ import type { EdgeConfig } from '../../src/platform/config/config.ts';
 import { SPAN_FLUSH_MS } from '../../src/platform/config/times.ts';
 import { adminCluster, serverClusters, tracesCluster } from './clusters.ts';
 import { publicListener, redirectListener, statisticsListener } from './listeners.ts';
-import { type Message, when } from './message.ts';
+import { type Message, UNLIMITED, when } from './message.ts';
 import { overloadManager } from './overload.ts';
 import type { Files } from './servers.ts';
 
@@ -19,9 +19,6 @@ import type { Files } from './servers.ts';
  * sees only the main thread. A process that was frozen for longer may end too: in 1 of 38 freezes beyond the timeout.
  */
 const WORKER_TIMEOUT = '20s';
-
-/** What Envoy takes for no bound. */
-const UNLIMITED = 2 ** 32 - 1;
 
 export function bootstrap(config: EdgeConfig, files: Files): Message {
   const { tls, internalTls, traces, servers, httpPort, trustedProxies } = config;

@@ -9,7 +9,7 @@ import { accessLogs } from './access-log.ts';
 import { httpFilters } from './filters.ts';
 import { localReplies } from './local-replies.ts';
 import { EDGE_BODY_TIMEOUT_MS } from './lua.ts';
-import { extension, header, type Message, seconds, when } from './message.ts';
+import { extension, header, type Message, seconds, UNLIMITED, when } from './message.ts';
 import { MAX_HEADERS_KB } from './overload.ts';
 import { routes } from './routes.ts';
 import type { Files } from './servers.ts';
@@ -20,9 +20,6 @@ const EARLY_MUTATION = 'envoy.extensions.http.early_header_mutation.header_mutat
 
 /** How many requests a connection of HTTP/2 may have open. */
 const MAX_STREAMS = 100;
-
-/** What nghttp2 takes for no bound. */
-const UNLIMITED = 2 ** 32 - 1;
 
 /** How long a caller's connection may be idle. */
 const IDLE_TIMEOUT = '10s';

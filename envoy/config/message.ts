@@ -34,6 +34,9 @@ export function when<Item>(isOn: boolean, ...items: readonly Item[]): readonly I
   return isOn ? items : [];
 }
 
+/** What Envoy and nghttp2 take for no bound. */
+export const UNLIMITED = 2 ** 32 - 1;
+
 /** A duration: `1.5s`. */
 export function seconds(ms: number): string {
   return `${ms / 1_000}s`;

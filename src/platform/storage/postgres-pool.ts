@@ -25,7 +25,7 @@ import { StoreUnavailable } from './store-errors.ts';
 /** How long a start waits for a connection, and a call for a free one or a new one. */
 export const CONNECT_MS = 10_000;
 /** How many calls may wait for a connection. Further calls are refused at once. */
-const MAX_WAITING = 2_000;
+export const MAX_WAITING = 2_000;
 /** What pg says when no connection has become free: the database is busy. */
 const WAITED = 'timeout exceeded when trying to connect';
 /** How long a call waits for a response. The server's timeouts are shorter, so that its error arrives first. */

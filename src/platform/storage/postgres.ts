@@ -6,24 +6,25 @@
  * `synchronous_commit` does that, which stays on (docs/operations.md).
  *
  * Transactions that lock the same row first queue in this process, and only one of them holds a connection. So a row
- * that stays locked does not use up the pool. Transactions that wait too long or exceed the queue are refused.
+ * that stays locked does not use up the pool. Transactions that wait too long or exceed the queue are refused. Then an
+ * account has as many writes in the pool as this has connections: what it has beyond waits, and others do not.
  *
  * While the database is unavailable, calls fail after a bounded wait (postgres-pool.ts). Each tries to connect.
  */
 import makeKnex from 'knex';
 import { Availability } from './availability.ts';
-import type { Engine, EngineOptions, IsCancelled } from './engine.ts';
+import type { Engine, EngineOptions, PoolUse, TransactionOptions } from './engine.ts';
 import type { Migration } from './migrate.ts';
-import { namedMutex } from './named-mutex.ts';
+import { NamedQueues } from './named-queues.ts';
 import type { Connection } from './postgres-connection.ts';
 import { retryConflicts } from './postgres-errors.ts';
 import { migratePostgres } from './postgres-migrate.ts';
-import { PostgresPool } from './postgres-pool.ts';
+import { CONNECT_MS, MAX_WAITING, PostgresPool } from './postgres-pool.ts';
 import { compile, param } from './statement.ts';
 import { Cancelled } from './store-errors.ts';
 
 /** How many transactions may queue for the same row, and for how long. */
-const QUEUE_BOUNDS = { maxWaiting: 500, maxWaitMs: 5_000 };
+const OF_ROW = { atOnce: 1, maxWaiting: 500, maxWaitMs: 5_000 };
 
 export interface PostgresOptions extends EngineOptions {
   /** The maximum number of connections: two fifths for reads, the rest for writes. */
@@ -58,19 +59,37 @@ export async function openPostgres(
   // new history begins in a transaction of its own: in a call's it would delay others until the end of that.
   for (const pool of [readPool, writePool])
     await pool.use((connection) => connection.single(writers, { table: 'schema_migrations' }));
-  const inTurn = namedMutex(QUEUE_BOUNDS);
+  const [ofRows, ofAccounts] = [
+    new NamedQueues(OF_ROW),
+    new NamedQueues({ atOnce: writePool.size, maxWaiting: MAX_WAITING, maxWaitMs: CONNECT_MS }),
+  ];
+  const write: PoolUse = {
+    size: writePool.size,
+    get inUse() {
+      return writePool.inUse;
+    },
+    get waiting() {
+      return writePool.waiting + ofAccounts.waiting;
+    },
+  };
   /** Runs work on a connection for writes, again after a conflict. */
-  const runWrite = <T>(work: (connection: Connection) => Promise<T>, isCancelled?: IsCancelled): Promise<T> =>
-    retryConflicts(() =>
-      writePool.use((connection) => {
-        if (isCancelled?.() === true) throw new Cancelled();
-        return work(connection);
-      }),
-    );
+  const runWrite = <T>(
+    work: (connection: Connection) => Promise<T>,
+    { isCancelled, owner }: TransactionOptions,
+  ): Promise<T> => {
+    const run = () =>
+      retryConflicts(() =>
+        writePool.use((connection) => {
+          if (isCancelled?.() === true) throw new Cancelled();
+          return work(connection);
+        }),
+      );
+    return owner === undefined ? run() : ofAccounts.run(`a connection for account ${owner}`, run);
+  };
   return {
     knex,
     availability,
-    pools: { read: readPool, write: writePool },
+    pools: { read: readPool, write },
     reader: { all: (statement, params) => readPool.use((connection) => connection.single(statement, params)) },
     // The planner chooses an index by the values of the parameters. It would not see those of several callers.
     compilePage: (name, _columns, compose) =>
@@ -82,13 +101,14 @@ export async function openPostgres(
     elementsOf: (name) =>
       knex.raw('json_array_elements(cast(? as json)) with ordinality as elements (value, key)', [param(name)]),
     fromHex: (sql) => `decode(${sql}, 'hex')`,
-    transaction(work, { isCancelled, contended, owner } = {}) {
-      const transact = () => runWrite((connection) => connection.transact(work), isCancelled);
-      return contended === undefined ? transact() : inTurn(contended, transact, owner);
+    transaction(work, options = {}) {
+      const { contended, owner } = options;
+      const transact = () => runWrite((connection) => connection.transact(work), options);
+      return contended === undefined ? transact() : ofRows.run(contended, transact, owner);
     },
-    write(work, { isCancelled, statements = 1 } = {}) {
+    write(work, { statements = 1, ...options } = {}) {
       const single = (connection: Connection) => work({ all: (...args) => connection.single(...args) });
-      return runWrite(statements === 1 ? single : (connection) => connection.transact(work), isCancelled);
+      return runWrite(statements === 1 ? single : (connection) => connection.transact(work), options);
     },
     async writersOf(table) {
       const rows = await readPool.use((connection) => connection.single(writers, { table }));
