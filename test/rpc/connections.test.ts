@@ -168,9 +168,9 @@ test.serial('Strangers - what they sent together is forgotten when the last has 
   const flooders: Socket[] = [];
   for (let count = 0; count < 15; count += 1) flooders.push(await open(t, server, ''));
   for (const flooder of flooders) flooder.write(calls(90));
-  await delay(500);
+  await delay(1_000);
   for (const flooder of flooders) flooder.destroy();
-  await delay(500);
+  await delay(3_000);
   const next = await open(t, server, 'next', {});
   next.write(calls(8)); // more than a few bytes, and not more than one may call beside resets
   await delay(500);

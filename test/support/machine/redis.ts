@@ -15,10 +15,12 @@ export type TestRedis = Awaited<ReturnType<typeof startRedis>>;
 
 /** Starts a server, which can be killed, paused and started again, until the end of the test. */
 export async function startRedis(t: Scope, settings: readonly string[] = []) {
-  const [port = 0] = await freePorts(1);
+  const [port = 0, clusterPort = 0] = await freePorts(2);
   const url = `redis://127.0.0.1:${port}`;
   const config: RedisConfig = { urls: [url], isCluster: false };
   const place = ['--port', String(port), '--bind', '127.0.0.1', '--dir', temporaryFolder(t)];
+  // The nodes of a cluster communicate on a second port, which must be free too.
+  if (settings.includes('--cluster-enabled')) place.push('--cluster-port', String(clusterPort));
   let server: Program | undefined;
   let isPaused = false;
   /** Starts it on the same port, without data. */
@@ -67,8 +69,7 @@ export type TestCluster = Awaited<ReturnType<typeof startRedisCluster>>;
 /** Starts a cluster of three masters, each with a third of the slots, and of as many replicas of each. */
 export async function startRedisCluster(t: Scope, replicas = 0) {
   const settings = ['--cluster-enabled', 'yes', '--cluster-node-timeout', '2000', '--repl-diskless-sync-delay', '0'];
-  // The nodes communicate on a second port, which must be free too.
-  const start = async () => startRedis(t, [...settings, '--cluster-port', String((await freePorts(1))[0])]);
+  const start = () => startRedis(t, settings);
   const nodes = await Promise.all(Array.from({ length: 3 * (1 + replicas) }, start));
   const addresses = nodes.map(({ port }) => `127.0.0.1:${port}`);
   const run = async (command: string, ...args: readonly string[]) => {
