@@ -1,7 +1,7 @@
 /**
  * The limits on the number and the size of connections and streams bound the memory. A connection with unfinished
- * headers holds them and 26 KB, of HTTP/2 42 KB: with what Envoy needs itself that is 55 % of the heap for all
- * connections together. From 60 % on Envoy closes connections that send requests. What is left is the second line of
+ * headers holds them and 26 KB, of HTTP/2 42 KB: with what Envoy needs itself that is 59 % of the heap for all
+ * connections together. From 62 % on Envoy closes connections that send requests. What is left is the second line of
  * defence: the closer the heap comes to its limit, the sooner idle connections and streams end.
  */
 import { HEARTBEAT_MS } from '../../src/platform/config/times.ts';
@@ -14,7 +14,7 @@ const CONNECTIONS = 'envoy.resource_monitors.global_downstream_max_connections';
 /** The largest headers of a request: 24 KiB. */
 export const MAX_HEADERS_KB = 24;
 const MAX_CONNECTIONS = 3_500;
-const MAX_HEAP_BYTES = 512 * 1_048_576;
+const MAX_HEAP_BYTES = 384 * 1_048_576;
 
 export function overloadManager(): Message {
   return {
@@ -56,7 +56,7 @@ export function overloadManager(): Message {
     loadshed_points: [
       {
         name: 'envoy.load_shed_points.http2_server_go_away_and_close_on_dispatch',
-        triggers: [scaled(HEAP, 0.6, 0.65)],
+        triggers: [scaled(HEAP, 0.62, 0.67)],
       },
     ],
   };

@@ -31,7 +31,7 @@ const RETRY_MS = 500;
  */
 const MAX_BATCHES = 1_000;
 /** For how long. A thousand of the largest take some 60 MB, with what is made of them for streams. */
-const KEPT_MS = 30_000;
+const KEPT_MS = 5_000;
 
 /** The events that an account may see, of these types, or all, that have been read. */
 function visible(events: readonly SeenEvent[], account: OwnerId, types: readonly string[]): readonly StoredEvent[] {
