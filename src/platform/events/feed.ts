@@ -179,9 +179,8 @@ export class EventFeed {
       const page = await this.#read(last);
       if (page === undefined) break;
       const events = page.rows.filter(isRead);
-      this.#batches.push(...batchesOf(last, events));
-      const isOld = ({ readAtMs }: Batch) => readAtMs < beganMs - KEPT_MS;
-      while (this.#batches.length > MAX_BATCHES || this.#batches.slice(0, 1).some(isOld)) this.#batches.shift();
+      const isFresh = ({ readAtMs }: Batch) => readAtMs >= beganMs - KEPT_MS;
+      this.#batches = [...this.#batches.filter(isFresh), ...batchesOf(last, events)].slice(-MAX_BATCHES);
       last = events.at(-1)?.id ?? last;
       this.#last = last;
       if (events.length > 0) this.#wake();
