@@ -21,11 +21,13 @@ export class NamedQueues {
   readonly #options: QueueOptions;
   /** The names of which work runs. */
   readonly #queues = new Map<string, { running: number; readonly waiting: Waiting[] }>();
-  /** How much work waits. */
-  waiting = 0;
-
   constructor(options: QueueOptions) {
     this.#options = options;
+  }
+
+  /** How much work waits. */
+  get waiting(): number {
+    return this.#queues.values().reduce((sum, { waiting }) => sum + waiting.length, 0);
   }
 
   async run<T>(name: string, work: () => Promise<T>, owner?: unknown): Promise<T> {
@@ -57,10 +59,6 @@ export class NamedQueues {
       reject(new StoreUnavailable(`${name} was not available within ${maxWaitMs / 1_000} s`));
     }, maxWaitMs);
     queue.push(waiting);
-    this.waiting += 1;
-    await promise.finally(() => {
-      clearTimeout(timer);
-      this.waiting -= 1;
-    });
+    await promise.finally(() => clearTimeout(timer));
   }
 }
