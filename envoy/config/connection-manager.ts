@@ -8,7 +8,7 @@ import { TO_SERVER } from '../../src/platform/edge-headers.ts';
 import { accessLogs } from './access-log.ts';
 import { httpFilters } from './filters.ts';
 import { localReplies } from './local-replies.ts';
-import { EDGE_BODY_TIMEOUT_MS } from './lua.ts';
+import { EDGE_BODY_TIMEOUT_MS, MAX_TYPE } from './lua.ts';
 import { extension, header, type Message, seconds, UNLIMITED, when } from './message.ts';
 import { MAX_HEADERS_KB } from './overload.ts';
 import { routes } from './routes.ts';
@@ -125,9 +125,6 @@ export function toRanges({ address, bits }: Network): Message[] {
   const range = { address_prefix: address, prefix_len: bits };
   return isIPv4(address) ? [range, { address_prefix: `::ffff:${address}`, prefix_len: 96 + bits }] : [range];
 }
-
-/** How many characters of a content type are looked at. Parameters mean nothing here, and no media type is longer. */
-const MAX_TYPE = 128;
 
 function earlyMutations(hasProxies: boolean, isTraced: boolean): readonly Message[] {
   return [

@@ -19,6 +19,9 @@ import { hedgeDelayMs } from './servers.ts';
 /** Later than the server's own timeout, which has a better response for gRPC callers. */
 export const EDGE_BODY_TIMEOUT_MS = BODY_TIMEOUT_MS + 1_000;
 
+/** How many characters of a media type are looked at. Parameters mean nothing here, and none is longer. */
+export const MAX_TYPE = 128;
+
 /** For how many requests a file counts: 1.7 MB cost seven times as much as a refusal, others up to twice. */
 export const DEAR_FILES: Readonly<Record<string, number>> = { '/docs/swagger-ui-bundle.js': 3 };
 
@@ -44,6 +47,7 @@ export function luaSettings(config: EdgeConfig): string {
     max_body_bytes: MAX_BODY_BYTES,
     max_held_bytes: MAX_HELD_BYTES,
     max_frames: MAX_FRAMES,
+    max_type: MAX_TYPE,
     max_depth: MAX_JSON_DEPTH,
     call_timeout_ms: CALL_TIMEOUT_MS,
     retry_on: HEDGED_RETRY_ON,
