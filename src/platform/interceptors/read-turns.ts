@@ -9,6 +9,7 @@ export const readTurns = (turns: Turns) =>
   around({ name: 'readTurns', needs: ['caller', 'request'] }, (call, next) => {
     const { operation, caller } = call;
     const isList = operation.response.list !== undefined;
+    // Asked for each call, also a write: it tells others that the account is there.
     const cost = turns.costOf(caller.accountId, isList ? rowsIn(operation, call.request as unknown as Asked) : 0);
     if (cost === 0 || !operation.isRead || operation.isStream) return next(call);
     return turns.run(caller.accountId, cost, () => {

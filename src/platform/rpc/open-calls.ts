@@ -57,11 +57,8 @@ export class OpenCalls {
     this.#options = options;
     const sweep = () => {
       for (const call of this.#calls) {
-        const { isStream, isEventStream, isRaw } = call.operation;
-        const hasOwnEnd = isRaw || !isStream; // a file is sent to its end
-        const waitsWithoutKey = call.standing !== 'admitted' && !isRaw && (isStream || call.isStalled);
-        const isEnded = (this.#isDraining && !hasOwnEnd) || (this.#isStopping && waitsWithoutKey);
-        if (isEventStream ? this.#isStopping : isEnded) call.giveUp(apiError('UNAVAILABLE'));
+        const { isEventStream } = call.operation;
+        if (this.#isStopping && this.#endsOnStop(call)) call.giveUp(apiError('UNAVAILABLE'));
         call.checkAge(options);
         const account = isEventStream ? undefined : call.caller?.accountId; // it holds no slot
         if (account !== undefined && call.isStalled && this.#isPastShare(account)) call.giveUp(pastShare(account));
@@ -158,6 +155,12 @@ export class OpenCalls {
    */
   endEventStreams(): void {
     this.#isStopping = true;
+  }
+
+  #endsOnStop({ operation: { isEventStream, isRaw, isStream }, standing, isStalled }: IncomingCall): boolean {
+    if (isEventStream) return true;
+    if (isRaw) return false; // a file is sent to its end
+    return isStream ? this.#isDraining || standing !== 'admitted' : isStalled && standing !== 'admitted';
   }
 
   /** From now on all streams end that have no end of their own, with UNAVAILABLE. */
