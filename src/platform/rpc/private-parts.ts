@@ -122,8 +122,8 @@ const held = new FinalizationRegistry<unknown>(() => undefined);
  */
 function outliveStreams(session: Http2Session): void {
   session.socket.removeAllListeners('error').on('error', () => undefined); // it closes
+  const native = partOf(session, 'kHandle'); // the connection loses it when it ends
   session.on('stream', (stream) => {
-    const native = partOf(session, 'kHandle'); // the connection loses it when it ends
     stream.once('close', () => stream.writableFinished || held.register(stream, native));
   });
 }
