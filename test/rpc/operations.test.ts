@@ -8,7 +8,7 @@ import { InventoryItem } from '../../gen/petstore/v1/inventory.ts';
 import { Order } from '../../gen/petstore/v1/orders.ts';
 import { Pet, PetStatus } from '../../gen/petstore/v1/pets.ts';
 import { loadOperations } from '../../src/platform/proto/operations.ts';
-import { entityTag, parseEntityTags } from '../../src/platform/rpc/entity-tags.ts';
+import { entityTag, MAX_TAGS, parseEntityTags } from '../../src/platform/rpc/entity-tags.ts';
 import { createGrpcServer } from '../../src/platform/rpc/server.ts';
 import { parcelOperations } from '../support/lists/parcels.ts';
 
@@ -92,6 +92,11 @@ test('Entity tags - a malformed or empty list is refused', (t) => {
   const wrong = ['', ' ', ',', ' , ,', 'a', '"a', 'a"', '"a" "b"', '"a"b', 'w/"a"', 'W/', 'W/a', 'W /"a"', 'W/ "a"'];
   const others = ['*, "a"', '"a", *', '*,*', '"a";q=1', '"a" x', '"a\u007f"', '"a b"', "'a'", '"a"b"', '**'];
   for (const text of [...wrong, ...others]) t.is(parseEntityTags(text), undefined, text);
+});
+
+test('Entity tags - a list of more than a hundred is refused, by its first hundred', (t) => {
+  t.is(parseEntityTags('"a",'.repeat(MAX_TAGS))?.length, MAX_TAGS);
+  for (const list of ['"a",'.repeat(MAX_TAGS + 1), ','.repeat(MAX_TAGS + 1)]) t.is(parseEntityTags(list), undefined);
 });
 
 // A release that changes one of these invalidates all tags that callers hold.

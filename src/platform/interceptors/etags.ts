@@ -7,7 +7,7 @@ import { BinaryReader } from '@bufbuild/protobuf/wire';
 import { invalidArgument } from '../errors.ts';
 import { CONDITIONS } from '../proto/operations.ts';
 import { around, type Call, encoded } from '../rpc/chain.ts';
-import { type EntityTags, entityTag, matchesWeakly, parseEntityTags } from '../rpc/entity-tags.ts';
+import { type EntityTags, entityTag, MAX_TAGS, matchesWeakly, parseEntityTags } from '../rpc/entity-tags.ts';
 
 const after = { readTurns: 'a page is encoded in its turn' };
 
@@ -46,7 +46,7 @@ function readCondition(call: Call, path: keyof typeof CONDITIONS): EntityTags | 
   const value = call.header(path);
   if (value === undefined) return undefined;
   const tags = parseEntityTags(value);
-  const description = 'must be * or a list of entity tags in double quotes, as ETag gives them';
+  const description = `must be * or a list of entity tags in double quotes, as ETag gives them, at most ${MAX_TAGS}`;
   if (tags === undefined) throw invalidArgument([{ path, name: CONDITIONS[path], description }]);
   return tags;
 }

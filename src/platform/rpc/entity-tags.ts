@@ -18,14 +18,20 @@ export type EntityTags = readonly string[];
 
 const ANY: EntityTags = ['*'];
 
+/** No caller holds more of one resource. A list of 23 KB has 7,700, which would take the server 3 ms to read. */
+export const MAX_TAGS = 100;
+
 /** One list element, which may be empty (section 5.6.1.2), and its comma. Matching takes linear time. */
 const ELEMENT = /[ \t]*(?:((?:W\/)?"[!\x23-\x7e\x80-\xff]*")[ \t]*)?(?:,|$)/y;
 
-/** Parses a header's value. Undefined when it is not a list of entity tags, or an empty one. */
+/** Parses a header's value. Undefined when it is not a list of entity tags, an empty one, or too long. */
 export function parseEntityTags(text: string): EntityTags | undefined {
   if (text.trim() === '*') return ANY;
   const tags: string[] = [];
+  let elements = 0;
   for (let end = 0; end < text.length; end = ELEMENT.lastIndex) {
+    elements += 1;
+    if (elements > MAX_TAGS) return undefined;
     ELEMENT.lastIndex = end;
     const element = ELEMENT.exec(text);
     if (element === null) return undefined;
