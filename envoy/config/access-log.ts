@@ -27,8 +27,9 @@ const SHORT_WORDS = '[\\w-]{0,19}([ -,./:-@\\[-^`{-~]+[\\w-]{0,19})*';
 
 /** The id of a request that Envoy refused early, or the response's if the request is too broken to have one. */
 const REQUEST_ID =
-  "'x-request-id' in request.headers ? (request.headers['x-request-id'].matches('^[0-9a-f-]+$') ? " +
-  "request.headers['x-request-id'] : '') : response.headers['x-request-id']";
+  "'x-request-id' in request.headers ? (size(request.headers['x-request-id']) <= 64 && " +
+  "request.headers['x-request-id'].matches('^[0-9a-f-]+$') ? request.headers['x-request-id'] : '') : " +
+  "response.headers['x-request-id']";
 
 /** Moves headers of the response, some of which callers must not see, to metadata for the access log. */
 export const LOG_FILTER = extension(LOG_NAMESPACE, 'envoy.extensions.filters.http.header_to_metadata.v3.Config', {
