@@ -102,7 +102,7 @@ test.serial('Ctrl-C twice - does not wait for an open request, and leaves nothin
   t.true(await until(() => !children.some(isRunning), 'the end of server and Envoy', 5_000));
 });
 
-test('SIGTERM - calls that anybody may leave open without a key do not delay it', async (t) => {
+test('SIGTERM - calls and responses that anybody may leave open without a key do not delay it', async (t) => {
   const { GRPC_PORT = '' } = t.context.settings;
   const launcher = launch(t);
   const { url } = await launcher.opened();
@@ -111,6 +111,12 @@ test('SIGTERM - calls that anybody may leave open without a key do not delay it'
     headersFrame(3, { ...PLAIN, ...grpcHeaders(HealthService.watch.path) }),
     frame('data', 3, END_STREAM, grpcFrame()),
   ]);
+  const noWindow = frame('settings', 0, 0, Buffer.of(0, 4, 0, 0, 0, 0));
+  const unread = openSocket(new URL(url).host).on('error', () => undefined);
+  t.teardown(() => unread.destroy());
+  const file = headersFrame(1, { ...PLAIN, ':method': 'GET', ':path': '/docs/swagger-ui-bundle.js' }, END_STREAM);
+  const refused = headersFrame(3, { ...PLAIN, ':method': 'GET', ':path': '/pets' }, END_STREAM);
+  unread.resume().write(Buffer.concat([PREFACE, noWindow, file, refused]));
   for (const address of [new URL(url).host, `127.0.0.1:${GRPC_PORT}`]) {
     const socket = openSocket(address).on('error', () => undefined);
     t.teardown(() => socket.destroy());

@@ -149,6 +149,19 @@ for (const [number, kind] of KINDS.entries()) {
     t.regex((await send({ path: '/categories?limit=1' })).headers.get('link') ?? '', /^<\/categories\?/);
   });
 
+  test(`${name} - a header of 70 KB ends no request of another caller`, async (t) => {
+    const door = doorOf(t.context);
+    const feed = await overHttp1(door, await newKey(t.context));
+    t.is(await feed.next(), undefined, 'the stream has begun');
+    const sent = { headers: { 'x-long': '~'.repeat(70_000) } };
+    for (const protocol of ['HTTP/1.1', 'HTTP/2'] as const)
+      await callFrom('127.0.9.4', door, protocol, sent).catch(() => undefined); // some refuse it without a response
+    const { id } = await t.context.rest.order();
+    for (let seen = await feed.next(); seen !== id; seen = await feed.next());
+    feed.close();
+    t.pass();
+  });
+
   for (const protocol of kind.earlyResponses) {
     test(`${name} - a request without a key is refused before its body arrives, over ${protocol}`, async (t) => {
       const headers: Record<string, string> = protocol === 'gRPC' ? {} : { 'content-type': 'application/json' };

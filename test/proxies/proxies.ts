@@ -91,12 +91,14 @@ const caddyOf = (name: string, host: string) => async (setup: Setup) => {
   const file = `${folder}/Caddyfile`;
   const tls = `tls ${certificates.path('server.pem')} ${certificates.path('server-key.pem')}`;
   // On all addresses, as shipped: with two of them in a `bind` Caddy redirects on the last one only.
-  await adapt(name, file, { [SERVICE]: service, [`${host} {`]: `localhost {\n\t${tls}` });
   // No files of the machine, and no UDP for HTTP/3.
   const redirects = redirectPort ? [`http_port ${redirectPort}`, 'auto_https disable_certs'] : ['auto_https off'];
-  const options = ['admin off', ...redirects, 'skip_install_trust'];
-  const ports = [`https_port ${port}`, 'servers {\nprotocols h1 h2\n}'];
-  await writeFile(file, `{\n${[...options, ...ports].join('\n')}\n}\n${await readFile(file, 'utf8')}`);
+  const options = ['admin off', ...redirects, 'skip_install_trust', `https_port ${port}`];
+  await adapt(name, file, {
+    [SERVICE]: service,
+    [`${host} {`]: `localhost {\n\t${tls}`,
+    '\tservers {': `${options.join('\n')}\nservers {\nprotocols h1 h2`,
+  });
   const env = { HOME: folder, XDG_DATA_HOME: folder, XDG_CONFIG_HOME: folder };
   return { args: ['run', '--config', file, '--adapter', 'caddyfile'], env };
 };

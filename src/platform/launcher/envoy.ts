@@ -27,6 +27,18 @@ const CONFIG_HEAD = '# Written at each start, from envoy/config. The comments ar
 /** The prefix of Envoy's runtime keys for the limits of calls. */
 const CIRCUIT_BREAKERS = `circuit_breakers.${CLUSTERS.calls}.default`;
 
+/** How many requests callers have open, and of these the servers, but for those that need no key. */
+const JUDGED = [CLUSTERS.calls, CLUSTERS.feeds, CLUSTERS.anonymous].join('|');
+const ACTIVE_STATS = `/stats?filter=^(http.public.downstream|cluster.(${JUDGED}).upstream)_rq_active$`;
+/** For how long a stop waits for callers to read what no server works at. */
+const MAX_UNREAD_MS = 1_000;
+
+function activeIn(stats: string): readonly [callers: number, servers: number] {
+  const lines = [...stats.matchAll(/^(http|cluster)\..*: (\d+)$/gm)];
+  const sumOf = (kind: string) => lines.filter(([, one]) => one === kind).reduce((sum, [, , n]) => sum + Number(n), 0);
+  return [sumOf('http'), sumOf('cluster')];
+}
+
 export function findEnvoy({ envoy }: Config): string {
   const binary = envoy ?? PINNED_ENVOY;
   if (!existsSync(binary)) throw new ConfigError(`there is no Envoy at ${binary}: run "npm start", or set ENVOY`);
@@ -122,14 +134,21 @@ export class Envoy extends Component {
     await callAdmin(this.#config, 'POST', `/runtime_modify?${limits.join('&')}`);
   }
 
-  /** Closes the public port and waits until open requests have completed. */
+  /**
+   * Closes the public port and waits until open requests have completed. Those that wait only for their callers, or
+   * need no key, are waited for briefly: anybody can leave refusals and files unread.
+   */
   async drain(): Promise<void> {
     const signal = AbortSignal.timeout(DRAIN_MS);
     try {
       await callAdmin(this.#config, 'POST', '/drain_listeners', signal);
-      const stats = '/stats?filter=^http.public.downstream_rq_active$';
-      while (!(await callAdmin(this.#config, 'GET', stats, signal)).trim().endsWith(': 0')) {
+      let unreadMs = 0;
+      while (unreadMs < MAX_UNREAD_MS) {
+        const [callers, servers] = activeIn(await callAdmin(this.#config, 'GET', ACTIVE_STATS, signal));
+        if (callers === 0) break;
+        const startMs = performance.now();
         await delay(POLL_MS, undefined, { signal });
+        unreadMs = servers === 0 ? unreadMs + performance.now() - startMs : 0;
       }
       if (this.#config.traces !== undefined) await delay(LAST_SPANS_MS, undefined, { signal });
     } catch {
