@@ -64,6 +64,12 @@ export interface Engine {
   readonly reader: Runner;
   /** Compiles a query of at most `#rows` rows. Callers at the same time share a run of it where that is as fast. */
   compilePage(name: string, columns: readonly string[], compose: (given: Given) => Knex.QueryBuilder): Statement;
+  /**
+   * Whether the planner takes the values of columns for independent, of each other and of the ids. For values that never
+   * go together it would read the whole table in the order of the ids. A query that asks for a range of the last column,
+   * in its order, has it use the index on all of them.
+   */
+  readonly guessesByColumn: boolean;
   /** Restricts a query to rows whose `column` is in the list of ids in the parameter `ids`. */
   whereIdIn(query: Knex.QueryBuilder, column: string): Knex.QueryBuilder;
   /** A table for `from`: the `key` and `value` of each element of the JSON array in the parameter `name`. */

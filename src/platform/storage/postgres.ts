@@ -97,6 +97,7 @@ export async function openPostgres(
         name,
         compose((given, type) => (type === undefined ? param(given) : knex.raw(`cast(? as ${type})`, [param(given)]))),
       ),
+    guessesByColumn: true,
     whereIdIn: (query, column) => query.whereRaw('?? = any(?)', [column, param('ids')]),
     elementsOf: (name) =>
       knex.raw('json_array_elements(cast(? as json)) with ordinality as elements (value, key)', [param(name)]),

@@ -90,6 +90,7 @@ export async function openSqlite(
     availability,
     reader,
     // A row for each caller, with the rows that he gets as JSON: objects of their own would cost much more.
+    guessesByColumn: false,
     compilePage(name, columns, compose) {
       const names: string[] = [];
       const page = compose((param) => knex.raw(`callers.value ->> ${names.push(param) - 1}`));

@@ -1,7 +1,7 @@
 /** Pages of a list by keyset. A page is bounded by rows, and by bytes where the table has long texts. */
 import type { Knex } from 'knex';
 import type { Engine, Given } from '../storage/engine.ts';
-import { type Params, param, paramsOf, type Row, type Statement, toJsonArray } from '../storage/statement.ts';
+import { type Params, param, type Row, type Statement, toJsonArray } from '../storage/statement.ts';
 import type { Table } from './fields.ts';
 import { sharedReads } from './shared-reads.ts';
 import { BY_ID, type Key, type Page, type PageRequest, type SortOrder } from './sort-order.ts';
@@ -53,7 +53,8 @@ export function fitting(sizes: readonly number[], maxBytes: number): number {
 /**
  * Reads pages by keyset: the rows after the last id, and one more that tells whether there is another page. Concurrent
  * reads of pages of the same size, with filters on the same columns, can share a statement. `select` makes a query of
- * these columns without an order, with `given` in place of `param`.
+ * these columns without an order, with `given` in place of `param`. The columns of filters are those of an index, in the
+ * order of the table's, before those of the list's order.
  *
  * Of a table with long texts a page is read once as a rule. A row with more than its share of the bytes comes without
  * its texts. Then it is known how many rows fit, and a page of these is read.
@@ -64,7 +65,7 @@ export function pages<R extends object>(
   select: (columns: (string | Knex.Raw)[], given: Given) => Knex.QueryBuilder,
   order: SortOrder = BY_ID,
 ) {
-  const { knex, reader, compilePage } = engine;
+  const { knex, reader, compilePage, guessesByColumn } = engine;
   const { long } = table;
   const selected = table.selected(engine);
   const size = knex.raw(long.map(() => 'coalesce(octet_length(??), 0)').join(' + '), long);
@@ -73,17 +74,18 @@ export function pages<R extends object>(
   const { columns: by, types, isDescending } = order;
   if (by.some((column, at) => types[at] !== table.types[table.columns.indexOf(column)]))
     throw new Error(`${table.name}: its ids are texts, so its list needs an order: one that orderBy makes`);
-  const row = (parts: readonly string[]) => (parts.length === 1 ? `${parts}` : `(${parts})`);
-  /** The rows on one side of a key. */
-  const side = (operator: '<' | '>', key: string, given: Given) =>
-    knex.raw(
-      `${row(by)} ${operator} ${row(by.map(() => '?'))}`,
-      by.map((_, at) => given(key + at, types[at])),
-    );
+  /** The rows on one side of a key, in the order of these columns and then of the list. */
+  const side = (first: readonly string[], operator: '<' | '>', key: string, given: Given) => {
+    const keys = by.map((_, at) => given(key + at, types[at]));
+    const row = (parts: readonly string[]) => (parts.length === 1 ? `${parts}` : `(${parts})`);
+    const columns = [...first, ...by];
+    const values = [...first.map((column) => given(column)), ...keys];
+    return knex.raw(`${row(columns)} ${operator} ${row(columns.map(() => '?'))}`, values);
+  };
   /** The column itself, which `selected` may have as a text of the same name. */
   const named = (column: string) =>
     typeof selected[table.columns.indexOf(column)] === 'object' ? `${table.name}.${column}` : column;
-  const inOrder = by.map((column) => `${named(column)}${isDescending ? ' desc' : ''}`);
+  const direction = isDescending ? ' desc' : '';
   const variants = memo<Statement>();
   const statement = (filtered: readonly string[], isEnded: boolean) => {
     const compose = (given: Given) => {
@@ -91,8 +93,12 @@ export function pages<R extends object>(
         long.includes(column) ? shortOnly(column, given) : (selected[index] ?? column),
       );
       const query = select(long.length === 0 ? columns : [...columns, knex.raw('? as ??', [size, BYTES])], given);
-      if (isEnded) query.where(side(isDescending ? '>' : '<', '#until', given));
-      query.where(side(isDescending ? '<' : '>', '#after', given)).where(paramsOf(filtered, given));
+      const first = guessesByColumn ? filtered.slice(-1) : [];
+      if (isEnded) query.where(side(first, isDescending ? '>' : '<', '#until', given));
+      query.where(side(first, isDescending ? '<' : '>', '#after', given));
+      for (const column of filtered)
+        query.where(column, !first.includes(column) ? '=' : isDescending ? '>=' : '<=', given(column));
+      const inOrder = [...first, ...by].map((column) => named(column) + direction);
       return query.orderByRaw(`${inOrder} limit ?`, [param('#rows')]); // knex's `limit` takes no parameter
     };
     const names = long.length === 0 ? table.columns : [...table.columns, BYTES];
@@ -126,4 +132,16 @@ export function pages<R extends object>(
     const range = { ...keyed('#after', after), ...keyed('#until', until) };
     return read({ ...others, ...filters, ...range, '#share': share, '#rows': limit + 1 });
   };
+}
+
+/** The rows with these values, by the index whose columns they are. One that finds none reads none. */
+export function whereInIndex(
+  { guessesByColumn }: Engine,
+  query: Knex.QueryBuilder,
+  values: Readonly<Record<string, Knex.Value>>,
+): Knex.QueryBuilder {
+  const [last, value] = Object.entries(values).at(-1) ?? [];
+  if (last === undefined || value === undefined || !guessesByColumn) return query.where(values);
+  const { [last]: _, ...others } = values;
+  return query.where(others).where(last, '>=', value).where(last, '<=', value).orderBy(last);
 }

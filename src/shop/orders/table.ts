@@ -3,6 +3,7 @@ import type { Engine, Runner } from '../../platform/storage/engine.ts';
 import { compile, param } from '../../platform/storage/statement.ts';
 import { boolean, type Instant, id, instant, integer, optional, table } from '../../platform/tables/fields.ts';
 import type { Id } from '../../platform/tables/ids.ts';
+import { whereInIndex } from '../../platform/tables/pages.ts';
 import { onlyRow, resource } from '../../platform/tables/table.ts';
 import type { PetId } from '../pets/table.ts';
 
@@ -27,10 +28,12 @@ export const ORDERS = table<Order>('orders', {
 
 export function orderTable(engine: Engine) {
   const orders = resource(engine, ORDERS, { constant: ['pet_id'] });
-  const ofPet = () => engine.knex('orders').where({ pet_id: param('petId'), complete: param('complete') });
+  const { knex } = engine;
+  const ofPet = { pet_id: param('petId'), complete: param('complete') };
+  const units = knex.raw('coalesce(sum(quantity), 0) as quantity');
   const statements = {
-    open: compile('orders.open', ofPet().select('id').limit(1)),
-    openUnits: compile('orders.open_units', ofPet().select(engine.knex.raw('coalesce(sum(quantity), 0) as quantity'))),
+    open: compile('orders.open', whereInIndex(engine, knex('orders').select('id').limit(1), ofPet)),
+    openUnits: compile('orders.open_units', knex('orders').select(units).where(ofPet)),
   };
   return {
     reads: orders.reads,

@@ -3,6 +3,7 @@ import type { Engine, Runner } from '../../platform/storage/engine.ts';
 import { compile, param, paramsOf } from '../../platform/storage/statement.ts';
 import { id, integer, oneOf, table, text } from '../../platform/tables/fields.ts';
 import type { Id } from '../../platform/tables/ids.ts';
+import { whereInIndex } from '../../platform/tables/pages.ts';
 import { compileChildInsert, existingRow, resource } from '../../platform/tables/table.ts';
 import type { CategoryId } from '../categories/table.ts';
 
@@ -50,7 +51,7 @@ export function petTable(engine: Engine) {
     ),
     inCategory: compile(
       'pets.in_category',
-      knex('pets').select('id').where('category_id', param('category_id')).limit(1),
+      whereInIndex(engine, knex('pets').select('id').limit(1), paramsOf(['category_id'])),
     ),
   };
   return {

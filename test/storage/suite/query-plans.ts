@@ -39,29 +39,36 @@ function searches(engine: Engine, tx: Runner): Searches {
   const days = table('usage', { account: integer('account_id'), day: integer('day_index') });
   const order = orderBy(days, 'newest', ['account', 'day'], true);
   const newest = pages(engine, days, (columns) => engine.knex('usage').select(columns), order);
-  const { after, until } = order.range(1, 2);
+  const range = order.range(1, 2);
   const [orders, usage, { events }] = [orderTable(engine), usageTable(engine), { events: eventTable(engine).reads }];
+  const { guessesByColumn } = engine;
+  const equal = (...columns: string[]) => columns.map((column) => `${column}=? AND `).join('');
+  /** By the others, and by the last one as this: `$` stands for its name. */
+  const found = (columns: string[], asRange: string, asValue: string) =>
+    equal(...columns.slice(0, -1)) + (guessesByColumn ? asRange : asValue).replaceAll('$', columns.at(-1) ?? '');
+  const all = (...columns: string[]) => found(columns, '$>? AND $<?', '$=?');
+  const after = (...columns: string[]) => found(columns, '$,id>? AND $<?', '$=? AND id>?');
   return [
     [page(PAGE), 'id>?'],
-    [page(PAGE, { status: 'available' }), 'status=? AND id>?'],
-    [page(PAGE, { categoryId: CATEGORY }), 'category_id=? AND id>?'],
-    [page(PAGE, { categoryId: CATEGORY, status: 'available' }), 'category_id=? AND status=? AND id>?'],
+    [page(PAGE, { status: 'available' }), after('status')],
+    [page(PAGE, { categoryId: CATEGORY }), after('category_id')],
+    [page(PAGE, { categoryId: CATEGORY, status: 'available' }), after('category_id', 'status')],
     [newest({ after: order.start, limit: 20 }), 'account_id,day_index<?'],
-    [newest({ after, until, limit: 20 }), 'account_id,day_index>? AND account_id,day_index<?'],
+    [newest({ ...range, limit: 20 }), 'account_id,day_index>? AND account_id,day_index<?'],
     [events.after({ after: START, limit: 20 }), 'id>?'],
     [events.after({ after: START, limit: 20, types: ['pet.created'] }), 'id>?'],
-    [orders.reads.page(PAGE, { petId: PET }), 'pet_id=? AND id>?'],
-    [orders.reads.page(PAGE, { complete: false }), 'complete=? AND id>?'],
-    [orders.reads.page(PAGE, { petId: PET, complete: false }), 'pet_id=? AND complete=? AND id>?'],
-    [keyTable(engine).reads.page(PAGE, { accountId: ACCOUNT }), 'account_id=? AND id>?'],
+    [orders.reads.page(PAGE, { petId: PET }), after('pet_id')],
+    [orders.reads.page(PAGE, { complete: false }), after('complete')],
+    [orders.reads.page(PAGE, { petId: PET, complete: false }), after('pet_id', 'complete')],
+    [keyTable(engine).reads.page(PAGE, { accountId: ACCOUNT }), after('account_id')],
     [petTable(engine).reads.findAll([PET, toPetId(2n)]), 'id=?'],
     [idempotencyTable(engine).reads.find('record-1'), 'id=?'],
     [accountTable(engine).reads.findKey(Buffer.alloc(32)), 'hash=?'],
     [usage.reads.ofDay(1), 'day_index=?'],
     [usage.reads.ofAccount(ACCOUNT, 1), 'account_id=? AND day_index>?'],
     [petTable(engine).writes(tx).lock(PET), 'id=?'],
-    [petTable(engine).writes(tx).existsInCategory(CATEGORY), 'category_id=?'],
-    [orders.writes(tx).hasOpen(PET), 'pet_id=? AND complete=?'],
+    [petTable(engine).writes(tx).existsInCategory(CATEGORY), all('category_id')],
+    [orders.writes(tx).hasOpen(PET), all('pet_id', 'complete')],
     [orders.writes(tx).openUnits(PET), 'pet_id=? AND complete=?'],
   ];
 }
