@@ -148,7 +148,8 @@ const QUERIES: readonly (readonly [path: string, said?: string])[] = [
   ...['&&limit=5&', 'st%61tus=so%6cd', 'ids=1&&ids=2&'].map((query) => [`/pets?${query}`] as const),
   ['/pets/%31/?'],
   ['/pets?colour=red&limit=5&size=1&size=2', `colour: ${UNKNOWN}; size: ${UNKNOWN}`],
-  [`/pets?${'ids=1&'.repeat(501)}`, 'ids: is one of more than 500 parameters'],
+  [`/pets?${'ids=1&'.repeat(151)}`, 'ids: is one of more than 150 parameters'],
+  [`/pets?pageToken=${'%41'.repeat(2_730)}`, 'The path: is longer than 8192 characters'],
   ...['%ff', '%EF%BF%BD%ff', '%ed%a0%80'].map(
     (text) => [`/pets?pageToken=${text}`, 'pageToken: is not UTF-8'] as const,
   ),

@@ -6,8 +6,9 @@ import { noneOf, TIMESTAMP } from '../../proto/fields.ts';
 import type { Operation } from '../../proto/operations.ts';
 import { hasVerb } from '../../proto/paths.ts';
 
-/** More than any operation takes. To read thousands would take the server two milliseconds. */
-const MAX_PARAMETERS = 500;
+/** More than any operation takes: a hundred ids fill 2,500. To read 23 KB of escapes would take the server 6 ms. */
+const MAX_LENGTH = 8_192;
+const MAX_PARAMETERS = 150;
 
 /** Throws unless the content type is JSON. Undefined means that the request has no body. */
 export function checkContentType(contentType: string | undefined): void {
@@ -21,6 +22,8 @@ export function checkContentType(contentType: string | undefined): void {
  * before the first `=`, percent-decoded. What has no `=` is skipped there, so it is refused here.
  */
 export function checkParameters(path: string, operation: Operation): void {
+  if (path.length > MAX_LENGTH)
+    throw invalidArgument([{ path: '', name: 'The path', description: `is longer than ${MAX_LENGTH} characters` }]);
   const [pathname = '', query = ''] = path.split(/\?(.*)/s, 2);
   const wrong = new Map<string, string>();
   const checkValue = (field: DescField | undefined, name: string, encoded: string) => {
@@ -64,7 +67,9 @@ export function parameterName(parameter: string): string {
 
 /** Decodes percent-encoded bytes. Those that are not encoded are characters of Latin-1 in a header. */
 export function decode(text: string): Buffer {
-  const decoded = text.replace(/%([\da-f]{2})/gi, (_, code: string) => String.fromCharCode(Number.parseInt(code, 16)));
+  const decoded = text.replace(/(?:%[\da-f]{2})+/gi, (run) =>
+    Buffer.from(run.replaceAll('%', ''), 'hex').toString('latin1'),
+  );
   return Buffer.from(decoded, 'latin1');
 }
 
