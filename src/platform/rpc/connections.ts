@@ -16,6 +16,11 @@ import type { Caller } from './caller.ts';
 
 /** How many strangers there may be, and how many others: one more ends one of who has most, the oldest idle one. */
 const MAX_OPEN = 1_000;
+/**
+ * How many strangers without calls an address may have. The event loop reads what all of them have sent before it comes
+ * to others: 64 KB from each of 900 took it five seconds.
+ */
+const MAX_IDLE = 32;
 /** How many calls a connection may have open, but for an edge's. Node refuses more at once, malformed ones too. */
 export const MAX_CALLS = 100;
 /**
@@ -183,7 +188,19 @@ export class Connections {
   #keep(connection: Connection): void {
     this.#open.set(connection.session, connection);
     this.#counts[connection.is] += 1;
-    if (connection.is !== 'edge' && this.#counts[connection.is] > MAX_OPEN) this.#endOneOfMost(connection.is);
+    const { is, owner } = connection;
+    if (is === 'edge') return;
+    if (is === 'stranger' && this.#counts.stranger > MAX_IDLE) {
+      const idle = [...this.#like(is)].filter((other) => other.owner === owner && isIdle(other));
+      if (idle.length > MAX_IDLE) this.#endOneOf(idle);
+    }
+    if (this.#counts[is] <= MAX_OPEN) return;
+    const ofOwners = Map.groupBy(this.#like(is), (other) => other.owner).values();
+    this.#endOneOf(ofOwners.reduce((one, other) => (other.length > one.length ? other : one)));
+  }
+
+  #like(is: Connection['is']): IteratorObject<Connection> {
+    return this.#open.values().filter((connection) => connection.is === is);
   }
 
   /** It is no stranger any more. */
@@ -191,11 +208,8 @@ export class Connections {
     this.#become(connection, 'known', String(caller?.accountId ?? 'operator'));
   }
 
-  #endOneOfMost(is: Connection['is']): void {
-    const all = this.#open.values().filter((connection) => connection.is === is);
-    const ofOwners = Map.groupBy(all, ({ owner }) => owner).values();
-    const most = ofOwners.reduce((one, other) => (other.length > one.length ? other : one));
-    const ended = most.find(({ openCalls }) => openCalls.size === 0) ?? most[0];
+  #endOneOf(all: readonly Connection[]): void {
+    const ended = all.find(isIdle) ?? all[0];
     if (ended !== undefined) this.end(ended.session);
   }
 
@@ -240,6 +254,10 @@ export class Connections {
     clearInterval(this.#checking);
     this.#checking = undefined;
   }
+}
+
+function isIdle({ openCalls }: Connection): boolean {
+  return openCalls.size === 0;
 }
 
 /** Whether no byte comes, nor the answer to a ping. Checks are counted, not time, in which this process may stand. */
