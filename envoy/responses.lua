@@ -41,14 +41,11 @@ end
 local FAIL_TIMEOUT_MS = 2000
 -- What a filter says is cut to this length: a coding may be as long as all headers.
 local MAX_REPLY_BYTES = 1000
--- How much of a path it is told: encoded, the longest may have more than a message.
-local MAX_PATH_BYTES = 32768
 
 -- A caller may send any bytes, and a field of Protobuf has UTF-8. Those that are not ASCII are percent-encoded.
-local function ascii(text)
-  return (text:gsub("[^ -~]", function(byte)
-    return ("%%%02X"):format(byte:byte())
-  end))
+local ENCODED = {}
+for byte = 0, 255 do
+  ENCODED[string.char(byte)] = ("%%%02X"):format(byte)
 end
 
 -- Asks the server for the error that the caller gets. Returns its headers and its body.
@@ -57,12 +54,12 @@ local function fetch_error(handle, refused, status, reply)
   if status < 500 or status == 501 then -- connect.lua has found what is not supported
     response, error, status = edge_service.call(handle, "refuse", {
       method = refused.method,
-      path = ascii(refused.path):sub(1, MAX_PATH_BYTES),
+      path = (refused.path:gsub("[^ -~]", ENCODED)),
       status = status,
       reply = (refused.finding or status == 415) and reply:sub(1, MAX_REPLY_BYTES),
       finding = refused.finding,
       at = refused.at,
-      content_type = refused.content_type and ascii(refused.content_type),
+      content_type = refused.content_type,
     }, refused)
   elseif refused.judge ~= "nobody" then
     response, error = edge_service.call(handle, "fail", { status = status }, refused, FAIL_TIMEOUT_MS)

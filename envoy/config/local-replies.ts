@@ -3,6 +3,7 @@
  * headers of the local reply describe the request, and its body has Envoy's message.
  */
 import type { EdgeConfig } from '../../src/platform/config/config.ts';
+import { MAX_PATH_LENGTH } from '../../src/platform/config/constants.ts';
 import { EDGE_HEADERS } from '../../src/platform/edge-headers.ts';
 import { type ApiError, apiError, errorSaying } from '../../src/platform/errors.ts';
 import { connectBody } from '../../src/platform/protocols/connect/connect.ts';
@@ -61,22 +62,28 @@ export function localReplies(config: EdgeConfig): readonly Message[] {
     // Invalid HTTP in a body: the connection ends with the reply, so the server is not asked.
     invalidHttp(expression("response.code_details.startsWith('http1.')")),
     // All other errors of what has passed the filters: the Lua filter asks the server.
-    {
-      filter: and(hasPassed, isRestOrConnect, IS_ERROR),
+    // What a filter says matters with these: the wrong value, and the coding. Of a path without a method the transcoder
+    // says the path, which may be longer than what a filter may hold.
+    ...[
+      { is: or(status('EQ', 400), status('EQ', 415)), text: '%LOCAL_REPLY_BODY%' },
+      { is: IS_ERROR, text: '-' },
+    ].map(({ is, text }) => ({
+      filter: and(hasPassed, isRestOrConnect, is),
       headers_to_add: [
         header(EDGE_HEADERS.refused, '%REQ(X-ENVOY-ORIGINAL-METHOD?:METHOD)%'),
         header(
           EDGE_HEADERS.refusedKind,
           `%METADATA(ROUTE:${FILTERS.caller}:judge)% %METADATA(ROUTE:${FILTERS.caller}:errors)%`,
         ),
-        header(EDGE_HEADERS.refusedPath, '%REQ(X-ENVOY-ORIGINAL-PATH?:PATH)%'),
+        // More than enough for the server to refuse it.
+        header(EDGE_HEADERS.refusedPath, `%REQ(X-ENVOY-ORIGINAL-PATH?:PATH):${MAX_PATH_LENGTH + 1}%`),
         header(EDGE_HEADERS.refusedAuthorization, '%REQ(AUTHORIZATION)%'),
         header(EDGE_HEADERS.refusedForwardedFor, CALLER_ADDRESS),
         header(EDGE_HEADERS.refusedRequestId, '%REQ(X-REQUEST-ID)%'),
         header(EDGE_HEADERS.refusedContentType, `%REQ(${EDGE_HEADERS.bodyType})%`),
       ],
-      body_format_override: { text_format_source: { inline_string: '%LOCAL_REPLY_BODY%' } },
-    },
+      body_format_override: { text_format_source: { inline_string: text } },
+    })),
     // There may be no complete request, and its headers are the caller's own.
     invalidHttp(IS_ERROR),
     // Envoy makes it one of gRPC if it knows the content type. For others 503 says UNAVAILABLE.

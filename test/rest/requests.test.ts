@@ -232,3 +232,17 @@ test('HTTP/2 - a space around a header, or a byte beyond ASCII in a query, is no
   }
   t.is((await rest.get(path)).body.name, 'Cats');
 });
+
+test('HTTP/2 - a path of any length and any bytes has the error of a short one, or one that says its length', async (t) => {
+  const { key, publicAddress } = t.context;
+  const headers = { ...JSON_TYPE, authorization: `Bearer ${key}` };
+  for (const long of ['\xff'.repeat(9_000), '\xff'.repeat(22_500), 'x'.repeat(22_500)]) {
+    const send = (method: string, path: string, body?: string) =>
+      http2(publicAddress, { method, path: path + long, headers, ...(body && { body }) });
+    isError(t, await send('GET', '/nope/'), 404, 'ROUTE_NOT_FOUND');
+    isError(t, await send('DELETE', '/nope?'), 404, 'ROUTE_NOT_FOUND');
+    isError(t, await send('POST', '/nope/', '{'), 404, 'ROUTE_NOT_FOUND');
+    for (const response of [await send('GET', '/pets?'), await send('POST', '/pets?', '{')])
+      isError(t, response, 400, 'INVALID_ARGUMENT', 'The path: is longer than 8192 characters');
+  }
+});

@@ -1,13 +1,13 @@
 /** Path, query and content type of a request: what is wrong is found here, also of what the transcoder refuses. */
 import { isUtf8 } from 'node:buffer';
 import { type DescField, ScalarType } from '@bufbuild/protobuf';
+import { MAX_PATH_LENGTH } from '../../config/constants.ts';
 import { apiError, invalidArgument, short } from '../../errors.ts';
 import { noneOf, TIMESTAMP } from '../../proto/fields.ts';
 import type { Operation } from '../../proto/operations.ts';
 import { hasVerb } from '../../proto/paths.ts';
 
-/** More than any operation takes: a hundred ids fill 2,500. To read 23 KB of escapes would take the server 6 ms. */
-const MAX_LENGTH = 8_192;
+/** More than any operation takes. */
 const MAX_PARAMETERS = 150;
 
 /** Throws unless the content type is JSON. Undefined means that the request has no body. */
@@ -22,8 +22,10 @@ export function checkContentType(contentType: string | undefined): void {
  * before the first `=`, percent-decoded. What has no `=` is skipped there, so it is refused here.
  */
 export function checkParameters(path: string, operation: Operation): void {
-  if (path.length > MAX_LENGTH)
-    throw invalidArgument([{ path: '', name: 'The path', description: `is longer than ${MAX_LENGTH} characters` }]);
+  if (path.length > MAX_PATH_LENGTH)
+    throw invalidArgument([
+      { path: '', name: 'The path', description: `is longer than ${MAX_PATH_LENGTH} characters` },
+    ]);
   const [pathname = '', query = ''] = path.split(/\?(.*)/s, 2);
   const wrong = new Map<string, string>();
   const checkValue = (field: DescField | undefined, name: string, encoded: string) => {
