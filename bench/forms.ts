@@ -65,6 +65,8 @@ export const LONG: Loads = {
   'large headers': { headers: { cookie: 'x'.repeat(8_000), 'x-a': ',x'.repeat(4_000) } },
   'many headers': { headers: Object.fromEntries(Array.from({ length: 80 }, (_, index) => [`x-${index}`, 'x'])) },
   'a long query': { query: `?${'a&'.repeat(3_500)}` },
+  'a query of escapes': { query: `?${'%ff=%ff&'.repeat(1_000)}` },
+  'many tags': { headers: { 'if-match': '"",'.repeat(5_000), 'if-none-match': '"",' } },
 };
 
 const json = (...pieces: readonly string[]): Load => ({

@@ -4,7 +4,7 @@
  */
 import { once } from 'node:events';
 import { readFile } from 'node:fs/promises';
-import { createConnection } from 'node:net';
+import { createConnection, type Socket } from 'node:net';
 import { connect } from 'node:tls';
 import { Client, credentials, Metadata, type ServiceError } from '@grpc/grpc-js';
 import { HealthCheckResponse_ServingStatus as Health, HealthService } from '../../gen/grpc/health/v1/health.ts';
@@ -90,12 +90,27 @@ test('Mutual TLS - only a client with a certificate of the authority is served',
   await t.throwsAsync(older, { message: /alert protocol version/ });
 });
 
-test('Mutual TLS - a handshake that is not finished ends after 10 seconds', async (t) => {
-  await run(t, 'server', t.context.certificates.internalTls('server')).says(/"serving"/);
-  const socket = createConnection(t.context.ports.server, '127.0.0.1')
-    .on('error', () => undefined)
-    .resume();
-  t.true(await until(() => socket.closed, 'the end of the connection'));
+test('Mutual TLS - a handshake that is not finished ends after 10 seconds, the oldest of 257 at once', async (t) => {
+  const { certificates, ports } = t.context;
+  await certificates.issue('petstore-0', `DNS:petstore-0,IP:${HOST}`);
+  await run(t, 'server', { GRPC_HOST: HOST, ...certificates.internalTls('petstore-0') }).says(/"serving"/);
+  const known = await clientAs(t.context, 'client');
+  t.is(await check(known), Health.SERVING); // a finished one counts no more
+  const openOne = async () => {
+    const socket = createConnection(ports.server, HOST).on('error', () => undefined);
+    t.teardown(() => socket.destroy());
+    await once(socket.resume(), 'connect');
+    return socket;
+  };
+  const all: Socket[] = [];
+  for (let count = 0; count < 256; count += 1) all.push(await openOne());
+  t.false(all.some(({ closed }) => closed));
+  all.push(await openOne());
+  await until(() => all[0]?.closed, 'the end of the oldest', 5_000);
+  t.is(all.filter(({ closed }) => closed).length, 1);
+  t.is(await check(known), Health.SERVING);
+  known.close();
+  t.true(await until(() => all.every(({ closed }) => closed), 'the end of all', 15_000));
 });
 
 test('Standalone edge - without a server it responds with 503, then with 200; Envoy is restarted', async (t) => {

@@ -250,7 +250,7 @@ test('Strangers - a caller stays known that ends a call before its key has been 
   t.false(caller.closed);
 });
 
-test('Strangers - of more than 32 without calls of an address the oldest ends; 127.0.0.0/8 is one address', async (t) => {
+test('Strangers - of more than 32 idle ones of an address the oldest ends; 127.0.0.0/8 is one address', async (t) => {
   const server = await startScriptedServer(t);
   const withCalls = await Promise.all(Object.entries(KNOWN).map(([id, headers]) => open(t, server, id, headers)));
   withCalls.push(await open(t, server, 'stranger', {}));

@@ -307,7 +307,7 @@ const MISLEADING = `
   INSERT INTO orders (pet_id, quantity, complete) SELECT 1 + n / 10000, 1, n >= 10000 FROM generate_series(0, 19999) n;
   ANALYZE`;
 
-test('PostgreSQL - a list whose filters match nothing together reads no other rows, as a look for one does', async (t) => {
+test('PostgreSQL - a list whose filters match nothing together reads no other rows', async (t) => {
   const url = await server.createDatabase();
   const { engine } = await openDatabase(t, url);
   await query(url, MISLEADING);

@@ -255,8 +255,8 @@ export class Exchange {
 }
 
 /**
- * Without trailers a stream closes before Node hears that its last bytes are written. Node makes an error of that, which
- * nobody gets; its stack trace cost each response over REST 4 % of the server's time.
+ * Without trailers a stream closes before Node hears that its last bytes are written. Node makes an error of that,
+ * which nobody gets; its stack trace cost each response over REST 4 % of the server's time.
  */
 function destroyWithoutTrace(stream: ServerHttp2Stream): void {
   const { destroy } = stream;

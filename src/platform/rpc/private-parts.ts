@@ -9,7 +9,8 @@ import {
   type ServerHttp2Stream,
   type ServerOptions,
 } from 'node:http2';
-import type { Socket } from 'node:net';
+import type { Server as NetServer, Socket } from 'node:net';
+import { Server as TlsServer } from 'node:tls';
 import type { Server } from '@grpc/grpc-js';
 import { type CallOfConnection, Connections, MAX_CALLS, UNLIMITED } from './connections.ts';
 
@@ -22,7 +23,7 @@ interface ServerParts {
     flags: number,
     rawHeaders: readonly string[],
   ): void;
-  _sessionHandler(http2Server: object): (session: Http2Session) => void;
+  _sessionHandler(http2Server: NetServer): (session: Http2Session) => void;
 }
 
 /**
@@ -71,6 +72,7 @@ export function handleCalls(server: Server, { isEdge, onCall }: Handlers): Conne
   const isBounded = resetBound(connections);
   const sessionHandler = parts._sessionHandler.bind(server);
   parts._sessionHandler = (http2Server) => {
+    boundHandshakes(http2Server);
     const handle = sessionHandler(http2Server);
     return (session) => {
       handle(session);
@@ -97,6 +99,25 @@ export function handleCalls(server: Server, { isEdge, onCall }: Handlers): Conne
     }
   };
   return connections;
+}
+
+/** How many connections may be in their TLS handshake. Each holds 20 KB, and more when all end at once. */
+const MAX_HANDSHAKES = 256;
+
+/** One more ends the oldest one of the address that has most. A server without TLS has none. */
+function boundHandshakes(server: NetServer): void {
+  const pending = new Map<string, Socket>();
+  const nameOf = ({ remoteAddress, remotePort }: Socket) => `${remoteAddress} ${remotePort}`;
+  if (!(server instanceof TlsServer)) return;
+  server.on('secureConnection', (socket: Socket) => pending.delete(nameOf(socket)));
+  server.on('connection', (socket: Socket) => {
+    const name = nameOf(socket);
+    pending.set(name, socket);
+    socket.once('close', () => pending.delete(name));
+    if (pending.size <= MAX_HANDSHAKES) return;
+    const ofAddresses = Map.groupBy(pending.values(), ({ remoteAddress }) => remoteAddress).values();
+    ofAddresses.reduce((one, other) => (other.length > one.length ? other : one))[0]?.destroy();
+  });
 }
 
 /** The socket below a session. `session.socket` is another object, whose `destroy` is the session's. */

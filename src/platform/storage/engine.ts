@@ -65,9 +65,9 @@ export interface Engine {
   /** Compiles a query of at most `#rows` rows. Callers at the same time share a run of it where that is as fast. */
   compilePage(name: string, columns: readonly string[], compose: (given: Given) => Knex.QueryBuilder): Statement;
   /**
-   * Whether the planner takes the values of columns for independent, of each other and of the ids. For values that never
-   * go together it would read the whole table in the order of the ids. A query that asks for a range of the last column,
-   * in its order, has it use the index on all of them.
+   * Whether the planner takes the values of columns for independent, of each other and of the ids. For values that
+   * never go together it would read the whole table in the order of the ids. A query that asks for a range of the last
+   * column, in its order, has it use the index on all of them.
    */
   readonly guessesByColumn: boolean;
   /** Restricts a query to rows whose `column` is in the list of ids in the parameter `ids`. */

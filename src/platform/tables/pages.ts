@@ -53,8 +53,8 @@ export function fitting(sizes: readonly number[], maxBytes: number): number {
 /**
  * Reads pages by keyset: the rows after the last id, and one more that tells whether there is another page. Concurrent
  * reads of pages of the same size, with filters on the same columns, can share a statement. `select` makes a query of
- * these columns without an order, with `given` in place of `param`. The columns of filters are those of an index, in the
- * order of the table's, before those of the list's order.
+ * these columns without an order, with `given` in place of `param`. The columns of filters are those of an index, in
+ * the order of the table's, before those of the list's order.
  *
  * Of a table with long texts a page is read once as a rule. A row with more than its share of the bytes comes without
  * its texts. Then it is known how many rows fit, and a page of these is read.
