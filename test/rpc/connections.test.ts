@@ -262,6 +262,16 @@ test('Strangers - of more than 32 idle ones of an address the oldest ends; 127.0
   t.false(withCalls.some(({ closed }) => closed));
 });
 
+test('Strangers - of more than 128 of an address one ends, also if all have calls', async (t) => {
+  const server = await startScriptedServer(t);
+  const all: Socket[] = [];
+  for (let count = 0; count < 128; count += 1) all.push(await open(t, server, `${count}`, {}));
+  t.false(all.some(({ closed }) => closed));
+  await open(t, server, 'last', {});
+  t.true(await until(() => all[0]?.closed, 'the end of the oldest'));
+  t.is(all.filter(({ closed }) => closed).length, 1);
+});
+
 test('Connections - of more than 1,000 with a key the oldest idle one of the account with most ends', async (t) => {
   const server = await startScriptedServer(t);
   const openAndLeave = async (id: string, headers: object) => {

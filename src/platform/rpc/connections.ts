@@ -17,10 +17,10 @@ import type { Caller } from './caller.ts';
 /** How many strangers there may be, and how many others: one more ends one of who has most, the oldest idle one. */
 const MAX_OPEN = 1_000;
 /**
- * How many strangers without calls an address may have. The event loop reads what all of them have sent before it comes
- * to others: 64 KB from each of 900 took it five seconds.
+ * How many connections an address may have that were never more than strangers, and of these without calls. The event
+ * loop reads what all of them have sent before it comes to others: 64 KB from each of 900 took it five seconds.
  */
-const MAX_IDLE = 32;
+const [MAX_NEW, MAX_NEW_IDLE] = [128, 32];
 /** How many calls a connection may have open, but for an edge's. Node refuses more at once, malformed ones too. */
 export const MAX_CALLS = 100;
 /**
@@ -161,6 +161,7 @@ export class Connections {
       } else if (standing === 'unjudged' && connection.is === 'known') {
         connection.spent = Math.max(0, connection.spent - BYTES_BY_KIND.known); // no fault of its caller
       } else if (standing === 'refused' && connection.is === 'known') this.#become(connection, 'stranger');
+      if (connection.is === 'stranger') this.#boundNew(connection);
     });
   }
 
@@ -188,15 +189,19 @@ export class Connections {
   #keep(connection: Connection): void {
     this.#open.set(connection.session, connection);
     this.#counts[connection.is] += 1;
-    const { is, owner } = connection;
-    if (is === 'edge') return;
-    if (is === 'stranger' && this.#counts.stranger > MAX_IDLE) {
-      const idle = [...this.#like(is)].filter((other) => other.owner === owner && isIdle(other));
-      if (idle.length > MAX_IDLE) this.#endOneOf(idle);
-    }
-    if (this.#counts[is] <= MAX_OPEN) return;
-    const ofOwners = Map.groupBy(this.#like(is), (other) => other.owner).values();
+    const { is } = connection;
+    if (is === 'stranger') this.#boundNew(connection);
+    if (is === 'edge' || this.#counts[is] <= MAX_OPEN) return;
+    const others = this.#like(is).filter((other) => other !== connection);
+    const ofOwners = Map.groupBy(others, (other) => other.owner).values();
     this.#endOneOf(ofOwners.reduce((one, other) => (other.length > one.length ? other : one)));
+  }
+
+  #boundNew({ address }: Connection): void {
+    if (this.#counts.stranger <= MAX_NEW_IDLE) return;
+    const all = [...this.#like('stranger')].filter((other) => other.address === address && !other.wasKnown);
+    const isOver = all.length > MAX_NEW || all.filter(isIdle).length > MAX_NEW_IDLE;
+    if (isOver) this.#endOneOf(all.slice(0, -1)); // not the newest: it may be an edge's before its first call
   }
 
   #like(is: Connection['is']): IteratorObject<Connection> {

@@ -12,6 +12,7 @@ import {
 import type { Server as NetServer, Socket } from 'node:net';
 import { Server as TlsServer } from 'node:tls';
 import type { Server } from '@grpc/grpc-js';
+import { addressOf } from './address.ts';
 import { type CallOfConnection, Connections, MAX_CALLS, UNLIMITED } from './connections.ts';
 
 interface ServerParts {
@@ -79,7 +80,7 @@ export function handleCalls(server: Server, { isEdge, onCall }: Handlers): Conne
       outliveStreams(session);
       connections.add(session, socketOf(session));
       if (isEdge(session)) connections.trust(session);
-      session.setLocalWindowSize(CONNECTION_WINDOW_BYTES);
+      if (!session.destroyed) session.setLocalWindowSize(CONNECTION_WINDOW_BYTES);
     };
   };
   parts._streamHandler = (_extra, stream, headers, _flags, rawHeaders) => {
@@ -115,7 +116,9 @@ function boundHandshakes(server: NetServer): void {
     pending.set(name, socket);
     socket.once('close', () => pending.delete(name));
     if (pending.size <= MAX_HANDSHAKES) return;
-    const ofAddresses = Map.groupBy(pending.values(), ({ remoteAddress }) => remoteAddress).values();
+    const ofAddresses = Map.groupBy(pending.values(), (one) =>
+      addressOf(undefined, () => one.remoteAddress ?? ''),
+    ).values();
     ofAddresses.reduce((one, other) => (other.length > one.length ? other : one))[0]?.destroy();
   });
 }
