@@ -27,17 +27,14 @@ const CONFIG_HEAD = '# Written at each start, from envoy/config. The comments ar
 /** The prefix of Envoy's runtime keys for the limits of calls. */
 const CIRCUIT_BREAKERS = `circuit_breakers.${CLUSTERS.calls}.default`;
 
-/** How many requests callers have open, and of these the servers, but for those that need no key. */
-const JUDGED = [CLUSTERS.calls, CLUSTERS.feeds, CLUSTERS.anonymous].join('|');
-const ACTIVE_STATS = `/stats?filter=^(http.public.downstream|cluster.(${JUDGED}).upstream)_rq_active$`;
-/** For how long a stop waits for callers to read what no server works at. */
-const MAX_UNREAD_MS = 1_000;
-
-function activeIn(stats: string): readonly [callers: number, servers: number] {
-  const lines = [...stats.matchAll(/^(http|cluster)\..*: (\d+)$/gm)];
-  const sumOf = (kind: string) => lines.filter(([, one]) => one === kind).reduce((sum, [, , n]) => sum + Number(n), 0);
-  return [sumOf('http'), sumOf('cluster')];
-}
+/** The requests that callers have open, the bytes from and to them, and the calls of those with keys at the servers. */
+const CALLS_AT_SERVERS = [CLUSTERS.calls, CLUSTERS.feeds, CLUSTERS.anonymous].map((name) => `cluster.${name}.upstream`);
+const DRAIN_STATS = [
+  ...['rq_active', 'cx_rx_bytes_total', 'cx_tx_bytes_total'].map((name) => `http.public.downstream_${name}`),
+  ...CALLS_AT_SERVERS.map((name) => `${name}_rq_active`),
+].join('|');
+/** For how long a stop waits for callers of whom no byte comes or goes, while no server is at work for them. */
+const MAX_STALLED_MS = 2_000;
 
 export function findEnvoy({ envoy }: Config): string {
   const binary = envoy ?? PINNED_ENVOY;
@@ -135,20 +132,21 @@ export class Envoy extends Component {
   }
 
   /**
-   * Closes the public port and waits until open requests have completed. Those that wait only for their callers, or
-   * need no key, are waited for briefly: anybody can leave refusals and files unread.
+   * Closes the public port and waits until open requests have completed. Anybody can leave refusals and files unread:
+   * what moves no more is not waited for.
    */
   async drain(): Promise<void> {
     const signal = AbortSignal.timeout(DRAIN_MS);
     try {
       await callAdmin(this.#config, 'POST', '/drain_listeners', signal);
-      let unreadMs = 0;
-      while (unreadMs < MAX_UNREAD_MS) {
-        const [callers, servers] = activeIn(await callAdmin(this.#config, 'GET', ACTIVE_STATS, signal));
-        if (callers === 0) break;
-        const startMs = performance.now();
+      let [before, movedMs] = ['', performance.now()];
+      while (performance.now() - movedMs < MAX_STALLED_MS) {
+        const stats = await callAdmin(this.#config, 'GET', `/stats?filter=^(${DRAIN_STATS})$`, signal);
+        if (/^http\.public\.downstream_rq_active: 0$/m.test(stats)) break;
+        const isAtWork = /^cluster\..*: [1-9]/m.test(stats);
+        if (stats !== before || isAtWork) movedMs = performance.now();
+        before = stats;
         await delay(POLL_MS, undefined, { signal });
-        unreadMs = servers === 0 ? unreadMs + performance.now() - startMs : 0;
       }
       if (this.#config.traces !== undefined) await delay(LAST_SPANS_MS, undefined, { signal });
     } catch {

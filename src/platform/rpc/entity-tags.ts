@@ -31,13 +31,13 @@ export function parseEntityTags(text: string): EntityTags | undefined {
   let elements = 0;
   for (let end = 0; end < text.length; end = ELEMENT.lastIndex) {
     elements += 1;
-    if (elements > MAX_TAGS) return undefined;
+    if (elements > 2 * MAX_TAGS || tags.length > MAX_TAGS) return undefined;
     ELEMENT.lastIndex = end;
     const element = ELEMENT.exec(text);
     if (element === null) return undefined;
     if (element[1] !== undefined) tags.push(element[1]);
   }
-  return tags.length > 0 ? tags : undefined;
+  return tags.length > 0 && tags.length <= MAX_TAGS ? tags : undefined;
 }
 
 /** Whether an If-Match list contains `tag`, by strong comparison: weak tags never match. */

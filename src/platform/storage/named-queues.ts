@@ -81,7 +81,7 @@ function count({ waiting }: Queue): number {
   return waiting.values().reduce((sum, { length }) => sum + length, 0);
 }
 
-/** Takes the first of the owner whose turn it is after this one. He is the last one then. */
+/** Takes the first of the owner whose turn it is after this one. That owner goes to the end of the line. */
 function popAfter(last: unknown, { waiting }: Queue): Waiting | undefined {
   const turn = waiting.entries().find(([owner]) => owner !== last) ?? [...waiting][0];
   if (turn === undefined) return undefined;

@@ -89,8 +89,8 @@ export async function openSqlite(
     knex,
     availability,
     reader,
-    // A row for each caller, with the rows that he gets as JSON: objects of their own would cost much more.
     guessesByColumn: false,
+    // A row for each caller, with the rows that he gets as JSON: objects of their own would cost much more.
     compilePage(name, columns, compose) {
       const names: string[] = [];
       const page = compose((param) => knex.raw(`callers.value ->> ${names.push(param) - 1}`));

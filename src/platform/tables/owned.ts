@@ -25,7 +25,7 @@ export function ownedResource<R extends Identified>(engine: Engine, table: Table
     selected: (engine) => [...selected(engine), OWNER],
     toRecord: (row) => ({ id: fields.id.read(row), owner: OWNERS.read(row), record: toRecord(row) }),
   });
-  const page = pages(engine, table, (all, given) => knex(name).select(all).where(OWNER, given(OWNER)), options.order);
+  const page = pages(engine, table, (all) => knex(name).select(all), options.order, [OWNER]);
   const writes = recordWrites(engine, table, options, [OWNER]);
   return {
     reads: {

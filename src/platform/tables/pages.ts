@@ -54,7 +54,8 @@ export function fitting(sizes: readonly number[], maxBytes: number): number {
  * Reads pages by keyset: the rows after the last id, and one more that tells whether there is another page. Concurrent
  * reads of pages of the same size, with filters on the same columns, can share a statement. `select` makes a query of
  * these columns without an order, with `given` in place of `param`. The columns of filters are those of an index, in
- * the order of the table's, before those of the list's order.
+ * the order of the table's, before those of the list's order. Each page is of rows with the values of `scope`, columns
+ * that the index begins with, in the others of its parameters.
  *
  * Of a table with long texts a page is read once as a rule. A row with more than its share of the bytes comes without
  * its texts. Then it is known how many rows fit, and a page of these is read.
@@ -64,6 +65,7 @@ export function pages<R extends object>(
   table: Table<R>,
   select: (columns: (string | Knex.Raw)[], given: Given) => Knex.QueryBuilder,
   order: SortOrder = BY_ID,
+  scope: readonly string[] = [],
 ) {
   const { knex, reader, compilePage, guessesByColumn } = engine;
   const { long } = table;
@@ -84,16 +86,19 @@ export function pages<R extends object>(
   };
   /** The column itself, which `selected` may have as a text of the same name. */
   const named = (column: string) =>
-    typeof selected[table.columns.indexOf(column)] === 'object' ? `${table.name}.${column}` : column;
+    typeof selected[table.columns.indexOf(column)] === 'object' || long.includes(column)
+      ? `${table.name}.${column}`
+      : column;
   const direction = isDescending ? ' desc' : '';
   const variants = memo<Statement>();
-  const statement = (filtered: readonly string[], isEnded: boolean) => {
+  const statement = (filters: readonly string[], isEnded: boolean) => {
+    const filtered = [...scope, ...filters];
     const compose = (given: Given) => {
       const columns = table.columns.map((column, index) =>
         long.includes(column) ? shortOnly(column, given) : (selected[index] ?? column),
       );
       const query = select(long.length === 0 ? columns : [...columns, knex.raw('? as ??', [size, BYTES])], given);
-      const first = guessesByColumn ? filtered.slice(-1) : [];
+      const first = guessesByColumn ? filtered.filter((column) => !by.includes(column)).slice(-1) : [];
       if (isEnded) query.where(side(first, isDescending ? '>' : '<', '#until', given));
       query.where(side(first, isDescending ? '<' : '>', '#after', given));
       for (const column of filtered)
