@@ -1,7 +1,7 @@
 /**
  * The limits on the number and the size of connections and streams bound the memory. A connection with unfinished
  * headers holds them and 26 KB, of HTTP/2 42 KB: with what Envoy needs itself that is 59 % of the heap for all
- * connections together. From 62 % on Envoy closes connections that send requests. What is left is the second line of
+ * connections together. From 60 % on Envoy closes connections that send requests. What is left is the second line of
  * defence: the closer the heap comes to its limit, the sooner idle connections and streams end.
  */
 import { HEARTBEAT_MS } from '../../src/platform/config/times.ts';
@@ -19,7 +19,7 @@ const MAX_HEAP_BYTES = 384 * 1_048_576;
 export function overloadManager(): Message {
   return {
     // A flood takes some 100 MiB in 0.1 s.
-    refresh_interval: '0.02s',
+    refresh_interval: '0.01s',
     buffer_factory_config: { minimum_account_to_track_power_of_two: 14 },
     resource_monitors: [
       extension(HEAP, `${MONITORS}.fixed_heap.v3.FixedHeapConfig`, { max_heap_size_bytes: MAX_HEAP_BYTES }),
@@ -56,7 +56,7 @@ export function overloadManager(): Message {
     loadshed_points: [
       {
         name: 'envoy.load_shed_points.http2_server_go_away_and_close_on_dispatch',
-        triggers: [scaled(HEAP, 0.62, 0.67)],
+        triggers: [scaled(HEAP, 0.6, 0.63)],
       },
     ],
   };
