@@ -13,6 +13,7 @@ import type { Socket } from 'node:net';
 import { MAX_BODY_BYTES } from '../config/constants.ts';
 import { addressOf } from './address.ts';
 import type { Caller } from './caller.ts';
+import { ofWhoHasMost } from './who-has-most.ts';
 
 /** How many strangers there may be, and how many others: one more ends one of who has most, the oldest idle one. */
 const MAX_OPEN = 1_000;
@@ -161,7 +162,7 @@ export class Connections {
       } else if (standing === 'unjudged' && connection.is === 'known') {
         connection.spent = Math.max(0, connection.spent - BYTES_BY_KIND.known); // no fault of its caller
       } else if (standing === 'refused' && connection.is === 'known') this.#become(connection, 'stranger');
-      if (connection.is === 'stranger') this.#boundNew(connection);
+      else if (connection.is === 'stranger') this.#boundNew(connection);
     });
   }
 
@@ -193,8 +194,7 @@ export class Connections {
     if (is === 'stranger') this.#boundNew(connection);
     if (is === 'edge' || this.#counts[is] <= MAX_OPEN) return;
     const others = this.#like(is).filter((other) => other !== connection);
-    const ofOwners = Map.groupBy(others, (other) => other.owner).values();
-    this.#endOneOf(ofOwners.reduce((one, other) => (other.length > one.length ? other : one)));
+    this.#endOneOf(ofWhoHasMost(others, (other) => other.owner));
   }
 
   #boundNew({ address }: Connection): void {

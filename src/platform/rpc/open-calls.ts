@@ -19,6 +19,7 @@ import { type ApiError, AT_A_TIME, apiError, tooMany } from '../errors.ts';
 import type { IncomingCall, MaxAges } from './call.ts';
 import type { AccountId } from './caller.ts';
 import type { Call } from './chain.ts';
+import { ofWhoHasMost } from './who-has-most.ts';
 
 export const MAX_PER_ADDRESS = 50;
 /** Of a method that needs no key, over all addresses. Each takes some 10 KB. */
@@ -104,9 +105,8 @@ export class OpenCalls {
   /** Ends the oldest call of a method of the address that has most of them. Returns false if that is this address. */
   #endOneOfMost(path: string, address: string): boolean {
     const all = this.#calls.filter((call) => call.operation.path === path && !call.isCancelled());
-    const ofAddresses = Map.groupBy(all, (call) => call.address);
-    const most = [...ofAddresses.values()].reduce((one, other) => (other.length > one.length ? other : one), []);
-    if (most.length <= (ofAddresses.get(address)?.length ?? 0)) return false;
+    const most = ofWhoHasMost(all, (call) => call.address);
+    if (most.length <= all.filter((call) => call.address === address).length) return false;
     most[0]?.giveUp(apiError('UNAVAILABLE'));
     return true;
   }

@@ -14,6 +14,7 @@ import { Server as TlsServer } from 'node:tls';
 import type { Server } from '@grpc/grpc-js';
 import { addressOf } from './address.ts';
 import { type CallOfConnection, Connections, MAX_CALLS, UNLIMITED } from './connections.ts';
+import { ofWhoHasMost } from './who-has-most.ts';
 
 interface ServerParts {
   readonly commonServerOptions: ServerOptions;
@@ -107,19 +108,16 @@ const MAX_HANDSHAKES = 256;
 
 /** One more ends the oldest one of the address that has most. A server without TLS has none. */
 function boundHandshakes(server: NetServer): void {
+  if (!(server instanceof TlsServer)) return;
   const pending = new Map<string, Socket>();
   const nameOf = ({ remoteAddress, remotePort }: Socket) => `${remoteAddress} ${remotePort}`;
-  if (!(server instanceof TlsServer)) return;
   server.on('secureConnection', (socket: Socket) => pending.delete(nameOf(socket)));
   server.on('connection', (socket: Socket) => {
     const name = nameOf(socket);
     pending.set(name, socket);
     socket.once('close', () => pending.delete(name));
     if (pending.size <= MAX_HANDSHAKES) return;
-    const ofAddresses = Map.groupBy(pending.values(), (one) =>
-      addressOf(undefined, () => one.remoteAddress ?? ''),
-    ).values();
-    ofAddresses.reduce((one, other) => (other.length > one.length ? other : one))[0]?.destroy();
+    ofWhoHasMost(pending.values(), (one) => addressOf(undefined, () => one.remoteAddress ?? ''))[0]?.destroy();
   });
 }
 
