@@ -90,10 +90,10 @@ const caddyOf = (name: string, host: string) => async (setup: Setup) => {
   const { folder, port, redirectPort, service, certificates } = setup;
   const file = `${folder}/Caddyfile`;
   const tls = `tls ${certificates.path('server.pem')} ${certificates.path('server-key.pem')}`;
-  // On all addresses, as shipped: with two of them in a `bind` Caddy redirects on the last one only.
   // No files of the machine, and no UDP for HTTP/3.
   const redirects = redirectPort ? [`http_port ${redirectPort}`, 'auto_https disable_certs'] : ['auto_https off'];
   const options = ['admin off', ...redirects, 'skip_install_trust', `https_port ${port}`];
+  // On all addresses, as shipped: with two of them in a `bind` Caddy redirects on the last one only.
   await adapt(name, file, {
     [SERVICE]: service,
     [`${host} {`]: `localhost {\n\t${tls}`,

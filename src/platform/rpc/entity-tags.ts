@@ -31,7 +31,7 @@ export function parseEntityTags(text: string): EntityTags | undefined {
   let elements = 0;
   for (let end = 0; end < text.length; end = ELEMENT.lastIndex) {
     elements += 1;
-    if (elements > 2 * MAX_TAGS || tags.length > MAX_TAGS) return undefined;
+    if (elements > 2 * MAX_TAGS) return undefined;
     ELEMENT.lastIndex = end;
     const element = ELEMENT.exec(text);
     if (element === null) return undefined;

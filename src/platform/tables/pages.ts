@@ -145,8 +145,10 @@ export function whereInIndex(
   query: Knex.QueryBuilder,
   values: Readonly<Record<string, Knex.Value>>,
 ): Knex.QueryBuilder {
-  const [last, value] = Object.entries(values).at(-1) ?? [];
-  if (last === undefined || value === undefined || !guessesByColumn) return query.where(values);
-  const { [last]: _, ...others } = values;
-  return query.where(others).where(last, '>=', value).where(last, '<=', value).orderBy(last);
+  const last = guessesByColumn ? Object.keys(values).at(-1) : undefined;
+  for (const [column, value] of Object.entries(values)) {
+    if (column === last) query.where(column, '>=', value).where(column, '<=', value).orderBy(column);
+    else query.where(column, value);
+  }
+  return query;
 }
